@@ -1,0 +1,140 @@
+import Database from 'better-sqlite3'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { MirrorUnusable } from '../errors.ts'
+import { fileError, sqliteError } from './file-errors.ts'
+import { LATEST_VERSION, migrate } from './migrate.ts'
+
+export type Connection = Database.Database
+
+/** `CMIR`: tells `file` and this program whose SQLite file it is. */
+export const APPLICATION_ID = 0x434d4952
+
+/** How long a write waits for another program's transaction before it gives up. */
+const BUSY_TIMEOUT_MS = 15_000
+
+/** Opens the mirror at `file`, and brings an older one up to date. Throws MirrorUnusable, and then nothing was changed. */
+export function openDatabase(file: string, access: 'read' | 'write'): Connection {
+  if (access === 'read' && !existsSync(file)) {
+    throw new MirrorUnusable(`${file}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
+      code: 'missing',
+    })
+  }
+  try {
+    if (access === 'write') createPrivately(file)
+    refuseDirectory(file)
+    const db = openChecked(file, access)
+    if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
+    db.close()
+    openChecked(file, 'write').close()
+    return openChecked(file, 'read')
+  } catch (error) {
+    throw fileError(error, file)
+  }
+}
+
+/** A private temporary database with what the mirror at `file`, if there is one, knows of the organizations. */
+export function openRehearsal(file: string, organizations: readonly string[]): Connection {
+  const exists = existsSync(file)
+  if (exists) openDatabase(file, 'read').close()
+  const db = new Database('')
+  try {
+    migrate(db)
+    if (!exists) return db
+    db.prepare('ATTACH ? AS original').run(file)
+    for (const table of ['runs', 'customers', 'rejects']) copyRows(db, table, organizations)
+    db.exec('DETACH original')
+    return db
+  } catch (error) {
+    db.close()
+    throw fileError(error, file)
+  }
+}
+
+function copyRows(db: Connection, table: string, organizations: readonly string[]): void {
+  const columns = db
+    .prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'original')`)
+    .pluck()
+    .all(table)
+    .map((column) => `"${column}"`)
+    .join(', ')
+  db.prepare(
+    `INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM original.${table}
+     WHERE organization IN (SELECT value FROM json_each(?))`,
+  ).run(JSON.stringify(organizations))
+}
+
+/** Runs `work` in one immediate transaction: all of what it writes, or nothing. */
+export function writeTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
+  try {
+    return db.transaction(work).immediate()
+  } catch (error) {
+    throw sqliteError(error, file)
+  }
+}
+
+/** Runs `work` on one unchanging state of the file. */
+export function readTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
+  try {
+    return db.transaction(work).deferred()
+  } catch (error) {
+    throw sqliteError(error, file)
+  }
+}
+
+/** SQLite gives its `-wal` and `-shm` files the mode of the main file, so that one is made before SQLite sees it. */
+function createPrivately(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+}
+
+function refuseDirectory(file: string): void {
+  if (!statSync(file).isDirectory()) return
+  throw new MirrorUnusable(`${file}: is a folder; 'mirror' must name a file, e.g. ${file}/customers.db`, {
+    code: 'directory',
+  })
+}
+
+function openChecked(file: string, access: 'read' | 'write'): Connection {
+  const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  try {
+    refuseForeign(db, file)
+    db.pragma('foreign_keys = ON')
+    if (access === 'write') {
+      chmodSync(file, 0o600)
+      db.pragma('journal_mode = WAL')
+      db.pragma('synchronous = NORMAL')
+      db.transaction(() => {
+        db.pragma(`application_id = ${APPLICATION_ID}`)
+        migrate(db)
+      }).immediate()
+    }
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function refuseForeign(db: Connection, file: string): void {
+  const applicationId = Number(db.pragma('application_id', { simple: true }))
+  const tables = db.prepare('SELECT COUNT(*) FROM sqlite_schema').pluck().get()
+  if (applicationId !== APPLICATION_ID && !(applicationId === 0 && tables === 0)) {
+    throw new MirrorUnusable(
+      `${file}: is a SQLite file, but not a mirror of ours. It was left as it is; name another file as 'mirror'.`,
+      { code: 'foreign' },
+    )
+  }
+  const version = versionOf(db)
+  if (version > LATEST_VERSION) {
+    throw new MirrorUnusable(
+      `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
+        'Upgrade this program, or name another file as mirror.',
+      { code: 'newer' },
+    )
+  }
+}
+
+function versionOf(db: Connection): number {
+  return Number(db.pragma('user_version', { simple: true }))
+}

@@ -1,0 +1,29 @@
+import { readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { kill, pid } from 'node:process'
+
+/** Names this process so that another can tell whether it still lives: `machine#process`. */
+export function thisHolder(): string {
+  return `${machine()}#${pid}`
+}
+
+/** Whether the process of that name is known to be gone. False when in doubt: a process of another machine, say. */
+export function isGone(holder: string): boolean {
+  const [where, processId] = holder.split('#')
+  if (where !== machine() || processId === undefined) return false
+  try {
+    kill(Number(processId), 0)
+    return false
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
+  }
+}
+
+/** Containers may share a host name and still not see each other's processes, so the process namespace is part of it. */
+function machine(): string {
+  try {
+    return `${hostname()}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
+}

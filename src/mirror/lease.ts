@@ -1,0 +1,53 @@
+import { OrganizationHeld } from '../errors.ts'
+import type { Connection } from './database.ts'
+import { isGone } from './holder.ts'
+
+/** How long an organization stays held after its run was last heard of. */
+export const LEASE_MS = 60_000
+
+type Lease = { run_id: number; holder: string; expires_at_ms: number }
+
+/**
+ * Takes the organization for a run that is about to start: when nobody holds it, when the holder was not heard of for
+ * LEASE_MS, or when the holder was a process of this machine that is gone. Throws OrganizationHeld otherwise.
+ */
+export function takeLease(db: Connection, organization: string, runId: number, holder: string, nowMs: number): void {
+  const lease = db.prepare<[string], Lease>('SELECT * FROM leases WHERE organization = ?').get(organization)
+  if (lease !== undefined && lease.expires_at_ms > nowMs && !isGone(lease.holder)) {
+    throw new OrganizationHeld(
+      `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
+        'Let it finish, or stop it; a run that died is given up after a minute.',
+      { code: 'held' },
+    )
+  }
+  db.prepare('REPLACE INTO leases (organization, run_id, holder, expires_at_ms) VALUES (?, ?, ?, ?)').run(
+    organization,
+    runId,
+    holder,
+    nowMs + LEASE_MS,
+  )
+}
+
+/** Throws OrganizationHeld unless the run still holds its organization; renews the lease when a third of it is used. */
+export function renewLease(db: Connection, run: { id: number; organization: string }, nowMs: number): void {
+  const expiresAtMs = db
+    .prepare<[string, number], number>('SELECT expires_at_ms FROM leases WHERE organization = ? AND run_id = ?')
+    .pluck()
+    .get(run.organization, run.id)
+  if (expiresAtMs === undefined) {
+    throw new OrganizationHeld(
+      `${run.organization}: another run took over while this one was paused. What this run had saved is kept.`,
+      { code: 'lease-lost' },
+    )
+  }
+  if (expiresAtMs - nowMs < (LEASE_MS * 2) / 3) {
+    db.prepare('UPDATE leases SET expires_at_ms = ? WHERE organization = ?').run(nowMs + LEASE_MS, run.organization)
+  }
+}
+
+/** Gives the organization back, if the run still holds it; tells whether it did. */
+export function releaseLease(db: Connection, run: { id: number; organization: string }): boolean {
+  return (
+    db.prepare('DELETE FROM leases WHERE organization = ? AND run_id = ?').run(run.organization, run.id).changes === 1
+  )
+}

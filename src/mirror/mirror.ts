@@ -1,0 +1,71 @@
+import type { Report } from '../report.ts'
+import { openDatabase, openRehearsal, readTransaction, writeTransaction, type Connection } from './database.ts'
+import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
+import { thisHolder } from './holder.ts'
+import { renewLease } from './lease.ts'
+import { listFreshness, type Freshness } from './freshness.ts'
+import { listRejects, type StoredReject } from './rejects.ts'
+import { finishRun, listRuns, startRun, type Ending, type Run, type Start } from './runs.ts'
+
+/**
+ * The SQLite file, through a small set of verbs. Each write is one transaction that first checks that its run still holds
+ * its organization. Times are Unix milliseconds. Every verb throws MirrorUnusable when the file fails, and nothing of that
+ * transaction is kept.
+ */
+export type Mirror = {
+  readonly file: string
+  /** Starts a run and takes its organization's lease. Throws OrganizationHeld while another run has it. */
+  startRun(start: Start): Promise<Run>
+  /** Saves whole pages together: all of their records, or none. Throws OrganizationHeld if the lease was lost. */
+  savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
+  /** Keeps the organization held while a run waits. Throws OrganizationHeld if the lease was lost. */
+  renewLease(run: Run, nowMs: number): Promise<void>
+  /** Ends a run, gives its organization back, and tells what it did. */
+  finishRun(run: Run, ending: Ending, nowMs: number): Promise<Report>
+  /** The latest runs, newest first, of one organization or of all. */
+  listRuns(filter: { organization?: string | undefined; limit: number }): Promise<Report[]>
+  /** Records that are no valid customers and still keep coming, newest first. */
+  listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
+  /** How current each organization's rows are. */
+  listFreshness(): Promise<Freshness[]>
+  close(): Promise<void>
+}
+
+/** Opens the mirror at `file` to write; makes it, 0600 in a folder of 0700, where there is none. */
+export async function openMirror(file: string): Promise<Mirror> {
+  return mirrorOf(file, openDatabase(file, 'write'))
+}
+
+/** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` where there is none. */
+export async function openMirrorToRead(file: string): Promise<Mirror> {
+  return mirrorOf(file, openDatabase(file, 'read'))
+}
+
+/**
+ * A mirror that starts out as the one at `file` and forgets everything written to it, for a dry run. Holds a private copy
+ * of the given organizations, which nothing survives: not even a killed process leaves it behind.
+ */
+export async function rehearseMirror(file: string, organizations: readonly string[]): Promise<Mirror> {
+  return mirrorOf(file, openRehearsal(file, organizations))
+}
+
+function mirrorOf(file: string, db: Connection): Mirror {
+  const holder = thisHolder()
+  return {
+    file,
+    startRun: async (start) => writeTransaction(db, file, () => startRun(db, start, holder)),
+    savePages: async (run, pages, nowMs) => {
+      const saved = writeTransaction(db, file, () => savePages(db, run, pages, nowMs))
+      addSaved(run, saved)
+      return saved
+    },
+    renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
+    finishRun: async (run, ending, nowMs) => writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),
+    listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
+    listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
+    listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
+    close: async () => {
+      db.close()
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { addWarnings, type Customer, type Reject, type Warnings } from '../customer.ts'
+import { AccountingBroken } from '../errors.ts'
+import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
+import { saveCustomers } from './customers.ts'
+import type { Connection } from './database.ts'
+import { renewLease } from './lease.ts'
+import { saveRejects } from './rejects.ts'
+import type { Run } from './runs.ts'
+import { statement } from './statement.ts'
+
+/** One page whose records were sorted: `received` records, each either a customer or a reject. */
+export type SortedPage = {
+  page: number
+  received: number
+  customers: readonly Customer[]
+  rejects: readonly Reject[]
+  warnings: Warnings
+}
+
+/** What became of the records of the pages saved. */
+export type PagesSaved = { pages: number; records: RecordCounts; warnings: Warnings }
+
+/**
+ * Saves whole pages. The caller holds the transaction, and adds what is returned to the run once that is committed. Throws
+ * AccountingBroken, so that the transaction is rolled back, when a page's records are not all accounted for.
+ */
+export function savePages(db: Connection, run: Run, pages: readonly SortedPage[], nowMs: number): PagesSaved {
+  renewLease(db, run, nowMs)
+  const saved: PagesSaved = { pages: pages.length, records: noRecords(), warnings: {} }
+  for (const page of pages) {
+    const counts = { ...noRecords(), received: page.received }
+    saveRejects(db, run, page, counts, nowMs)
+    saveCustomers(db, run, page.customers, { counts, warnings: saved.warnings }, nowMs)
+    if (!addsUp(counts)) {
+      throw new AccountingBroken(
+        `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
+          'The page was not saved. This is a defect of Customer Mirror; please report it.',
+      )
+    }
+    addRecords(saved.records, counts)
+    addWarnings(saved.warnings, page.warnings)
+  }
+  saveRunCounts(db, run, saved)
+  return saved
+}
+
+/** Adds what a committed transaction saved to the run's own numbers. */
+export function addSaved(run: Run, saved: PagesSaved): void {
+  run.pages += saved.pages
+  addRecords(run.records, saved.records)
+  addWarnings(run.warnings, saved.warnings)
+}
+
+function saveRunCounts(db: Connection, run: Run, saved: PagesSaved): void {
+  statement<[Record<string, unknown>], never>(
+    db,
+    `UPDATE runs SET pages = pages + @pages, received = received + @received, inserted = inserted + @inserted,
+       updated = updated + @updated, unchanged = unchanged + @unchanged, duplicates = duplicates + @duplicates,
+       rejected = rejected + @rejected, returned = returned + @returned
+     WHERE id = @id`,
+  ).run({ ...saved.records, pages: saved.pages, id: run.id })
+}

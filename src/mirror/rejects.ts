@@ -1,0 +1,98 @@
+import type { Reject } from '../customer.ts'
+import type { RecordCounts } from '../report.ts'
+import type { Connection } from './database.ts'
+import type { Run } from './runs.ts'
+import { fromSqlTime, sqlTime } from './sql-time.ts'
+import { statement } from './statement.ts'
+
+/** A reject as it stands in the mirror. Times are Unix milliseconds. */
+export type StoredReject = {
+  organization: string
+  runId: number
+  recordId: string | null
+  page: number
+  position: number
+  payload: string
+  reasons: { field: string; message: string }[]
+  seenAtMs: number
+}
+
+/**
+ * Keeps a page's rejects; one that is still open from an earlier run is brought up to date, not added again. A reject
+ * with a readable id counts as seen, so that its customer's last good row is not taken for missing.
+ */
+export function saveRejects(
+  db: Connection,
+  run: Run,
+  { page, rejects }: { page: number; rejects: readonly Reject[] },
+  counts: RecordCounts,
+  nowMs: number,
+): void {
+  for (const reject of rejects) {
+    if (reject.recordId !== null && run.rejectedIds.has(reject.recordId)) {
+      counts.duplicates += 1
+      continue
+    }
+    if (reject.recordId !== null) run.rejectedIds.add(reject.recordId)
+    counts.rejected += 1
+    statement<[Record<string, unknown>], never>(
+      db,
+      `INSERT INTO rejects
+         (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
+       VALUES (@runId, @organization, @recordId, @key, @page, @position, @payload, @reasons, @now, @now)
+       ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL DO UPDATE SET
+         run_id = excluded.run_id, page = excluded.page, position = excluded.position, payload = excluded.payload,
+         reasons = excluded.reasons, seen_at = excluded.seen_at`,
+    ).run({
+      ...reject,
+      reasons: JSON.stringify(reject.reasons),
+      runId: run.id,
+      organization: run.organization,
+      page,
+      now: sqlTime(nowMs),
+    })
+  }
+}
+
+/** Marks as resolved every open reject that a run which read the whole list did not receive again. */
+export function resolveRejects(db: Connection, run: Run, nowMs: number): void {
+  statement(db, 'UPDATE rejects SET resolved_at = ? WHERE organization = ? AND run_id < ? AND resolved_at IS NULL').run(
+    sqlTime(nowMs),
+    run.organization,
+    run.id,
+  )
+}
+
+/** Open rejects, those seen last first. */
+export function listRejects(
+  db: Connection,
+  { organization, limit }: { organization?: string | undefined; limit: number },
+): StoredReject[] {
+  return statement<[Record<string, unknown>], RejectColumns>(
+    db,
+    `SELECT * FROM rejects WHERE resolved_at IS NULL AND organization = coalesce(@organization, organization)
+     ORDER BY seen_at DESC, page, position LIMIT @limit`,
+  )
+    .all({ organization: organization ?? null, limit })
+    .map((row) => ({
+      organization: row.organization,
+      runId: row.run_id,
+      recordId: row.record_id,
+      page: row.page,
+      position: row.position,
+      payload: row.payload,
+      reasons: JSON.parse(row.reasons),
+      seenAtMs: fromSqlTime(row.seen_at),
+    }))
+}
+
+type RejectColumns = {
+  organization: string
+  run_id: number
+  record_id: string | null
+  page: number
+  position: number
+  payload: string
+  reasons: string
+  seen_at: string
+}

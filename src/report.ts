@@ -1,0 +1,130 @@
+import type { Warnings } from './customer.ts'
+
+/** How a run stands: it is being made, it did all it was asked for, it failed, or it was stopped before its end. */
+export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted'
+
+/** What a scan proves about having read everybody. */
+export type Proof = 'proven' | 'converged' | 'unproven'
+
+/** What started a run. */
+export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
+
+/** What became of the records received. Every record is counted exactly once beside `received`. */
+export type RecordCounts = {
+  received: number
+  inserted: number
+  updated: number
+  unchanged: number
+  /** Records of a customer this run had already received. The first one read is the one kept. */
+  duplicates: number
+  rejected: number
+  /** Customers seen again after they were removed; each is counted as updated too. */
+  returned: number
+}
+
+/** What reading cost. */
+export type SourceCounts = {
+  requests: number
+  /** Answers that asked us to slow down. */
+  throttled: number
+  waitedMs: number
+}
+
+/** What one run did, in numbers that must add up. */
+export type Report = RecordCounts &
+  SourceCounts & {
+    organization: string
+    /** The run's number in the mirror; undefined when another run held the organization, so that none was started. */
+    runId: number | undefined
+    trigger: Trigger
+    status: RunStatus
+    proof: Proof
+    /** Why the scan is not proven, by name. */
+    reasons: string[]
+    pages: number
+    missing: number
+    removed: number
+    /** Removals held back by a guard. */
+    held: number
+    warnings: Warnings
+    /** Unix milliseconds. */
+    startedAtMs: number
+    durationMs: number
+    /** Unix milliseconds at which the scan began: the mirror shows every customer as of then or later. */
+    dataAsOfMs: number | undefined
+    error: { code: string; message: string } | undefined
+  }
+
+/** A failed run that did nothing. */
+export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'startedAtMs'>): Report {
+  return {
+    ...start,
+    ...noRecords(),
+    runId: undefined,
+    status: 'failed',
+    proof: 'unproven',
+    reasons: [],
+    requests: 0,
+    throttled: 0,
+    waitedMs: 0,
+    pages: 0,
+    missing: 0,
+    removed: 0,
+    held: 0,
+    warnings: {},
+    durationMs: 0,
+    dataAsOfMs: undefined,
+    error: undefined,
+  }
+}
+
+/** All zeros. */
+export function noRecords(): RecordCounts {
+  return { received: 0, inserted: 0, updated: 0, unchanged: 0, duplicates: 0, rejected: 0, returned: 0 }
+}
+
+/** Adds the counts of `from` to `into`. */
+export function addRecords(into: RecordCounts, from: RecordCounts): void {
+  into.received += from.received
+  into.inserted += from.inserted
+  into.updated += from.updated
+  into.unchanged += from.unchanged
+  into.duplicates += from.duplicates
+  into.rejected += from.rejected
+  into.returned += from.returned
+}
+
+/** The accounting identity: whether every record received is accounted for exactly once. */
+export function addsUp(counts: RecordCounts): boolean {
+  const { received, inserted, updated, unchanged, duplicates, rejected, returned } = counts
+  return received === inserted + updated + unchanged + duplicates + rejected && returned <= updated
+}
+
+/** The report as `sync --json` prints it: the keys are a contract, times are ISO 8601 in UTC. */
+export function toJson(report: Report) {
+  const { organization, status, proof, reasons, requests, pages, received, inserted, updated, unchanged } = report
+  const { duplicates, rejected, missing, removed, returned, held, throttled, waitedMs, durationMs } = report
+  return {
+    organization,
+    status,
+    proof,
+    reasons,
+    requests,
+    pages,
+    received,
+    inserted,
+    updated,
+    unchanged,
+    duplicates,
+    rejected,
+    missing,
+    removed,
+    returned,
+    held,
+    throttled,
+    waitedMs,
+    durationMs,
+    dataAsOf: report.dataAsOfMs === undefined ? null : new Date(report.dataAsOfMs).toISOString(),
+    error: report.error ?? null,
+  }
+}

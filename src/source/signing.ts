@@ -1,0 +1,170 @@
+import { createHash, createHmac } from 'node:crypto'
+
+/**
+ * Request signing as data. The specification shows the three headers but not the string that is signed, so that string is
+ * a template from a closed set of tokens, and everything else that could differ is a setting.
+ */
+export type Recipe = {
+  /** The string to sign, with `{tokens}` from {@link TOKENS}. Must contain `{ts}`. */
+  template: string
+  encoding: SignatureEncoding
+  /** Put before the encoded signature, e.g. `sha256=`. */
+  prefix: string
+  secretEncoding: SecretEncoding
+  timestamp: TimestampForm
+  headers: HeaderNames
+}
+
+export type HeaderNames = {
+  key: string
+  timestamp: string
+  signature: string
+  /** Carries `{nonce}`, and is sent only when the template uses it. */
+  nonce: string
+}
+
+export type SignatureEncoding = (typeof SIGNATURE_ENCODINGS)[number]
+export type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
+export type TimestampForm = (typeof TIMESTAMP_FORMS)[number]
+
+export const SIGNATURE_ENCODINGS = ['hex', 'base64', 'base64url'] as const
+export const SECRET_ENCODINGS = ['utf8', 'hex', 'base64', 'base64url'] as const
+export const TIMESTAMP_FORMS = ['s', 'ms', 'iso'] as const
+
+/** The tokens a template may hold. `{target}` is the path with its query exactly as sent. */
+export const TOKENS = [
+  'METHOD',
+  'path',
+  'path_noslash',
+  'target',
+  'query',
+  'url',
+  'host',
+  'ts',
+  'body',
+  'body_sha256',
+  'api_key',
+  'nonce',
+] as const
+export type Token = (typeof TOKENS)[number]
+
+/** Templates by the name people use for them in a configuration. */
+export const PRESETS = {
+  'method-target-ts-body-lf': '{METHOD}\n{target}\n{ts}\n{body}',
+  'method-path-ts-body-lf': '{METHOD}\n{path}\n{ts}\n{body}',
+  'ts-method-path-body-lf': '{ts}\n{METHOD}\n{path}\n{body}',
+  'ts-method-target-body-lf': '{ts}\n{METHOD}\n{target}\n{body}',
+  'method-path-ts-hash-lf': '{METHOD}\n{path}\n{ts}\n{body_sha256}',
+  'ts-method-path-hash-lf': '{ts}\n{METHOD}\n{path}\n{body_sha256}',
+  'ts-method-target-body': '{ts}{METHOD}{target}{body}',
+  'ts-method-path-body': '{ts}{METHOD}{path}{body}',
+  'method-target-ts-body': '{METHOD}{target}{ts}{body}',
+  'method-path-ts-body': '{METHOD}{path}{ts}{body}',
+  'laravel-path': '{METHOD}{path_noslash}{ts}{body}',
+  'method-path-ts-colon': '{METHOD}:{path}:{ts}',
+  'ts-method-path-dot': '{ts}.{METHOD}.{path}',
+  'ts-body': '{ts}{body}',
+  'key-ts': '{api_key}{ts}',
+} as const satisfies Record<string, string>
+export type PresetName = keyof typeof PRESETS
+
+export const DEFAULT_PRESET: PresetName = 'method-target-ts-body-lf'
+
+/** The documented header names, and one of our own for services that want a nonce. */
+export const DEFAULT_HEADERS: HeaderNames = {
+  key: 'X-API-Key',
+  timestamp: 'X-Timestamp',
+  signature: 'X-Signature',
+  nonce: 'X-Nonce',
+}
+
+/** The recipe of a preset: hex signature, secret used as it is written, Unix seconds. */
+export function recipeOf(preset: PresetName): Recipe {
+  return {
+    template: PRESETS[preset],
+    encoding: 'hex',
+    prefix: '',
+    secretEncoding: 'utf8',
+    timestamp: 's',
+    headers: DEFAULT_HEADERS,
+  }
+}
+
+/** A request as its signature sees it. `url` is exactly what is sent. */
+export type SignableRequest = { method: string; url: URL; body?: string }
+
+export type Credentials = { apiKey: string; secret: string }
+
+/** When a request is signed, and the number used once where the recipe wants one. */
+export type Moment = { unixMs: number; nonce?: string }
+
+/** The headers that sign `request` at `moment`, by name. Pure: the same arguments give the same headers. */
+export function signedHeaders(
+  request: SignableRequest,
+  credentials: Credentials,
+  moment: Moment,
+  recipe: Recipe,
+): Record<string, string> {
+  const text = stringToSign(request, credentials.apiKey, moment, recipe)
+  return {
+    [recipe.headers.key]: credentials.apiKey,
+    [recipe.headers.timestamp]: timestampText(moment.unixMs, recipe.timestamp),
+    [recipe.headers.signature]: signature(text, credentials.secret, recipe),
+    ...(moment.nonce !== undefined && usesNonce(recipe) && { [recipe.headers.nonce]: moment.nonce }),
+  }
+}
+
+/** The exact string that is signed. It never contains the secret. */
+export function stringToSign(request: SignableRequest, apiKey: string, moment: Moment, recipe: Recipe): string {
+  const { method, url, body = '' } = request
+  const values: Record<Token, () => string> = {
+    METHOD: () => method.toUpperCase(),
+    path: () => url.pathname,
+    path_noslash: () => url.pathname.replace(/^\/+/, ''),
+    target: () => url.pathname + url.search,
+    query: () => url.search.replace(/^\?/, ''),
+    url: () => url.origin + url.pathname + url.search,
+    host: () => url.host,
+    ts: () => timestampText(moment.unixMs, recipe.timestamp),
+    body: () => body,
+    body_sha256: () => createHash('sha256').update(body).digest('hex'),
+    api_key: () => apiKey,
+    nonce: () => moment.nonce ?? '',
+  }
+  return recipe.template.replace(TOKEN, (whole, name: string) => (isToken(name) ? values[name]() : whole))
+}
+
+/** HMAC-SHA256 of `text` in the recipe's encoding, prefix included. */
+export function signature(
+  text: string,
+  secret: string,
+  recipe: Pick<Recipe, 'encoding' | 'prefix' | 'secretEncoding'>,
+): string {
+  const key = Buffer.from(secret, recipe.secretEncoding)
+  return recipe.prefix + createHmac('sha256', key).update(text).digest(recipe.encoding)
+}
+
+/** Whether the recipe signs a nonce, which must then be fresh for every request. */
+export function usesNonce(recipe: Recipe): boolean {
+  return recipe.template.includes('{nonce}')
+}
+
+/** What is wrong with a template, as a sentence; undefined when nothing is. */
+export function templateProblem(template: string): string | undefined {
+  for (const [, name = ''] of template.matchAll(TOKEN)) {
+    if (!isToken(name)) return `unknown token {${name}}; known are ${TOKENS.map((token) => `{${token}}`).join(' ')}`
+  }
+  return template.includes('{ts}') ? undefined : 'must contain {ts}, or a captured request could be replayed for ever'
+}
+
+function timestampText(unixMs: number, form: TimestampForm): string {
+  if (form === 'ms') return String(Math.floor(unixMs))
+  if (form === 'iso') return new Date(unixMs).toISOString()
+  return String(Math.floor(unixMs / 1000))
+}
+
+function isToken(name: string): name is Token {
+  return (TOKENS as readonly string[]).includes(name)
+}
+
+const TOKEN = /\{([^{}]*)\}/g
