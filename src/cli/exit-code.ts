@@ -1,0 +1,41 @@
+import {
+  ConfigError,
+  ContractBroken,
+  MirrorUnusable,
+  OrganizationHeld,
+  RateLimited,
+  SourceRefused,
+  SourceUnavailable,
+  UsageError,
+} from '../errors.ts'
+
+/** The program's exit codes. A contract: scripts depend on them. */
+export const EXIT_CODES = {
+  0: 'every run complete',
+  1: 'unexpected',
+  2: 'usage or configuration',
+  3: 'some organizations failed, or for different reasons',
+  4: 'refused by the service (401, 403, 404)',
+  5: 'service unavailable, or throttled beyond maxWait',
+  6: 'another run holds the organization',
+  130: 'stopped by Ctrl-C',
+  143: 'stopped by SIGTERM',
+} as const
+export type ExitCode = keyof typeof EXIT_CODES
+
+/** The exit code for one error. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof ConfigError || error instanceof UsageError || error instanceof MirrorUnusable) return 2
+  if (error instanceof ContractBroken) return 3
+  if (error instanceof SourceRefused) return 4
+  if (error instanceof RateLimited || error instanceof SourceUnavailable) return 5
+  if (error instanceof OrganizationHeld) return 6
+  return 1
+}
+
+/** The exit code for many organizations, given what became of each: an error, or undefined for a complete run. */
+export function exitCodeOfAll(errors: readonly unknown[]): ExitCode {
+  const codes = new Set(errors.map((error): ExitCode => (error === undefined ? 0 : exitCodeOf(error))))
+  const [only, ...others] = codes
+  return others.length > 0 ? 3 : (only ?? 0)
+}

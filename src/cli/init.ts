@@ -1,0 +1,27 @@
+import { Command } from '@commander-js/extra-typings'
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import type { Io } from './io.ts'
+
+/** `customer-mirror init [file]`: writes a commented configuration to start from, and never over an existing file. */
+export function initCommand({ stderr }: Io): CommandUnknownOpts {
+  return new Command('init')
+    .description('Write a commented configuration file to start from; never overwrites')
+    .argument('[file]', 'where to write it', 'customer-mirror.yaml')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  customer-mirror init
+  customer-mirror init config/customers.yaml`,
+    )
+    .action(async (file) => {
+      const { writeStarterFile } = await import('../config/starter-file.ts')
+      await writeStarterFile(file)
+      const option = file === 'customer-mirror.yaml' ? '' : ` --config ${file}`
+      stderr.write(`Wrote ${file}. Next:
+  1. Put the address of your organization into ${file}.
+  2. export ACME_API_KEY=… ACME_SECRET=…
+  3. customer-mirror check${option}
+`)
+    })
+}

@@ -1,0 +1,13 @@
+import type { ExitCode } from './exit-code.ts'
+
+/** What a command may use of its process. */
+export type Io = {
+  /** Aborted when the user or the system asks the program to stop. */
+  signal: AbortSignal
+  /** For results. */
+  stdout: NodeJS.WritableStream
+  /** For everything said beside the results. */
+  stderr: NodeJS.WritableStream
+  /** Sets the code the program ends with, for a command that was carried out but has no good news. */
+  exitWith: (code: ExitCode) => void
+}

@@ -1,0 +1,39 @@
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import type { Config } from '../config/read-config.ts'
+import type { Mirror } from '../mirror/mirror.ts'
+
+/** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
+export async function withMirror<Result>(
+  file: string | undefined,
+  work: (mirror: Mirror, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const [{ readConfig }, { openMirrorToRead }] = await Promise.all([
+    import('../config/read-config.ts'),
+    import('../mirror/mirror.ts'),
+  ])
+  const config = await readConfig({ file, cwd: process.cwd() })
+  const mirror = await openMirrorToRead(config.mirror)
+  try {
+    return await work(mirror, config)
+  } finally {
+    await mirror.close()
+  }
+}
+
+/** `--limit`, for commands that list the latest of something. */
+export function limitOption(most: number) {
+  return new Option('--limit <number>', 'how many at most').default(most).argParser((text) => {
+    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+    throw new InvalidArgumentError('It must be a whole number, at least 1.')
+  })
+}
+
+/** One JSON document, as every command with `--json` prints it. */
+export function jsonDocument(content: Record<string, unknown>): string {
+  return `${JSON.stringify({ schemaVersion: 1, ...content }, null, 2)}\n`
+}
+
+/** Unix milliseconds as ISO 8601; null for none. */
+export function isoTime(unixMs: number | undefined): string | null {
+  return unixMs === undefined ? null : new Date(unixMs).toISOString()
+}

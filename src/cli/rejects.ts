@@ -1,0 +1,48 @@
+import { Command } from '@commander-js/extra-typings'
+import type { StoredReject } from '../mirror/rejects.ts'
+import type { Io } from './io.ts'
+import { isoTime, jsonDocument, limitOption, withMirror } from './reading.ts'
+
+/** `customer-mirror rejects`: received records that are no valid customers, and why. */
+export function rejectsCommand(io: Io) {
+  return new Command('rejects')
+    .description('list received records that could not be kept as customers, with the reasons')
+    .argument('[organization]', 'id of one organization')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document, the records as received included')
+    .addOption(limitOption(50))
+    .addHelpText('after', EXAMPLES)
+    .action(async (organization, { config, json, limit }) => {
+      const rejects = await withMirror(config, async (mirror) => mirror.listRejects({ organization, limit }))
+      if (json) io.stdout.write(jsonDocument({ rejects: rejects.map(asJson) }))
+      else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : await asTable(rejects))
+    })
+}
+
+function asJson({ runId, recordId, seenAtMs, payload, ...reject }: StoredReject) {
+  return { ...reject, run: runId, recordId, seenAt: isoTime(seenAtMs), payload: JSON.parse(payload) }
+}
+
+async function asTable(rejects: readonly StoredReject[]): Promise<string> {
+  const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  return renderTable(
+    ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons'],
+    rejects.map(({ organization, recordId, runId, page, position, seenAtMs, reasons }) => [
+      organization,
+      recordId ?? '(no readable id)',
+      `#${runId}`,
+      page,
+      position,
+      moment(seenAtMs),
+      reasons.map(({ field, message }) => (field === '' ? message : `${field} ${message}`)).join('; '),
+    ]),
+  )
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror rejects
+      every record that keeps being rejected
+  $ customer-mirror rejects acme --json
+      those of acme with the records as they were received, as JSON
+`

@@ -1,0 +1,44 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startSandbox } from '../service/sandbox.ts'
+import { writeConfig } from '../service/write-config.ts'
+import { exitCodeOfAll } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { runsTable } from './runs-table.ts'
+import { syncOrganizations } from './sync-organizations.ts'
+
+/** Small enough that the second organization is told to slow down, and to be waited for without boredom. */
+const RATE_LIMIT = { organization: 'globex', requests: 6, windowMs: 3000 }
+const CUSTOMERS = [2500, 1000, 40]
+
+/** Starts a sandbox, mirrors its three organizations twice, and tells what to try next. */
+export async function runDemo(folder: string, io: Io): Promise<void> {
+  const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
+  for (const file of [config, mirror, `${mirror}-wal`, `${mirror}-shm`]) await rm(file, { force: true })
+
+  const sandbox = await startSandbox({ customers: CUSTOMERS, rateLimits: [RATE_LIMIT] })
+  try {
+    await writeConfig(config, sandbox, { mirror: './customers.db' })
+    io.stderr.write(`A sandbox with three organizations listens at ${sandbox.origin}.\n\nFirst run: everybody is new.\n`)
+    const first = await syncOrganizations([], { config }, io)
+    io.stdout.write(`\n${runsTable(first.outcomes.map(({ report }) => report))}\n`)
+    io.exitWith(exitCodeOfAll(first.outcomes.map(({ error }) => error)))
+    if (io.signal.aborted) return
+
+    io.stderr.write('Second run: nothing changed, so no customer is written again.\n')
+    const second = await syncOrganizations([], { config }, io)
+    io.stdout.write(`\n${runsTable(second.outcomes.map(({ report }) => report))}\nMirror: ${mirror}\n\n`)
+    io.exitWith(exitCodeOfAll([...first.outcomes, ...second.outcomes].map(({ error }) => error)))
+    io.stdout.write(nextSteps(config, mirror))
+  } finally {
+    await sandbox.close()
+  }
+}
+
+function nextSteps(config: string, mirror: string): string {
+  return `Try next:
+  sqlite3 ${mirror} "SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2"
+  npx customer-mirror status --config ${config}
+  npx customer-mirror init
+`
+}

@@ -1,0 +1,30 @@
+import type { Report } from '../report.ts'
+import { renderTable } from './table.ts'
+import { duration, proofWords } from './wording.ts'
+
+/** What runs did, a row each, for people. */
+export function runsTable(reports: readonly Report[], { withStart = false } = {}): string {
+  const head = ['organization', 'status', 'read', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'requests', 'took', 'proof']
+  const rows = reports.map((report) => [
+    report.organization,
+    report.error === undefined ? report.status : `${report.status}: ${report.error.code}`,
+    report.received,
+    report.inserted,
+    report.updated,
+    report.unchanged,
+    report.rejected,
+    report.removed,
+    report.requests,
+    duration(report.durationMs),
+    proofWords(report),
+  ])
+  if (!withStart) return renderTable(head, rows)
+  return renderTable(
+    ['run', 'started (UTC)', ...head],
+    rows.map((row, index) => [`#${reports[index]?.runId ?? '–'}`, startOf(reports[index]), ...row]),
+  )
+}
+
+function startOf(report: Report | undefined): string {
+  return report === undefined ? '–' : new Date(report.startedAtMs).toISOString().slice(0, 19).replace('T', ' ')
+}

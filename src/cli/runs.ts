@@ -1,0 +1,39 @@
+import { Command } from '@commander-js/extra-typings'
+import type { Io } from './io.ts'
+import { isoTime, jsonDocument, limitOption, withMirror } from './reading.ts'
+
+/** `customer-mirror runs`: what the latest runs did. */
+export function runsCommand(io: Io) {
+  return new Command('runs')
+    .description('list the latest runs, newest first')
+    .argument('[organization]', 'id of one organization')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addOption(limitOption(20))
+    .addHelpText('after', EXAMPLES)
+    .action(async (organization, { config, json, limit }) => {
+      const runs = await withMirror(config, async (mirror) => mirror.listRuns({ organization, limit }))
+      if (json) {
+        const { toJson } = await import('../report.ts')
+        const documents = runs.map((run) => ({
+          id: run.runId,
+          ...toJson(run),
+          trigger: run.trigger,
+          startedAt: isoTime(run.startedAtMs),
+          warnings: run.warnings,
+        }))
+        io.stdout.write(jsonDocument({ runs: documents }))
+      } else {
+        const { runsTable } = await import('./runs-table.ts')
+        io.stdout.write(runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, { withStart: true }))
+      }
+    })
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror runs
+      the last twenty runs of every organization
+  $ customer-mirror runs acme --limit 100 --json
+      the last hundred of acme, as JSON
+`

@@ -1,0 +1,180 @@
+import { once } from 'node:events'
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import { didYouMean } from '../config/suggestion.ts'
+import { LARGE_PAGES } from '../service/listing.ts'
+import type { RateLimitRule, Sandbox } from '../service/sandbox.ts'
+import {
+  DEFAULT_PRESET,
+  PRESETS,
+  recipeOf,
+  SECRET_ENCODINGS,
+  SIGNATURE_ENCODINGS,
+  templateProblem,
+  TIMESTAMP_FORMS,
+} from '../source/signing.ts'
+import type { Recipe } from '../source/signing.ts'
+import type { Io } from './io.ts'
+
+/** `customer-mirror sandbox`: the service on this machine, with made-up customers, until it is stopped. */
+export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {
+  return new Command('sandbox')
+    .description('Start a service like the real one on this machine, with made-up customers, until it is stopped')
+    .option('--host <address>', 'address to listen at', '127.0.0.1')
+    .option('--port <number>', 'port to listen at; 0 takes any free one', wholeNumber(0, 65_535), 4010)
+    .option('--seed <text>', 'the same seed gives the same customers, keys and secrets', '1')
+    .option(
+      '--organizations <count>',
+      'how many organizations (default: 3, or as many as --customers lists)',
+      wholeNumber(1, 1000),
+    )
+    .option('--customers <counts>', 'customers of each, or a number for each: 2500,1000,40 (default: 1000)', readCounts)
+    .option('--latency <time>', 'hold every answer back: 50ms, 2s', readLatency)
+    .option('--rate-limit <limits>', '60 a minute for each, 8/5s, or for one of them globex=8/5s', readRateLimits)
+    .addOption(
+      new Option('--large-pages <answer>', 'per_page over 100: answer 422, the first 100, or as asked')
+        .choices(LARGE_PAGES)
+        .default('refuse' as const),
+    )
+    .option('--forbid <organizations>', 'organizations whose plan answers 403: acme,globex', readList)
+    .option('--signing <recipe>', `a preset, or a template with {ts} (default: ${DEFAULT_PRESET})`, readTemplate)
+    .addOption(new Option('--signature-encoding <name>', 'how signatures are written').choices(SIGNATURE_ENCODINGS))
+    .option('--signature-prefix <text>', 'what stands before a signature: sha256=')
+    .addOption(new Option('--secret-encoding <name>', 'how secrets are decoded').choices(SECRET_ENCODINGS))
+    .addOption(new Option('--timestamp <form>', 'how the time is written').choices(TIMESTAMP_FORMS))
+    .option('--explain-401', 'answer a wrong signature with the string that was to be signed')
+    .option('--write-config <file>', 'write a configuration that mirrors the sandbox')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ rateLimit, forbid, latency, writeConfig: file, ...options }) => {
+      const [{ startSandbox }, { writeConfig }] = await Promise.all([
+        import('../service/sandbox.ts'),
+        import('../service/write-config.ts'),
+      ])
+      const recipe = recipeFrom(options)
+      const sandbox = await startSandbox({
+        ...options,
+        recipe,
+        rateLimits: rateLimit,
+        forbidden: forbid,
+        latencyMs: latency,
+      })
+      try {
+        if (file !== undefined) await writeConfig(file, sandbox)
+        stdout.write(describe(sandbox))
+        stderr.write(nextSteps(sandbox, file))
+        if (!signal.aborted) await once(signal, 'abort')
+      } finally {
+        await sandbox.close()
+      }
+    })
+}
+
+type RecipeOptions = {
+  signing?: string | undefined
+  signatureEncoding?: Recipe['encoding'] | undefined
+  signaturePrefix?: string | undefined
+  secretEncoding?: Recipe['secretEncoding'] | undefined
+  timestamp?: Recipe['timestamp'] | undefined
+}
+
+function recipeFrom({ signing, signatureEncoding, signaturePrefix, secretEncoding, timestamp }: RecipeOptions): Recipe {
+  const standard = recipeOf(DEFAULT_PRESET)
+  return {
+    ...standard,
+    template: signing ?? standard.template,
+    encoding: signatureEncoding ?? standard.encoding,
+    prefix: signaturePrefix ?? standard.prefix,
+    secretEncoding: secretEncoding ?? standard.secretEncoding,
+    timestamp: timestamp ?? standard.timestamp,
+  }
+}
+
+/** The credentials are made up, open this sandbox alone, and are printed to be used. */
+function describe({ organizations }: Sandbox): string {
+  const blocks = organizations.map(
+    ({ id, baseUrl, apiKey, secret, customers }) =>
+      `${id}, ${customers.length.toLocaleString('en')} customers\n  base URL  ${baseUrl}\n  API key   ${apiKey}\n  secret    ${secret}\n`,
+  )
+  return blocks.join('\n')
+}
+
+function nextSteps({ origin }: Sandbox, file: string | undefined): string {
+  const written =
+    file === undefined ? '' : `Wrote ${file}. In another terminal: customer-mirror sync --config ${file}\n`
+  return `\nThe sandbox listens at ${origin}. Ctrl-C stops it.\n${written}`
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text.trim()) ? Number(text) : NaN
+    if (value >= least && value <= most) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+  }
+}
+
+function readCounts(text: string): number | number[] {
+  const counts = text.split(',').map(wholeNumber(0, 1_000_000))
+  return counts.length === 1 ? (counts[0] ?? 0) : counts
+}
+
+function readList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function readLatency(text: string): number {
+  const [, number, unit = 'ms'] = /^(\d{1,6})(ms|s)?$/.exec(text.trim()) ?? []
+  const latencyMs = Number(number) * (unit === 's' ? 1000 : 1)
+  if (latencyMs <= LONGEST_LATENCY_MS) return latencyMs
+  throw new InvalidArgumentError('It must be a time up to 10 minutes, such as 50ms or 2s.')
+}
+
+function readRateLimits(text: string, before: RateLimitRule[] = []): RateLimitRule[] {
+  return [...before, ...readList(text).map(readRateLimit)]
+}
+
+function readRateLimit(text: string): RateLimitRule {
+  const [, organization, requests, count = '1', unit = 'm'] = RATE_LIMIT.exec(text) ?? []
+  const windowMs = Number(count) * (UNITS_MS.get(unit) ?? NaN)
+  if (Number(requests) > 0 && windowMs > 0) return { organization, requests: Number(requests), windowMs }
+  throw new InvalidArgumentError(
+    `"${text}" is no limit. Give requests a minute (60) or in a time (8/5s), for one organization with its name before it (globex=8/5s).`,
+  )
+}
+
+/** A template of the string to sign, from a preset's name or as it is, where `\n` stands for a new line. */
+function readTemplate(text: string): string {
+  const preset = Object.entries(PRESETS).find(([name]) => name === text)
+  if (preset) return preset[1]
+  if (!text.includes('{')) {
+    const names = Object.keys(PRESETS)
+    throw new InvalidArgumentError(
+      `There is no preset "${text}"${didYouMean(text, names)}. There are ${names.join(', ')}.`,
+    )
+  }
+  const template = text.replaceAll(String.raw`\n`, '\n')
+  const problem = templateProblem(template)
+  if (problem !== undefined) throw new InvalidArgumentError(`The template: ${problem}.`)
+  return template
+}
+
+const RATE_LIMIT = /^(?:([^=]+)=)?(\d{1,9})(?:\/(\d{1,6})?(ms|s|m|h))?$/
+
+const UNITS_MS = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+])
+
+const LONGEST_LATENCY_MS = 600_000
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror sandbox --write-config customer-mirror.yaml
+      three organizations of 1,000 customers, and a configuration that mirrors them
+  $ customer-mirror sandbox --customers 2500,1000,40 --rate-limit globex=8/5s --latency 20ms
+      lists of different lengths, of which the second is throttled and all are slow
+`

@@ -1,0 +1,117 @@
+import { Command, Option } from '@commander-js/extra-typings'
+import { readFile } from 'node:fs/promises'
+import { ConfigError, UsageError } from '../errors.ts'
+import type { Io } from './io.ts'
+
+/** `customer-mirror signing`: what is signed, and which recipe a service uses. */
+export function signingCommand(io: Io) {
+  return new Command('signing')
+    .description('explain how requests are signed, or find out how a service wants them signed')
+    .addCommand(explainCommand(io))
+    .addCommand(solveCommand(io))
+    .addHelpText('after', EXAMPLES)
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror signing explain acme
+      the exact string that is signed for a request to acme
+  $ customer-mirror signing solve --help
+      how to find a recipe from one request that is known to work
+`
+
+function explainCommand(io: Io) {
+  return new Command('explain')
+    .description('show the exact string that is signed for a request of an organization, without any secret')
+    .argument('<organization>', 'id of an organization')
+    .option('-c, --config <file>', 'configuration file')
+    .addHelpText('after', EXPLAIN_EXAMPLES)
+    .action(async (id, { config: file }) => {
+      const [{ chooseOrganizations }, { readConfig }, { explainSigning }] = await Promise.all([
+        import('../config/organization.ts'),
+        import('../config/read-config.ts'),
+        import('./explain-signing.ts'),
+      ])
+      const [organization] = chooseOrganizations(await readConfig({ file, cwd: process.cwd() }), [id])
+      if (organization !== undefined) io.stdout.write(await explainSigning(organization, Date.now()))
+    })
+}
+
+const EXPLAIN_EXAMPLES = `
+Examples:
+  $ customer-mirror signing explain acme
+  $ customer-mirror signing explain acme --config production.yaml
+`
+
+function solveCommand(io: Io) {
+  return new Command('solve')
+    .description('find the signing recipe, offline, from one request that is known to work')
+    .requiredOption('--url <url>', 'the whole address as it was sent, its query included')
+    .requiredOption('--timestamp <text>', 'the timestamp header as it was sent')
+    .requiredOption('--signature <text>', 'the signature header as it was sent')
+    .addOption(new Option('--secret-env <name>', 'environment variable that holds the secret').conflicts('secretFile'))
+    .option('--secret-file <file>', 'file that holds the secret')
+    .addOption(new Option('--api-key-env <name>', 'environment variable that holds the API key').conflicts('apiKeyFile'))
+    .option('--api-key-file <file>', 'file that holds the API key, for recipes that sign it too')
+    .option('--method <name>', 'the method of the request', 'GET')
+    .option('--body-file <file>', 'file that holds the body of the request')
+    .addHelpText('after', SOLVE_EXAMPLES)
+    .action(async (options) => {
+      const [{ solveRecipe }, { configurationOf }] = await Promise.all([
+        import('../source/solve-signing.ts'),
+        import('./explain-signing.ts'),
+      ])
+      const secret = await readSecret({ env: options.secretEnv, file: options.secretFile })
+      if (secret === undefined) throw new UsageError('Name the secret with --secret-env NAME or --secret-file FILE.')
+      const apiKey = (await readSecret({ env: options.apiKeyEnv, file: options.apiKeyFile })) ?? ''
+      const body = options.bodyFile === undefined ? '' : await readNamedFile(options.bodyFile)
+      const url = URL.parse(options.url)
+      if (url === null) throw new UsageError('--url must be a whole address, such as https://host/api/v1/customers?page=1')
+      const solutions = solveRecipe({
+        request: { method: options.method, url, body },
+        timestamp: options.timestamp,
+        signature: options.signature,
+        secret,
+        apiKey,
+      })
+      if (solutions.length === 0) {
+        io.stderr.write(NOTHING_FOUND)
+        io.exitWith(3)
+        return
+      }
+      io.stderr.write(solutions.length === 1 ? 'Found. In the configuration:\n' : 'Any of these fits; take the first.\n')
+      io.stdout.write(solutions.map(configurationOf).join('---\n'))
+    })
+}
+
+const NOTHING_FOUND = `No preset makes this signature from this request with this secret. Check that address, timestamp and signature are
+of one and the same request, byte for byte, and that it is the secret and not the API key; give --api-key-env when the key
+may be part of what is signed. Else the service signs another string: write it as signing.template.
+`
+
+const SOLVE_EXAMPLES = `
+Examples:
+  $ customer-mirror signing solve --url 'https://acme.orders.example.com/api/v1/customers?page=1' \\
+      --timestamp 1700000000 --signature 5d41402abc4b2a76b9719d911017c592 --secret-env ACME_SECRET
+  $ customer-mirror signing solve --url "$URL" --timestamp "$TS" --signature "$SIG" --secret-file acme.secret
+`
+
+/** Secrets are named, never given: what stands on a command line can be read by every user of the machine. */
+async function readSecret({ env, file }: { env?: string | undefined; file?: string | undefined }) {
+  if (file !== undefined) return (await readNamedFile(file)).replace(/\r?\n$/, '')
+  if (env === undefined) return undefined
+  const { processEnvironment } = await import('../config/environment.ts')
+  const value = processEnvironment()[env]
+  if (value === undefined || value === '') {
+    throw new ConfigError([{ file: 'environment', message: 'the variable named for the secret or key is not set' }])
+  }
+  return value
+}
+
+async function readNamedFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be read. Check the path and who may read it.`, { cause: error })
+  }
+}

@@ -1,0 +1,49 @@
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import type { Outcome } from '../mirror-organization.ts'
+import { exitCodeOfAll } from './exit-code.ts'
+import type { Io } from './io.ts'
+
+/** `customer-mirror sync`: mirrors organizations now, without any queue. */
+export function syncCommand(io: Io) {
+  return new Command('sync')
+    .description('mirror organizations now: all of the configuration, or those named')
+    .argument('[organization...]', 'ids of organizations')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document with what was done')
+    .option('--dry-run', 'read everything and tell what would change, but write nothing')
+    .option('--limit-pages <number>', 'stop after this many pages of each organization', atLeastOne)
+    .option('--log-level <level>', 'log JSON lines to stderr: debug, info, warn or error')
+    .addHelpText('after', EXAMPLES)
+    .action(async (ids, options) => {
+      const { syncOrganizations } = await import('./sync-organizations.ts')
+      const { outcomes, mirrorFile } = await syncOrganizations(ids, options, io)
+      if (options.json) {
+        const { toJson } = await import('../report.ts')
+        const document = { schemaVersion: 1, runs: outcomes.map(({ report }) => toJson(report)) }
+        io.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+      } else {
+        io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile))
+      }
+      io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+    })
+}
+
+async function describe(outcomes: readonly Outcome[], mirrorFile: string | undefined): Promise<string> {
+  const { runsTable } = await import('./runs-table.ts')
+  const table = runsTable(outcomes.map(({ report }) => report))
+  const where = mirrorFile === undefined ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
+  return `${table}\n${where}\n`
+}
+
+function atLeastOne(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number, at least 1.')
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror sync
+      mirror every organization of the configuration
+  $ customer-mirror sync acme --dry-run --json
+      tell, as JSON, what mirroring acme would change, and change nothing
+`

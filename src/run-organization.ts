@@ -1,0 +1,68 @@
+import { readCredentials } from './config/credentials.ts'
+import type { Organization } from './config/organization.ts'
+import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
+import { openSource, type Source, type SourceEvent } from './source/customers.ts'
+import { createPace, type Pace } from './source/pace.ts'
+import { version } from './version.ts'
+
+/** What a run needs beside its organization's configuration. */
+export type RunSettings = Pick<Mirroring, 'mirror' | 'trigger' | 'pageLimit' | 'now' | 'signal' | 'onProgress'> & {
+  /** The pace of every organization that was run before: those that share a rate limit share one. */
+  paces: Paces
+  /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
+  longestWaitMs: number
+  /** Between 0 and 1. */
+  random: () => number
+  onEvent?: ((event: SourceEvent) => void) | undefined
+}
+
+/** Paces by the name of the rate limit they keep. */
+export type Paces = Map<string, Pace>
+
+/**
+ * Mirrors one organization as it is configured. Never throws: what went wrong, a secret that cannot be read included, is
+ * recorded as a failed run and comes back with it.
+ */
+export async function runOrganization(organization: Organization, settings: RunSettings): Promise<Outcome> {
+  const source = await openConfiguredSource(organization, settings).catch(neverOpened)
+  try {
+    return await mirrorOrganization({
+      ...settings,
+      organization: organization.id,
+      source,
+      pageSize: organization.pageSize,
+      concurrency: organization.concurrency,
+    })
+  } finally {
+    await source.close()
+  }
+}
+
+/** The source of one organization as configured. Throws ConfigError when its credentials cannot be read. */
+export async function openConfiguredSource(
+  organization: Organization,
+  { paces, longestWaitMs, now, random, onEvent }: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
+): Promise<Source> {
+  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit } = organization
+  const paceName = rateLimit.shared === undefined ? `organization ${id}` : `shared ${rateLimit.shared}`
+  const pace = paces.get(paceName) ?? createPace({ concurrency, requestsPerMinute: rateLimit.requestsPerMinute, now })
+  paces.set(paceName, pace)
+  return openSource({
+    settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs },
+    credentials: await readCredentials(organization),
+    pace,
+    userAgent: `customer-mirror/${version()}`,
+    now,
+    random,
+    onEvent,
+  })
+}
+
+/** Stands in for a source that could not be opened, so that the failure is recorded like any other. */
+function neverOpened(error: unknown): Pick<Source, 'readPage' | 'counters' | 'close'> {
+  return {
+    readPage: () => Promise.reject(error),
+    counters: { requests: 0, throttled: 0, waitedMs: 0 },
+    close: () => Promise.resolve(),
+  }
+}

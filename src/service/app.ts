@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { HttpBindings } from '@hono/node-server'
+import { Hono } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { Credentials, Recipe } from '../source/signing.ts'
+import { findRefusal } from './authentication.ts'
+import type { Refusal, SentRequest } from './authentication.ts'
+import type { ServiceCustomer } from './customers.ts'
+import { errorEnvelope } from './error-envelope.ts'
+import type { Details, ErrorStatus } from './error-envelope.ts'
+import { listPage, readListQuery } from './listing.ts'
+import type { LargePages } from './listing.ts'
+import { rateLimiter } from './rate-limit.ts'
+import type { RateLimit, RateLimiter } from './rate-limit.ts'
+
+/** An organization as the service knows it. Its API key tells its requests from those of the others. */
+export type ServiceOrganization = Credentials & {
+  id: string
+  customers: CustomerList
+  /** `forbidden` answers 403: the plan does not permit reading customers. */
+  plan?: 'permitted' | 'forbidden' | undefined
+  rateLimit?: RateLimit | undefined
+}
+
+/** The customers as they are now: asked once for each request, so a list may move while it is paged. */
+type CustomerList = { list(): readonly ServiceCustomer[] }
+
+export type ServiceOptions = {
+  organizations: readonly ServiceOrganization[]
+  recipe: Recipe
+  now: () => number
+  /** Every answer is held back this long. */
+  latencyMs?: number | undefined
+  /** Answers a 401 with the reason and the string that was to be signed. */
+  explain401?: boolean | undefined
+  largePages?: LargePages | undefined
+  /** Sees every request before the service does and every answer after it, and may answer in its place. */
+  intercept?: MiddlewareHandler<ServiceEnv> | undefined
+}
+
+export type ServiceEnv = { Bindings: Partial<HttpBindings>; Variables: { organization: ServiceOrganization } }
+
+/** The part of every address that names version 1 of the interface. */
+export const BASE_PATH = '/api/v1'
+
+/** The specification as an HTTP application over lists of customers. Where it is silent, it does as Laravel does. */
+export function createService(options: ServiceOptions): Hono<ServiceEnv> {
+  const { largePages = 'refuse' } = options
+  const service = new Hono<ServiceEnv>()
+
+  service.use(tellTime(options.now), delay(options.latencyMs ?? 0))
+  if (options.intercept) service.use(options.intercept)
+  service.use(`${BASE_PATH}/*`, identify(options), limitRate(options), authenticate(options))
+
+  service.get(`${BASE_PATH}/customers`, (c) => {
+    const { plan, customers } = c.get('organization')
+    if (plan === 'forbidden') return fail(c, 403, 'The plan of this organization does not permit reading customers.')
+    const url = new URL(c.req.url)
+    const read = readListQuery(url.searchParams, largePages)
+    if ('details' in read) return fail(c, 422, 'A query parameter is invalid.', read.details)
+    return c.json(listPage(customers.list(), read.query, url.origin + url.pathname))
+  })
+
+  service.notFound((c) => fail(c, 404, `There is no ${c.req.method} ${c.req.path}.`))
+  service.onError((_error, c) => fail(c, 500, 'The service failed to answer this request.'))
+  return service
+}
+
+/** Puts the service's own clock into `Date`, so that a clock that is wrong can be seen to be wrong. */
+function tellTime(now: () => number): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => {
+    await next()
+    c.header('Date', new Date(now()).toUTCString())
+  }
+}
+
+function delay(latencyMs: number): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => {
+    // Ends early when the client hangs up: nobody is waiting then.
+    if (latencyMs > 0) await sleep(latencyMs, undefined, { signal: c.req.raw.signal }).catch(() => undefined)
+    await next()
+  }
+}
+
+/** Finds the organization by its API key. That it really is the sender, only the signature shows. */
+function identify({ organizations, recipe, explain401 }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+  const byKey = new Map(organizations.map((organization) => [organization.apiKey, organization]))
+  return async (c, next) => {
+    const header = recipe.headers.key
+    const key = c.req.header(header)
+    const organization = key === undefined ? undefined : byKey.get(key)
+    if (organization === undefined) {
+      return refuse(c, { header, reason: key ? 'is the key of no organization' : 'is missing' }, explain401)
+    }
+    c.set('organization', organization)
+    return next()
+  }
+}
+
+/** Counts the request against its organization's limit, and describes the limit on every answer. */
+function limitRate({ organizations, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+  const limiters = new Map<string, RateLimiter>()
+  for (const { id, rateLimit } of organizations) if (rateLimit) limiters.set(id, rateLimiter(rateLimit))
+  return async (c, next) => {
+    const turn = limiters.get(c.get('organization').id)?.(now())
+    if (turn === undefined) return next()
+    c.header('X-RateLimit-Limit', String(turn.limit))
+    c.header('X-RateLimit-Remaining', String(turn.remaining))
+    if (turn.allowed) return next()
+    c.header('Retry-After', String(turn.retryAfterSeconds))
+    c.header('X-RateLimit-Reset', String(turn.resetUnixSeconds))
+    return fail(c, 429, 'Too many requests. Ask again after the time in Retry-After.')
+  }
+}
+
+function authenticate({ recipe, now, explain401 }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => {
+    const refusal = findRefusal(sentRequest(c, recipe), c.get('organization'), { recipe, nowMs: now() })
+    return refusal === undefined ? next() : refuse(c, refusal, explain401)
+  }
+}
+
+function sentRequest(c: Context<ServiceEnv>, { headers }: Recipe): SentRequest {
+  return {
+    method: c.req.method,
+    url: urlAsSent(c),
+    headers: {
+      key: c.req.header(headers.key),
+      timestamp: c.req.header(headers.timestamp),
+      signature: c.req.header(headers.signature),
+      nonce: c.req.header(headers.nonce),
+    },
+  }
+}
+
+/** The address of the request letter by letter: parsing rewrites `'` and `..`, and no signature over them would match. */
+function urlAsSent(c: Context<ServiceEnv>): URL {
+  const url = new URL(c.req.url)
+  const target = c.env.incoming?.url
+  if (target === undefined || !target.startsWith('/')) return url
+  const [, pathname, search] = /^([^?]*)(.*)$/s.exec(target) ?? []
+  return Object.defineProperties(url, { pathname: { value: pathname }, search: { value: search } })
+}
+
+/** Says only that authentication failed, as real services do, unless the reason is to be explained. */
+function refuse(c: Context, { header, reason, stringToSign }: Refusal, explain = false): Response {
+  if (!explain) return fail(c, 401, 'The request is not authenticated.')
+  return fail(c, 401, `The request is not authenticated: ${header} ${reason}.`, {
+    [header]: [reason],
+    ...(stringToSign !== undefined && { string_to_sign: [stringToSign] }),
+  })
+}
+
+function fail(c: Context, status: ErrorStatus, message: string, details?: Details): Response {
+  return c.json(errorEnvelope(status, message, details), status)
+}

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { UsageError } from '../errors.ts'
+import { errorEnvelope } from './error-envelope.ts'
+
+export type Listening = {
+  /** Where to reach it, without a trailing slash, e.g. `http://127.0.0.1:4010`. */
+  origin: string
+  /** Ends every connection and frees the port. */
+  close: () => Promise<void>
+}
+
+/** What answers requests, as every web framework has it. */
+export type Answerer = { fetch: Parameters<typeof getRequestListener>[0] }
+
+/** Serves `app` at an address of this machine; port 0 takes any free one. Throws a UsageError where that cannot be done. */
+export async function listen(app: Answerer, { host, port }: { host: string; port: number }): Promise<Listening> {
+  // The globals stay as they are: a server started inside another program must not swap its Request and Response.
+  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable }))
+  try {
+    await once(server.listen({ host, port }), 'listening')
+  } catch (error) {
+    throw new UsageError(`Cannot listen at ${host} port ${port}: ${explain(error)}`, { cause: error })
+  }
+  let closed: Promise<void> | undefined
+  return { origin: originOf(server, host), close: () => (closed ??= stop(server)) }
+}
+
+function originOf(server: Server, host: string): string {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('The server listens at no port')
+  const name = ANY_ADDRESS.get(host) ?? host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`
+}
+
+/** The answer to a request from which not even an address can be read. */
+function unreadable(): Response {
+  return Response.json(errorEnvelope(400, 'The address of the request cannot be read.'), { status: 400 })
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
+
+function explain(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return EXPLANATIONS.get(code) ?? `the system answered ${code}.`
+}
+
+const EXPLANATIONS = new Map([
+  ['EADDRINUSE', 'the port is in use. Stop the program that holds it, or choose another port (0 takes any free one).'],
+  ['EACCES', 'this user may not open that port. Choose one above 1023 (0 takes any free one).'],
+  ['EADDRNOTAVAIL', 'this machine has no such address. 127.0.0.1 always works.'],
+  ['ENOTFOUND', 'no such host is known. 127.0.0.1 always works.'],
+])
+
+/** Addresses that stand for every address of the machine, with one that can be asked. */
+const ANY_ADDRESS = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+])

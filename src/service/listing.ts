@@ -1,0 +1,95 @@
+import type { ServiceCustomer } from './customers.ts'
+import type { Details } from './error-envelope.ts'
+
+/** What is asked of the list, every default filled in. */
+export type ListQuery = { page: number; perPage: number; search: string; language: string }
+
+/** What is done about a `per_page` over the maximum, which the specification leaves open: 422, the maximum, or as asked. */
+export const LARGE_PAGES = ['refuse', 'cap', 'serve'] as const
+export type LargePages = (typeof LARGE_PAGES)[number]
+
+export type ListEnvelope = {
+  success: true
+  data: readonly ServiceCustomer[]
+  meta: {
+    current_page: number
+    from: number | null
+    last_page: number
+    per_page: number
+    to: number | null
+    total: number
+  }
+  links: { first: string; last: string; prev: string | null; next: string | null }
+}
+
+/** One page of `customers`; `address` is the listing's own URL without a query, from which the links are made. */
+export function listPage(customers: readonly ServiceCustomer[], query: ListQuery, address: string): ListEnvelope {
+  const { page, perPage } = query
+  const matching = filter(customers, query)
+  const start = (page - 1) * perPage
+  const data = matching.slice(start, start + perPage)
+  const lastPage = Math.max(1, Math.ceil(matching.length / perPage))
+  // Like Laravel's paginator, links name the page and forget every other parameter.
+  const link = (number: number): string => `${address}?page=${number}`
+  return {
+    success: true,
+    data,
+    meta: {
+      current_page: page,
+      from: data.length === 0 ? null : start + 1,
+      last_page: lastPage,
+      per_page: perPage,
+      to: data.length === 0 ? null : start + data.length,
+      total: matching.length,
+    },
+    links: {
+      first: link(1),
+      last: link(lastPage),
+      prev: page > 1 ? link(page - 1) : null,
+      next: page < lastPage ? link(page + 1) : null,
+    },
+  }
+}
+
+/** Reads the query parameters; where one is invalid, the details of a 422 answer instead. The last of repeated ones counts. */
+export function readListQuery(
+  parameters: URLSearchParams,
+  largePages: LargePages,
+): { query: ListQuery } | { details: Details } {
+  const text = (name: string): string => parameters.getAll(name).at(-1)?.trim() ?? ''
+  const perPage = readPerPage(text('per_page'), largePages)
+  if (typeof perPage === 'string') return { details: { per_page: [perPage] } }
+  return { query: { page: readPage(text('page')), perPage, search: text('search'), language: text('language') } }
+}
+
+/** The page asked for, or page 1 for anything that is not the number of a page: such services do not refuse it. */
+function readPage(text: string): number {
+  const page = /^\+?[1-9]\d*$/.test(text) ? Number(text) : 1
+  return Number.isSafeInteger(page) ? page : 1
+}
+
+/** The page size to serve, or what is wrong with the one asked for. */
+function readPerPage(text: string, largePages: LargePages): number | string {
+  if (text === '') return DEFAULT_PER_PAGE
+  if (!/^([+-]?[1-9]\d*|0)$/.test(text)) return 'The per page field must be an integer.'
+  const asked = Number(text)
+  if (asked < 1) return 'The per page field must be at least 1.'
+  if (asked <= MAX_PER_PAGE) return asked
+  if (largePages === 'refuse') return `The per page field must not be greater than ${MAX_PER_PAGE}.`
+  return largePages === 'cap' ? MAX_PER_PAGE : Math.min(asked, Number.MAX_SAFE_INTEGER)
+}
+
+function filter(customers: readonly ServiceCustomer[], { search, language }: ListQuery): readonly ServiceCustomer[] {
+  if (search === '' && language === '') return customers
+  const wanted = search.toLowerCase()
+  return customers.filter(
+    (customer) => (language === '' || customer.language === language) && (wanted === '' || mentions(customer, wanted)),
+  )
+}
+
+function mentions({ name, username, email }: ServiceCustomer, wanted: string): boolean {
+  return [name, username, email].some((value) => value.toLowerCase().includes(wanted))
+}
+
+const DEFAULT_PER_PAGE = 15
+const MAX_PER_PAGE = 100

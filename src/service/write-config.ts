@@ -1,0 +1,73 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { stringify } from 'yaml'
+import { isLoopback } from '../config/base-url.ts'
+import { UsageError } from '../errors.ts'
+import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, recipeOf } from '../source/signing.ts'
+import type { Recipe } from '../source/signing.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/**
+ * Writes a configuration that mirrors every organization of the sandbox, readable by its owner alone. Throws a
+ * UsageError when the file exists already or cannot be written.
+ */
+export async function writeConfig(
+  file: string,
+  sandbox: Pick<Sandbox, 'organizations' | 'recipe'>,
+  { mirror = './data/customers.db' }: { mirror?: string } = {},
+): Promise<void> {
+  const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
+  if (distant) {
+    throw new UsageError(
+      `No configuration was written: keys may stand in one, and http be used, only for this machine, not for ${distant.baseUrl}. ` +
+        'Start the sandbox with --host 127.0.0.1.',
+    )
+  }
+  const text = configText(sandbox, mirror)
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    // `wx` fails when the file exists, so nothing can come between looking and writing.
+    await writeFile(file, text, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    throw new UsageError(explain(file, error), { cause: error })
+  }
+}
+
+function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | 'recipe'>, mirror: string): string {
+  const signing = signingSettings(recipe)
+  const text = stringify({
+    mirror,
+    ...(Object.keys(signing).length > 0 && { defaults: { signing } }),
+    organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
+  })
+  return `${HEADING}${text}`
+}
+
+/** What differs from the default recipe. */
+function signingSettings(recipe: Recipe): Record<string, unknown> {
+  const standard = recipeOf(DEFAULT_PRESET)
+  const preset = Object.entries(PRESETS).find(([, template]) => template === recipe.template)?.[0]
+  const headers = Object.entries(recipe.headers).filter(([name, value]) => !isDefaultHeader(name, value))
+  return {
+    ...(recipe.template !== standard.template && (preset === undefined ? { template: recipe.template } : { preset })),
+    ...(recipe.encoding !== standard.encoding && { encoding: recipe.encoding }),
+    ...(recipe.prefix !== standard.prefix && { prefix: recipe.prefix }),
+    ...(recipe.secretEncoding !== standard.secretEncoding && { secretEncoding: recipe.secretEncoding }),
+    ...(recipe.timestamp !== standard.timestamp && { timestamp: recipe.timestamp }),
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+  }
+}
+
+function isDefaultHeader(name: string, value: string): boolean {
+  return Object.entries(DEFAULT_HEADERS).some(([known, standard]) => known === name && standard === value)
+}
+
+function explain(file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  if (code === 'EEXIST') return `${file} exists already and was left as it is. Name another file, or delete it first.`
+  return `${file} cannot be written (${code}). Name a file in a folder this user may write to.`
+}
+
+const HEADING = `# Mirrors the organizations of a sandbox. The keys and secrets below open nothing else; those of a real service
+# do not belong in a file like this: name them as { env: NAME } or { file: path }.
+`

@@ -1,0 +1,7 @@
+import { readFileSync } from 'node:fs'
+
+/** This program's version, as its package.json tells it. */
+export function version(): string {
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  return manifest.version
+}

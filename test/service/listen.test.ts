@@ -1,0 +1,60 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { UsageError } from '../../src/errors.ts'
+import { createService } from '../../src/service/app.ts'
+import { listen } from '../../src/service/listen.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+
+const recipe = recipeOf(DEFAULT_PRESET)
+
+test('closing ends a request that is held back, and leaves nothing behind', async () => {
+  const service = createService({ organizations: [], recipe, now: Date.now, latencyMs: 600_000 })
+  const arrived = Promise.withResolvers<{ handled: Promise<Response> }>()
+  const fetchHeld: typeof service.fetch = (...request) => {
+    const handled = Promise.resolve(service.fetch(...request))
+    arrived.resolve({ handled })
+    return handled
+  }
+  const { origin, close } = await listen({ fetch: fetchHeld }, { host: '127.0.0.1', port: 0 })
+  const refused = expect(fetch(`${origin}/api/v1/customers`)).rejects.toThrow('fetch failed')
+  const { handled } = await arrived.promise
+  await close()
+  await refused
+  await handled
+  await close()
+})
+
+test('a port in use, and an address this machine has not, are explained', async () => {
+  const service = createService({ organizations: [], recipe, now: Date.now })
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
+  onTestFinished(close)
+  const port = Number(new URL(origin).port)
+  await expect(listen(service, { host: '127.0.0.1', port })).rejects.toThrow(
+    new UsageError(
+      `Cannot listen at 127.0.0.1 port ${port}: the port is in use. Stop the program that holds it, or choose another port (0 takes any free one).`,
+    ),
+  )
+  await expect(listen(service, { host: '192.0.2.1', port: 0 })).rejects.toThrow('this machine has no such address')
+})
+
+test.each(['0.0.0.0', '127.0.0.1', 'localhost'])(
+  'a service at %s tells an address at which it can be asked',
+  async (host) => {
+    const service = createService({ organizations: [], recipe, now: Date.now })
+    const { origin, close } = await listen(service, { host, port: 0 })
+    onTestFinished(close)
+    expect((await fetch(origin)).status).toBe(404)
+  },
+)
+
+test('a request whose address cannot be read is answered 400 in the error envelope', async () => {
+  const service = createService({ organizations: [], recipe, now: Date.now })
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
+  onTestFinished(close)
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  socket.end('GET /api HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n')
+  const answer = await text(socket)
+  expect(answer).toContain('HTTP/1.1 400')
+  expect(answer).toContain('"error":"bad_request"')
+})
