@@ -41,17 +41,20 @@ export type Reject = {
   reasons: { field: string; message: string }[]
 }
 
-/** Oddities that are kept, by kind, and how many records or fields showed them. */
+/** Oddities that are kept. */
+const WARNING_KINDS = [
+  'missing_field',
+  'unknown_field',
+  'coerced_to_text',
+  'imprecise_number',
+  'malformed_text',
+  'odd_email',
+  'unreadable_created_at',
+  'conflicting_duplicate',
+] as const
+export type WarningKind = (typeof WARNING_KINDS)[number]
+/** How many records or fields showed each oddity. */
 export type Warnings = Partial<Record<WarningKind, number>>
-export type WarningKind =
-  | 'missing_field'
-  | 'unknown_field'
-  | 'coerced_to_text'
-  | 'imprecise_number'
-  | 'malformed_text'
-  | 'odd_email'
-  | 'unreadable_created_at'
-  | 'conflicting_duplicate'
 
 /** A record's place in the listing: who stands there, if it can be read, and its `created_at`. */
 export type Row = { id: string | undefined; createdAt: string | undefined }
@@ -86,7 +89,7 @@ export function sortRecords(records: readonly unknown[], { pageBytes }: { pageBy
 
 /** Adds the counts of `from` to `into`. */
 export function addWarnings(into: Warnings, from: Warnings): void {
-  for (const [kind, count] of Object.entries(from) as [WarningKind, number][]) warn(into, kind, count)
+  for (const kind of WARNING_KINDS) if (from[kind] !== undefined) warn(into, kind, from[kind])
 }
 
 /** Adds `count` warnings of one kind. */

@@ -18,7 +18,8 @@ export type Answerer = { fetch: Parameters<typeof getRequestListener>[0] }
 /** Serves `app` at an address of this machine; port 0 takes any free one. Throws a UsageError where that cannot be done. */
 export async function listen(app: Answerer, { host, port }: { host: string; port: number }): Promise<Listening> {
   // The globals stay as they are: a server started inside another program must not swap its Request and Response.
-  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable }))
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable })
+  const server = createServer((request, response) => void answer(request, response))
   try {
     await once(server.listen({ host, port }), 'listening')
   } catch (error) {

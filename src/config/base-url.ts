@@ -1,0 +1,31 @@
+/** A base address, or the sentence that says what is wrong with it. Neither a user name nor a password is ever in it. */
+export type BaseUrl = { url: URL } | { problem: string }
+
+/**
+ * The address above `/customers`: https, or http on this machine; nothing but origin and path, without a slash at the end.
+ * Sentences never repeat the text, which may hold credentials.
+ */
+export function parseBaseUrl(text: string): BaseUrl {
+  // The URL parser forgives white space, backslashes and missing slashes; a signed address should be what it looks like.
+  if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text) || !URL.canParse(text)) return { problem: NO_ADDRESS }
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '')
+    return { problem: 'must not hold a user name or password: credentials belong in apiKey and secret' }
+  if (text.includes('?') || text.includes('#'))
+    return { problem: 'must end with the path: remove the ? or # and what follows' }
+  if (url.protocol !== 'https:' && !isLoopback(url))
+    return {
+      problem: 'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:8080)',
+    }
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  if (/\/customers$/i.test(url.pathname))
+    return { problem: 'must be the address above /customers: remove /customers from the end' }
+  return { url }
+}
+
+/** Whether an address stays on this machine: localhost, 127.0.0.0/8 or [::1]. */
+export function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+const NO_ADDRESS = 'must be an https URL such as https://acme.orders.example.com/api/v1'

@@ -1,0 +1,96 @@
+import { ConfigError } from '../errors.ts'
+import type { Problem } from '../errors.ts'
+import type { Credentials, SecretEncoding } from '../source/signing.ts'
+import { processEnvironment } from './environment.ts'
+import type { Environment } from './environment.ts'
+import type { Organization, SecretReference } from './organization.ts'
+import { readText } from './read-text.ts'
+
+/**
+ * Looks up an organization's key and secret. Throws one ConfigError naming every variable or file that is missing or holds
+ * something that cannot be meant, and never what it holds.
+ */
+export async function readCredentials(
+  organization: Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>,
+  environment: Environment = processEnvironment(),
+): Promise<Credentials> {
+  const { id, signing } = organization
+  const [apiKey, secret] = await Promise.all([
+    lookUp(organization.apiKey, { what: `the API key of organization ${id}`, environment, check: keyProblem }),
+    lookUp(organization.secret, {
+      what: `the secret of organization ${id}`,
+      environment,
+      check: (text) => secretProblem(text, signing.secretEncoding),
+    }),
+  ])
+  if ('text' in apiKey && 'text' in secret) return { apiKey: apiKey.text, secret: secret.text }
+  throw new ConfigError([apiKey, secret].flatMap((found) => ('problem' in found ? [found.problem] : [])))
+}
+
+type Found = { text: string } | { problem: Problem }
+type Lookup = { what: string; environment: Environment; check: (text: string) => string | undefined }
+
+async function lookUp(reference: SecretReference, { what, environment, check }: Lookup): Promise<Found> {
+  const fail = (message: string): Found => ({ problem: { file: placeOf(reference), message: `(${what}) ${message}` } })
+  const found = await valueOf(reference, environment)
+  if ('absent' in found) return fail(found.absent)
+  const problem = surprise(found.text) ?? check(found.text)
+  return problem === undefined ? found : fail(problem)
+}
+
+async function valueOf(
+  reference: SecretReference,
+  environment: Environment,
+): Promise<{ text: string } | { absent: string }> {
+  if ('literal' in reference) return { text: reference.literal }
+  if ('env' in reference) {
+    const text = environment[reference.env]
+    return text === undefined ? { absent: 'is not set: export it before running, or use { file: path }' } : { text }
+  }
+  const content = await readText(reference.file, { maxBytes: MAX_BYTES })
+  if ('problem' in content) {
+    const advice = content.missing ? ': create it, readable by this user only (chmod 600)' : ''
+    return { absent: content.problem + advice }
+  }
+  // Nearly every tool that writes a file ends it with a line break that is no part of the secret.
+  return { text: content.text.replace(/[\r\n]+$/, '') }
+}
+
+const MAX_BYTES = 64 * 1024
+
+/** What a problem calls the place. A name that does not look like one may be a key pasted in its stead. */
+function placeOf(reference: SecretReference): string {
+  if ('file' in reference) return reference.file
+  if ('literal' in reference) return 'configuration'
+  return /^[A-Z_][A-Z0-9_]*$/.test(reference.env) ? `environment ${reference.env}` : 'environment variable'
+}
+
+/** What no key and no secret can be. */
+function surprise(text: string): string | undefined {
+  if (text.trim() === '') return 'is empty: put the value in'
+  if (/[\r\n]/.test(text))
+    return 'has more than one line: keep the value alone (bytes of any kind can be given with signing.secretEncoding base64)'
+  if (text !== text.trim()) return 'begins or ends with white space: remove it'
+  if (/^(["']).*\1$/.test(text)) return 'is wrapped in quotes that would be taken as part of it: remove them'
+  if (text.includes('\0')) return 'holds NUL characters: was it saved as UTF-16?'
+  return undefined
+}
+
+function keyProblem(text: string): string | undefined {
+  return /^[!-~]+$/.test(text) ? undefined : 'has characters that cannot be sent in a header: copy the key again'
+}
+
+function secretProblem(text: string, encoding: SecretEncoding): string | undefined {
+  if (encoding === 'utf8') return undefined
+  const unpadded = text.replace(/={1,2}$/, '')
+  const valid =
+    encoding === 'hex'
+      ? text.length % 2 === 0 && HEX.test(text)
+      : unpadded.length % 4 !== 1 && ALPHABET[encoding].test(unpadded)
+  if (valid) return undefined
+  const other = encoding === 'base64' && ALPHABET.base64url.test(unpadded) ? ' (it may be base64url)' : ''
+  return `is not valid ${encoding}, which signing.secretEncoding says it is${other}: copy it again, or correct the setting`
+}
+
+const HEX = /^[0-9a-f]+$/i
+const ALPHABET = { base64: /^[A-Za-z0-9+/]+$/, base64url: /^[A-Za-z0-9_-]+$/ } as const

@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util'
+import { DEFAULT_HEADERS } from '../source/signing.ts'
+import { isLoopback, parseBaseUrl } from './base-url.ts'
+import type { Mistake } from './mistakes.ts'
+import { sameHeaders } from './signing.ts'
+
+/**
+ * Mistakes that lie between values, each fine alone. Works on data of any shape, so that they are found together with
+ * those of the schema and not one attempt later.
+ */
+export function crossCheck(data: unknown): Mistake[] {
+  const organizations = listAt(data, 'organizations')
+  return [
+    ...twoForms(data, ['defaults', 'signing']),
+    ...organizations.flatMap((organization, index) => [
+      ...twoForms(data, ['organizations', index, 'signing']),
+      ...exposedSecrets(organization, index),
+      ...unfinishedSchedule(data, index),
+      ...clashingHeaders(data, index),
+    ]),
+    ...repeatedIds(organizations),
+    ...mirroredTwice(organizations),
+    ...disagreeingLimits(data, organizations),
+  ]
+}
+
+/** A preset and a template are two answers to one question. */
+function twoForms(data: unknown, path: readonly PropertyKey[]): Mistake[] {
+  if (at(data, ...path, 'preset') === undefined || at(data, ...path, 'template') === undefined) return []
+  return [key([...path, 'template'], 'excludes preset: keep one of the two')]
+}
+
+/** A secret written into the file is for a service on this machine only. */
+function exposedSecrets(organization: unknown, index: number): Mistake[] {
+  const address = at(organization, 'baseUrl')
+  if (typeof address !== 'string' || !URL.canParse(address) || isLoopback(new URL(address))) return []
+  return ['apiKey', 'secret']
+    .filter((name) => typeof at(organization, name) === 'string')
+    .map((name) =>
+      value(
+        ['organizations', index, name],
+        'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }',
+      ),
+    )
+}
+
+function unfinishedSchedule(data: unknown, index: number): Mistake[] {
+  const path = ['organizations', index, 'schedule']
+  const own = at(data, ...path)
+  if (!isMapping(own)) return []
+  return ['cron', 'timezone']
+    .filter((name) => own[name] === undefined && at(data, 'schedule', name) === undefined)
+    .map((name) => value([...path, name], 'is missing, and there is no schedule at the top level to take it from'))
+}
+
+function clashingHeaders(data: unknown, index: number): Mistake[] {
+  const path = ['organizations', index, 'signing', 'headers']
+  const own = texts(at(data, ...path))
+  const names = { ...DEFAULT_HEADERS, ...texts(at(data, 'defaults', 'signing', 'headers')), ...own }
+  return sameHeaders(names).map(([role, other]) => {
+    const place = role in own ? role : other in own ? other : undefined
+    const message = `has the same name as the header of the ${place === other ? role : other}: every header needs its own`
+    return value(place === undefined ? ['defaults', 'signing', 'headers', role] : [...path, place], message)
+  })
+}
+
+function repeatedIds(organizations: readonly unknown[]): Mistake[] {
+  const ids = organizations.map((organization) => at(organization, 'id'))
+  return ids.flatMap((id, index) => {
+    const first = ids.indexOf(id)
+    if (typeof id !== 'string' || first === index) return []
+    return [value(['organizations', index, 'id'], `is the id of organizations.${first} too: every id must differ`)]
+  })
+}
+
+/** The same list read with the same key is the same customers, kept twice. */
+function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
+  const seen = new Map<string, number[]>()
+  return organizations.flatMap((organization, index) => {
+    const address = at(organization, 'baseUrl')
+    const parsed = typeof address === 'string' ? parseBaseUrl(address) : undefined
+    const apiKey = at(organization, 'apiKey')
+    if (parsed === undefined || !('url' in parsed) || apiKey === undefined) return []
+    const others = seen.get(parsed.url.href) ?? []
+    seen.set(parsed.url.href, [...others, index])
+    const twin = others.find((other) => isDeepStrictEqual(at(organizations, other, 'apiKey'), apiKey))
+    if (twin === undefined) return []
+    const message = `has the address and the API key of organizations.${twin}: the same customers would be mirrored twice`
+    return [value(['organizations', index, 'baseUrl'], message)]
+  })
+}
+
+/** Organizations that share one budget must agree on its size. */
+function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mistake[] {
+  const setting = (organization: unknown, name: string): unknown =>
+    at(organization, 'rateLimit', name) ?? at(data, 'defaults', 'rateLimit', name)
+  const first = new Map<string, { index: number; limit: unknown }>()
+  return organizations.flatMap((organization, index) => {
+    const shared = setting(organization, 'shared')
+    const limit = setting(organization, 'requestsPerMinute')
+    if (typeof shared !== 'string') return []
+    const other = first.get(shared) ?? { index, limit }
+    first.set(shared, other)
+    if (other.limit === limit) return []
+    const message = `shares a limit with organizations.${other.index} but differs in requestsPerMinute: give both the same`
+    return [value(['organizations', index, 'rateLimit'], message)]
+  })
+}
+
+function at(data: unknown, ...path: readonly PropertyKey[]): unknown {
+  let inner = data
+  for (const step of path) {
+    if (Array.isArray(inner)) inner = inner[Number(step)]
+    else if (isMapping(inner) && Object.hasOwn(inner, step)) inner = inner[String(step)]
+    else return undefined
+  }
+  return inner
+}
+
+function listAt(data: unknown, name: string): readonly unknown[] {
+  const list = at(data, name)
+  return Array.isArray(list) ? list : []
+}
+
+function texts(data: unknown): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(isMapping(data) ? data : {}).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    ),
+  )
+}
+
+function isMapping(data: unknown): data is Record<string, unknown> {
+  return typeof data === 'object' && data !== null && !Array.isArray(data)
+}
+
+function key(path: readonly PropertyKey[], message: string): Mistake {
+  return { path, part: 'key', message }
+}
+
+function value(path: readonly PropertyKey[], message: string): Mistake {
+  return { path, part: 'value', message }
+}

@@ -1,0 +1,96 @@
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml'
+import type { Alias, Document, YAMLError } from 'yaml'
+
+/** A YAML or JSON text as plain data, and where in the text each part of it stands. */
+export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }
+
+/** The key itself, or the value it holds. */
+export type Part = 'key' | 'value'
+
+/** Both from 1. */
+type Place = { line: number; column: number }
+
+export type SyntaxMistake = { message: string; place?: Place }
+
+/** Parses YAML, and JSON as the part of YAML it is. Mistakes never repeat the text, which may hold a secret. */
+export function parseText(text: string): Parsed | { mistakes: SyntaxMistake[] } {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, logLevel: 'error' })
+  const placeOf = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(line, 1), column: Math.max(col, 1) }
+  }
+  const mistakes = [...syntaxMistakes([...document.errors, ...document.warnings], placeOf), ...loose(document, placeOf)]
+  if (mistakes.length > 0) return { mistakes }
+  try {
+    return { data: document.toJS(), place: (path, part) => placeOf(offsetOf(document, path, part)) }
+  } catch {
+    // All that is left to fail is an alias that multiplies what it stands for.
+    return { mistakes: [{ message: 'uses its aliases (*name) too often: write the values out' }] }
+  }
+}
+
+function syntaxMistakes(errors: readonly YAMLError[], placeOf: (offset: number) => Place): SyntaxMistake[] {
+  // A nesting too deep fails once for every level that is left.
+  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
+  const told = exhausted === undefined ? errors : [exhausted]
+  return told.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
+}
+
+function wording({ code, message }: YAMLError): string {
+  // What stands after a colon is quoted from the file.
+  return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:\n]/)[0]}`
+}
+
+const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
+  BAD_ALIAS: 'has an alias or anchor with a bad name',
+  BAD_DIRECTIVE: 'has an unknown directive: remove the line that begins with %',
+  BAD_DQ_ESCAPE: 'has an unknown escape after a backslash: use single quotes, or write the backslash twice',
+  BAD_COLLECTION_TYPE: 'has a tag that does not fit: remove the !tag',
+  BAD_SCALAR_START: 'begins with a character that needs quotes: put the value in quotes',
+  DUPLICATE_KEY: 'is a key that was already given above: keep one of the two',
+  IMPOSSIBLE: 'is not valid YAML',
+  MULTIPLE_DOCS: 'begins a second document: keep one, without --- between',
+  NON_STRING_KEY: 'is a key that is not plain text',
+  RESOURCE_EXHAUSTION: 'is nested too deeply',
+  TAB_AS_INDENT: 'is indented with a tab: use spaces',
+  TAG_RESOLVE_FAILED: 'has an unknown tag: remove the !tag',
+}
+
+/** Aliases whose anchor does not stand before them. */
+function loose(document: Document.Parsed, placeOf: (offset: number) => Place): SyntaxMistake[] {
+  const anchors = new Set<string>()
+  const aliases: Alias[] = []
+  visit(document, {
+    Node: (_key, node) => {
+      if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
+    },
+    Alias: (_key, alias) => {
+      if (!anchors.has(alias.source)) aliases.push(alias)
+    },
+  })
+  return aliases.map((alias) => ({
+    message: 'is an alias (*name) whose anchor (&name) does not stand before it; put text that begins with * in quotes',
+    place: placeOf(alias.range?.[0] ?? 0),
+  }))
+}
+
+/** Where a path stands, or the innermost part of it that is there. */
+function offsetOf(document: Document.Parsed, path: readonly PropertyKey[], part: Part): number {
+  let node: unknown = document.contents
+  let offset = document.contents?.range[0] ?? 0
+  for (const [depth, step] of path.entries()) {
+    const inner = isAlias(node) ? node.resolve(document) : node
+    const pair = isMap(inner)
+      ? inner.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+      : undefined
+    node = isSeq(inner) ? inner.items[Number(step)] : pair?.value
+    const target = depth === path.length - 1 && part === 'key' ? pair?.key : node
+    offset = startOf(target) ?? startOf(pair?.key) ?? offset
+  }
+  return offset
+}
+
+function startOf(node: unknown): number | undefined {
+  return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined
+}

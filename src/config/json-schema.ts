@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { configFile } from './schema.ts'
+
+/** The JSON Schema of the configuration file, for editors. */
+export function configJsonSchema(): Record<string, unknown> {
+  return {
+    ...z.toJSONSchema(configFile, {
+      io: 'input',
+      override: ({ zodSchema, jsonSchema }) => {
+        // zod leaves out the default of what it converts (a duration); ours are written as the file writes them.
+        const written = z.globalRegistry.get(zodSchema)?.['default']
+        if (typeof written === 'string') jsonSchema.default ??= written
+      },
+    }),
+  }
+}

@@ -1,0 +1,85 @@
+import { resolve } from 'node:path'
+import { UsageError } from '../errors.ts'
+import type { Recipe } from '../source/signing.ts'
+import { BUILT_IN } from './schema.ts'
+import type { ConfigFile } from './schema.ts'
+import { recipe } from './signing.ts'
+import { didYouMean } from './suggestion.ts'
+
+/** One organization to mirror, with nothing left to default. */
+export type Organization = {
+  id: string
+  /** Without a slash at the end; `/customers` goes after it. */
+  baseUrl: URL
+  apiKey: SecretReference
+  secret: SecretReference
+  pageSize: number
+  concurrency: number
+  requestTimeoutMs: number
+  maxWaitMs: number
+  resumeWithinMs: number
+  scan: 'chain' | 'plain'
+  removals: { after: number; maxShare: number }
+  rateLimit: { requestsPerMinute?: number; shared?: string }
+  signing: Recipe
+  schedule: { cron: string; timezone: string; spreadMs: number } | undefined
+}
+
+/** Where a secret is kept. A literal is only ever found with a service on this machine. Files are absolute. */
+export type SecretReference = { env: string } | { file: string } | { literal: string }
+
+type Written = ConfigFile['organizations'][number]
+type WrittenSecret = Written['apiKey']
+
+/** Every organization of a configuration: its own settings, then `defaults`, then the built-in ones. */
+export function mergeOrganizations(file: ConfigFile, folder: string): Organization[] {
+  return file.organizations.map((own) => {
+    const shared = file.defaults ?? {}
+    const settings = { ...BUILT_IN, ...shared, ...own }
+    return {
+      id: own.id,
+      baseUrl: own.baseUrl,
+      apiKey: secretReference(own.apiKey, folder),
+      secret: secretReference(own.secret, folder),
+      pageSize: settings.pageSize,
+      concurrency: settings.concurrency,
+      requestTimeoutMs: settings.requestTimeout,
+      maxWaitMs: settings.maxWait,
+      resumeWithinMs: settings.resumeWithin,
+      scan: settings.scan,
+      removals: { ...BUILT_IN.removals, ...shared.removals, ...own.removals },
+      rateLimit: { ...shared.rateLimit, ...own.rateLimit },
+      signing: recipe(own.signing ?? {}, shared.signing ?? {}),
+      schedule: mergeSchedule(file.schedule, own.schedule),
+    }
+  })
+}
+
+/** The organizations with these ids, in this order; all of them when none is named. Throws UsageError for an unknown id. */
+export function chooseOrganizations(
+  { organizations }: { organizations: readonly Organization[] },
+  ids: readonly string[],
+): Organization[] {
+  if (ids.length === 0) return [...organizations]
+  const known = organizations.map(({ id }) => id)
+  const unknown = ids.filter((id) => !known.includes(id)).map((id) => `"${id}"${didYouMean(id, known)}`)
+  if (unknown.length > 0) {
+    const listed = known.slice(0, LISTED).join(', ') + (known.length > LISTED ? ', …' : '')
+    const noun = unknown.length === 1 ? 'organization' : 'organizations'
+    throw new UsageError(`unknown ${noun} ${unknown.join(', ')}: the configuration has ${listed}`)
+  }
+  return [...new Set(ids)].flatMap((id) => organizations.filter((organization) => organization.id === id))
+}
+
+const LISTED = 20
+
+function secretReference(written: WrittenSecret, folder: string): SecretReference {
+  if ('literal' in written) return written
+  if (written.file !== undefined) return { file: resolve(folder, written.file) }
+  return { env: written.env ?? '' }
+}
+
+function mergeSchedule(shared: ConfigFile['schedule'], own: Written['schedule']): Organization['schedule'] {
+  const { cron, timezone, spread = 0 } = { ...shared, ...own }
+  return cron === undefined || timezone === undefined ? undefined : { cron, timezone, spreadMs: spread }
+}

@@ -1,0 +1,75 @@
+import { dirname, resolve } from 'node:path'
+import { ConfigError } from '../errors.ts'
+import type { Problem } from '../errors.ts'
+import { crossCheck } from './cross-checks.ts'
+import { parseText } from './document.ts'
+import type { Parsed } from './document.ts'
+import { processEnvironment } from './environment.ts'
+import type { Environment } from './environment.ts'
+import { locateFile } from './locate-file.ts'
+import type { ConfigLocation } from './locate-file.ts'
+import { checkShape } from './mistakes.ts'
+import type { Mistake } from './mistakes.ts'
+import { mergeOrganizations } from './organization.ts'
+import type { Organization } from './organization.ts'
+import { readText } from './read-text.ts'
+import { BUILT_IN } from './schema.ts'
+
+/** A configuration that is complete and has no mistakes. Paths are absolute. */
+export type Config = { file: string; mirror: string; queue: string | undefined; organizations: Organization[] }
+
+/**
+ * Reads the configuration: the file named, else `CUSTOMER_MIRROR_CONFIG`, else ./customer-mirror.yaml, .yml or .json.
+ * Throws one ConfigError with every mistake in it, in the order of the file. Secrets are not looked up yet.
+ */
+export async function readConfig(options: {
+  file?: string | undefined
+  cwd: string
+  environment?: Environment | undefined
+}): Promise<Config> {
+  const { environment = processEnvironment() } = options
+  const location = await locateFile({ ...options, environment })
+  const parsed = parse(await read(location), location)
+  const shape = checkShape(parsed.data)
+  const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
+  if ('mistakes' in shape || mistakes.length > 0) throw new ConfigError(placed(mistakes, parsed, location))
+  const folder = dirname(location.path)
+  return {
+    file: location.path,
+    mirror: resolve(folder, shape.file.mirror ?? BUILT_IN.mirror),
+    queue: shape.file.queue,
+    organizations: mergeOrganizations(shape.file, folder),
+  }
+}
+
+async function read({ path, shown, named }: ConfigLocation): Promise<string> {
+  const content = await readText(path, { maxBytes: MAX_BYTES })
+  if ('text' in content) return content.text
+  const origin = named === 'CUSTOMER_MIRROR_CONFIG' ? ` (named by ${named})` : ''
+  const advice = content.missing ? ': run `customer-mirror init` to write one, or name another with --config' : ''
+  throw new ConfigError([{ file: shown, message: `${content.problem}${origin}${advice}` }])
+}
+
+const MAX_BYTES = 4 * 1024 * 1024
+
+function parse(text: string, { shown }: ConfigLocation): Parsed {
+  const parsed = parseText(text)
+  if ('mistakes' in parsed)
+    throw new ConfigError(parsed.mistakes.map(({ message, place }) => ({ file: shown, ...place, message })))
+  if (parsed.data === null || parsed.data === undefined)
+    throw new ConfigError([{ file: shown, message: 'is empty: `customer-mirror init` writes one to start from' }])
+  return parsed
+}
+
+function placed(mistakes: readonly Mistake[], { place }: Parsed, { shown }: ConfigLocation): Problem[] {
+  // A mistake under defaults is found again with every organization that inherits it.
+  const distinct = new Map(mistakes.map((mistake) => [JSON.stringify([mistake.path, mistake.message]), mistake]))
+  return [...distinct.values()]
+    .map(({ path, part, message }) => ({ file: shown, ...place(path, part), path: dotted(path), message }))
+    .toSorted((a, b) => a.line - b.line || a.column - b.column)
+}
+
+/** Keys are free text: they are cut, and control characters cannot reach a terminal. */
+function dotted(path: readonly PropertyKey[]): string {
+  return path.map((step) => String(step).replaceAll(/\p{C}/gu, '?').slice(0, 64)).join('.')
+}

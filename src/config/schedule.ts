@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { duration } from './duration.ts'
+import { didYouMean } from './suggestion.ts'
+
+const cron = z
+  .string('must be text of five fields, such as "0 2 * * *"')
+  .check(z.superRefine((text, context) => report(cronProblem(text), context)))
+  .meta({
+    description: 'When to run, as five cron fields: minute, hour, day of month, month, day of week.',
+    examples: ['0 2 * * *'],
+  })
+
+const timezone = z
+  .string()
+  .check(z.superRefine((name, context) => report(timezoneProblem(name), context)))
+  .meta({ description: 'The time zone the cron fields are meant in, as Region/City.', examples: ['Europe/Paris'] })
+
+const spread = duration({ min: '0s', max: '1d' })
+  .exactOptional()
+  .meta({ description: 'Start each organization at a random moment within this time.', default: '0s' })
+
+/** The schedule of all organizations. */
+export const schedule = z.strictObject({ cron, timezone, spread })
+
+/** The schedule of one organization; what it leaves out comes from the schedule of all. */
+export const ownSchedule = z.strictObject({ cron: cron.exactOptional(), timezone: timezone.exactOptional(), spread })
+
+const FIELDS = [
+  { name: 'minute', min: 0, max: 59 },
+  { name: 'hour', min: 0, max: 23 },
+  { name: 'day of month', min: 1, max: 31 },
+  { name: 'month', min: 1, max: 12 },
+  { name: 'day of week', min: 0, max: 7 },
+] as const
+
+// Names (MON, JAN), ranges, steps, and the L, ? and # of the day fields.
+const CRON_PART = /^(?:\*|\?|L|[A-Za-z]{3}|\d+)(?:-(?:[A-Za-z]{3}|\d+))?(?:[/#]\d+)?L?$/
+
+/** What is wrong with a cron line, as a sentence. A rough check: the scheduler has the last word. */
+function cronProblem(text: string): string | undefined {
+  const fields = text.trim().split(/\s+/)
+  if (fields.length !== FIELDS.length) return 'must have five fields, such as "0 2 * * *" for every night at two'
+  for (const [index, field] of FIELDS.entries()) {
+    for (const part of (fields[index] ?? '').split(',')) {
+      if (!CRON_PART.test(part)) return `has an unreadable ${field.name} (field ${index + 1} of five)`
+      const numbers = (part.split(/[/#]/)[0] ?? '').match(/\d+/g)?.map(Number) ?? []
+      if (numbers.some((number) => number < field.min || number > field.max))
+        return `must have a number from ${field.min} to ${field.max} as ${field.name} (field ${index + 1} of five)`
+      if (/[/#]0+$/.test(part)) return `has a step of zero in the ${field.name} (field ${index + 1} of five)`
+    }
+  }
+  return undefined
+}
+
+/** What is wrong with the name of a time zone, as a sentence. */
+function timezoneProblem(name: string): string | undefined {
+  if (/^[A-Za-z]/.test(name) && isKnownZone(name)) return undefined
+  return `must be a time zone such as Europe/Paris or UTC${didYouMean(name, Intl.supportedValuesOf('timeZone'))}`
+}
+
+function isKnownZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
+function report(problem: string | undefined, context: { addIssue: (message: string) => void }): void {
+  if (problem !== undefined) context.addIssue(problem)
+}

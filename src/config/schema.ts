@@ -1,0 +1,163 @@
+import { z } from 'zod'
+import { parseBaseUrl } from './base-url.ts'
+import { duration } from './duration.ts'
+import { ownSchedule, schedule } from './schedule.ts'
+import { signing } from './signing.ts'
+
+/** What holds where neither the organization nor `defaults` says otherwise; durations in milliseconds. */
+export const BUILT_IN = {
+  mirror: './data/customers.db',
+  pageSize: 100,
+  concurrency: 4,
+  requestTimeout: 30_000,
+  maxWait: 900_000,
+  resumeWithin: 21_600_000,
+  scan: 'chain',
+  removals: { after: 2, maxShare: 0.1 },
+} as const
+
+const settings = {
+  pageSize: whole(1, 100)
+    .exactOptional()
+    .meta({ description: 'Customers asked for in one request.', default: BUILT_IN.pageSize }),
+  concurrency: whole(1, 32)
+    .exactOptional()
+    .meta({ description: 'Requests under way at once.', default: BUILT_IN.concurrency }),
+  requestTimeout: duration({ min: '100ms', max: '1h' })
+    .exactOptional()
+    .meta({ description: 'How long one request may take, its whole answer included.', default: '30s' }),
+  maxWait: duration({ min: '0s', max: '24d' })
+    .exactOptional()
+    .meta({ description: 'How long one sync may wait in all when the service asks it to.', default: '15m' }),
+  resumeWithin: duration({ min: '0s', max: '30d' })
+    .exactOptional()
+    .meta({ description: 'How old an interrupted run may be and still be continued.', default: '6h' }),
+  scan: z.enum(['chain', 'plain']).exactOptional().meta({
+    description: 'chain proves that nobody was missed; plain reads each page once, proves nothing and removes nobody.',
+    default: BUILT_IN.scan,
+  }),
+  removals: z
+    .strictObject({
+      after: whole(1, 1000).exactOptional().meta({
+        description: 'Scans in a row a customer must be absent from to be marked removed.',
+        default: BUILT_IN.removals.after,
+      }),
+      maxShare: z
+        .number('must be a number from 0 to 1')
+        .min(0, 'must be a number from 0 to 1')
+        .max(1, 'must be a number from 0 to 1, such as 0.1 for a tenth')
+        .exactOptional()
+        .meta({
+          description: 'The share of all customers that may be marked at once; more is held for a person to approve.',
+          default: BUILT_IN.removals.maxShare,
+        }),
+    })
+    .exactOptional()
+    .meta({ description: 'When a customer that is no longer listed is taken as removed.' }),
+  rateLimit: z
+    .strictObject({
+      requestsPerMinute: whole(1, 1_000_000).exactOptional().meta({ description: 'Never ask more often than this.' }),
+      shared: z
+        .string()
+        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots, dashes and underscores')
+        .exactOptional()
+        .meta({ description: 'Organizations that name the same limit here share it, pauses included.' }),
+    })
+    .exactOptional()
+    .meta({ description: 'How often the service may be asked.' }),
+  signing: signing.exactOptional().meta({ description: 'How requests are signed.' }),
+}
+
+const path = z
+  .string()
+  .regex(/\S/, 'must be a path')
+  .refine((text) => !text.includes('\0'), 'must be a path without NUL characters')
+  .refine((text) => !text.startsWith('~'), 'must be a full path: ~ is not expanded here')
+
+const secret = z.union([
+  z
+    .string()
+    .min(1, 'is empty: write { env: NAME } or { file: path }')
+    .transform((literal) => ({ literal }))
+    .meta({ description: 'The value itself. Only for services on this machine.' }),
+  z
+    .strictObject({
+      env: z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces')
+        .exactOptional()
+        .meta({ description: 'The environment variable that holds the value.', examples: ['ACME_API_KEY'] }),
+      file: path.exactOptional().meta({
+        description: 'The file that holds the value; relative to the folder of this configuration.',
+        examples: ['/run/secrets/acme'],
+      }),
+    })
+    .refine((reference) => Object.keys(reference).length === 1, 'must hold one of env and file')
+    .meta({ minProperties: 1, maxProperties: 1 }),
+])
+
+const organization = z.strictObject({
+  id: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9._-]{0,62}$/,
+      'must be at most 63 lower-case letters, digits, dots, dashes and underscores, the first a letter or digit',
+    )
+    .meta({ description: 'The short name of the organization, in every command and table.', examples: ['acme'] }),
+  baseUrl: z
+    .string()
+    .transform((text, context) => {
+      const parsed = parseBaseUrl(text)
+      if ('url' in parsed) return parsed.url
+      context.addIssue({ code: 'custom', message: parsed.problem })
+      return z.NEVER
+    })
+    .meta({
+      description: 'The address of the service for this organization, up to and without /customers.',
+      format: 'uri',
+      examples: ['https://acme.orders.example.com/api/v1'],
+    }),
+  apiKey: secret.meta({ description: 'Where the API key is kept.' }),
+  secret: secret.meta({ description: 'Where the signing secret is kept.' }),
+  ...settings,
+  schedule: ownSchedule
+    .exactOptional()
+    .meta({ description: 'When to mirror this organization, where it differs from the others.' }),
+})
+
+/** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
+export const configFile = z
+  .strictObject({
+    mirror: path
+      .refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
+      .exactOptional()
+      .meta({
+        description: 'The SQLite file; relative to the folder of this configuration.',
+        default: BUILT_IN.mirror,
+      }),
+    queue: z
+      .string()
+      .regex(
+        /^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/,
+        'must be a redis://, rediss:// or postgres:// address, or the word embedded',
+      )
+      .exactOptional()
+      .meta({ description: 'The queue of the worker; nothing else needs it.', examples: ['redis://127.0.0.1:6379'] }),
+    schedule: schedule.exactOptional().meta({ description: 'When the worker mirrors every organization.' }),
+    defaults: z
+      .strictObject(settings)
+      .exactOptional()
+      .meta({ description: 'Settings of every organization that has none of its own.' }),
+    organizations: z
+      .array(organization)
+      .min(1, 'must list at least one organization')
+      .meta({ description: 'The organizations to mirror.' }),
+  })
+  .meta({ title: 'Customer Mirror configuration' })
+
+export type ConfigFile = z.output<typeof configFile>
+
+function whole(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z.int(message).min(min, message).max(max, message)
+}

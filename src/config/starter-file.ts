@@ -1,0 +1,62 @@
+import { writeFile } from 'node:fs/promises'
+import { UsageError } from '../errors.ts'
+
+/** Writes the starter configuration to `file`, readable by this user only. Throws UsageError when it cannot, or exists. */
+export async function writeStarterFile(file: string): Promise<void> {
+  if (!/\.ya?ml$/i.test(file))
+    throw new UsageError(`cannot write ${file}: the file is YAML, so choose a name ending in .yaml`)
+  try {
+    await writeFile(file, STARTER, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new UsageError(`cannot write ${file}: ${REASONS[code] ?? `the system says ${code}`}`, { cause: error })
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EEXIST: 'it exists already, and init never overwrites; edit it, or name another file',
+  EISDIR: 'it is a directory; name a file',
+  ENOENT: 'its folder does not exist; create the folder first',
+  ENOTDIR: 'its folder is a file; name another place',
+  EACCES: 'this user may not write there; name another place',
+  EPERM: 'this user may not write there; name another place',
+  EROFS: 'the disk is read-only; name another place',
+  ENOSPC: 'the disk is full; free some space first',
+}
+
+/** Valid as it stands. What is commented out shows the value that holds anyway, or an example. */
+const STARTER = `# Customer Mirror configuration. Paths are relative to the folder of this file.
+# Completion in an editor: customer-mirror schema > customer-mirror.schema.json, then keep the next line.
+# yaml-language-server: $schema=./customer-mirror.schema.json
+
+# The SQLite file that holds the customers.
+mirror: ./data/customers.db
+
+# When the worker mirrors every organization (minute, hour, day of month, month, day of week).
+# A cron line or a systemd timer that runs \`customer-mirror sync\` needs neither of these two.
+# schedule: { cron: "0 2 * * *", timezone: Europe/Paris }
+# queue: redis://127.0.0.1:6379
+
+# What holds for every organization; each may be set per organization too.
+# defaults:
+#   pageSize: 100             # customers asked for at once, at most 100
+#   concurrency: 4            # requests under way at once
+#   requestTimeout: 30s       # for one request, its whole answer included
+#   maxWait: 15m              # how long a sync may wait when the service asks it to slow down
+#   resumeWithin: 6h          # how old an interrupted run may be and still be continued
+#   scan: chain               # chain proves completeness; plain does not, and removes nobody
+#   removals:
+#     after: 2                # scans in a row a customer must be absent from
+#     maxShare: 0.1           # more than this share at once is held for you to approve
+#   rateLimit:
+#     requestsPerMinute: 600  # never ask more often (no limit of our own unless set)
+#   signing:
+#     preset: method-target-ts-body-lf
+
+organizations:
+  - id: acme                  # its name in commands and tables
+    baseUrl: https://acme.orders.example.com/api/v1
+    # Secrets are never written here: name an environment variable, or a file as { file: /run/secrets/acme }.
+    apiKey: { env: ACME_API_KEY }
+    secret: { env: ACME_SECRET }
+`

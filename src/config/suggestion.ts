@@ -1,0 +1,25 @@
+import { closestMatch } from 'leven'
+
+/** ` (did you mean "x"?)` when one of `known` is close to what was written, or the empty string. */
+export function didYouMean(written: string, known: readonly string[]): string {
+  const match = nearest(written, known)
+  return match === undefined ? '' : ` (did you mean "${match}"?)`
+}
+
+/** The one of `known` that was probably meant, where one is close enough. */
+export function nearest(written: string, known: readonly string[]): string | undefined {
+  const target = bare(written)
+  // Long text is no misspelt word, and comparing it with every known one would cost more than it tells.
+  if (target === '' || target.length > LONGEST_WORD) return undefined
+  // Two letters that changed places are a distance of two, and the commonest slip there is.
+  const maxDistance = target.length < 4 ? 1 : Math.max(2, Math.floor(target.length / 3))
+  const closest = closestMatch(target, known.map(bare), { maxDistance })
+  return known.find((candidate) => bare(candidate) === closest)
+}
+
+const LONGEST_WORD = 64
+
+/** `base_url`, `Base-URL` and `baseUrl` are one word written three ways. */
+function bare(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_\s]/g, '')
+}

@@ -1,0 +1,115 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readCredentials } from '../../src/config/credentials.ts'
+import type { Organization, SecretReference } from '../../src/config/organization.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import type { SecretEncoding } from '../../src/source/signing.ts'
+import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
+
+type Part = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
+
+function organization(secret: SecretReference, secretEncoding: SecretEncoding = 'utf8'): Part {
+  return { id: 'acme', apiKey: { env: 'KEY' }, secret, signing: { ...recipeOf(DEFAULT_PRESET), secretEncoding } }
+}
+
+test('a secret comes from the environment or from a file, whose last line break is no part of it', async () => {
+  const file = join(await aFolder({ secret: 'made up secret\r\n' }), 'secret')
+  expect(await readCredentials(organization({ env: 'SECRET' }), { KEY: 'k-1', SECRET: 's-1' })).toEqual({
+    apiKey: 'k-1',
+    secret: 's-1',
+  })
+  expect(await readCredentials(organization({ file }), { KEY: 'k-1' })).toEqual({
+    apiKey: 'k-1',
+    secret: 'made up secret',
+  })
+})
+
+test('everything that is missing is named at once, with what to do', async () => {
+  const file = join(await aFolder(), 'absent')
+  expect(await linesOf(readCredentials(organization({ file }), {}))).toEqual([
+    'environment KEY (the API key of organization acme) is not set: export it before running, or use { file: path }',
+    `${file} (the secret of organization acme) does not exist: create it, readable by this user only (chmod 600)`,
+  ])
+})
+
+test('a directory in place of a secret file is named', async () => {
+  const file = join(await aFolder(), 'folder')
+  await mkdir(file)
+  expect(await linesOf(readCredentials(organization({ file }), { KEY: 'k' }))).toEqual([
+    `${file} (the secret of organization acme) is a directory, not a file`,
+  ])
+})
+
+test.each([
+  ['empty', '', 'utf8', /is empty/],
+  ['blank', ' \t', 'utf8', /is empty/],
+  ['padded', ' hunter2-made-up', 'utf8', /begins or ends with white space/],
+  ['two lines', 'hunter2-made-up\nb', 'utf8', /more than one line/],
+  ['quoted', '"hunter2-made-up"', 'utf8', /wrapped in quotes/],
+  ['odd hex', 'abc', 'hex', /is not valid hex, which signing\.secretEncoding says it is/],
+  ['no hex', 'hunter2-made-up', 'hex', /is not valid hex/],
+  ['base64url for base64', 'hunter2-made-up_', 'base64', /is not valid base64.*it may be base64url/],
+  ['no base64', 'hunter2 made up!', 'base64', /is not valid base64, /],
+  ['no base64url', 'hunter2+made+up', 'base64url', /is not valid base64url/],
+] as const)('a secret that is %s is explained and never shown', async (_what, SECRET, encoding, expected) => {
+  const lines = await linesOf(readCredentials(organization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET }))
+  expect(lines).toEqual([expect.stringMatching(/^environment SECRET \(the secret of organization acme\) /)])
+  expect(lines[0]).toMatch(expected)
+  expect(lines[0]).not.toContain('hunter2')
+})
+
+test.each([
+  ['hex', 'C0FFEE'],
+  ['base64', 'aGVsbG8='],
+  ['base64', 'aGVsbG8'],
+  ['base64url', 'a-_x'],
+] as const)('a secret in %s is accepted as it is written: %s', async (encoding, SECRET) => {
+  const { secret } = await readCredentials(organization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET })
+  expect(secret).toBe(SECRET)
+})
+
+test('a key that no header can carry is refused', async () => {
+  expect(await linesOf(readCredentials(organization({ env: 'SECRET' }), { KEY: 'clé', SECRET: 's' }))).toEqual([
+    'environment KEY (the API key of organization acme) has characters that cannot be sent in a header: copy the key again',
+  ])
+})
+
+test('a key pasted where the name of a variable belongs is not repeated', async () => {
+  const [line] = await linesOf(readCredentials(organization({ env: 'sk_live_made_up' }), { KEY: 'k' }))
+  expect(line).toMatch(/^environment variable \(the secret of organization acme\) is not set/)
+})
+
+test('a literal works with a service on this machine and is refused elsewhere, unseen', async () => {
+  const literal = acme().replace('{ env: ACME_SECRET }', 'hunter2-made-up')
+  const [line] = await mistakesIn(literal)
+  expect(line).toMatch(
+    /^customer-mirror.yaml:5:13 organizations.0.secret: must not be written into this file: .*\{ env: NAME \}/,
+  )
+  expect(line).not.toContain('hunter2')
+  const [local] = (await configOf(literal.replace('https://acme.example.com', 'http://localhost:8080'))).organizations
+  expect(local && (await readCredentials(local, { ACME_API_KEY: 'k' })).secret).toBe('hunter2-made-up')
+})
+
+test.each([
+  ['as a key', '{ hunter2-made-up }'],
+  ['as the name of a variable', '{ env: hunter2-made-up }'],
+  ['as an unknown key', '{ value: hunter2-made-up }'],
+  ['in a list', '[hunter2-made-up]'],
+  ['in broken YAML', '{ env: "hunter2-made-up }'],
+  ['after an at sign', '@hunter2-made-up'],
+  ['as a tag', '!hunter2-made-up x'],
+  ['as an alias', '*hunter2-made-up'],
+  ['behind a block sign', '| hunter2-made-up'],
+  ['behind an escape', String.raw`"\hunter2-made-up"`],
+  ['after a second colon', 'x: hunter2-made-up'],
+])('a secret pasted %s is never repeated', async (_how, pasted) => {
+  const lines = await mistakesIn(acme().replace('{ env: ACME_SECRET }', pasted))
+  expect(lines.join('\n')).not.toContain('hunter2')
+})
+
+test('the password of a queue is never repeated', async () => {
+  expect(await mistakesIn(`queue: amqp://user:hunter2@queue.example.com\n${acme()}`)).toEqual([
+    'customer-mirror.yaml:1:8 queue: must be a redis://, rediss:// or postgres:// address, or the word embedded',
+  ])
+})

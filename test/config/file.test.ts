@@ -1,0 +1,123 @@
+import { chmod, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config/read-config.ts'
+import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
+
+test.each([
+  ['an empty file', '', 'customer-mirror.yaml is empty: `customer-mirror init` writes one to start from'],
+  ['comments alone', '# nothing\n', 'customer-mirror.yaml is empty: `customer-mirror init` writes one to start from'],
+  ['a list', '- a\n', 'customer-mirror.yaml:1:1 must be a mapping of keys to values'],
+  [
+    'a key given twice',
+    'mirror: a\nmirror: b\n',
+    'customer-mirror.yaml:2:1 is a key that was already given above: keep one of the two',
+  ],
+  ['a tab', 'defaults:\n\tscan: plain\n', 'customer-mirror.yaml:2:1 is indented with a tab: use spaces'],
+  ['an unknown tag', 'mirror: !env MIRROR\n', 'customer-mirror.yaml:1:9 has an unknown tag: remove the !tag'],
+  [
+    'an alias without anchor',
+    'mirror: *where\n',
+    'customer-mirror.yaml:1:9 is an alias (*name) whose anchor (&name) does not stand before it; put text that begins with * in quotes',
+  ],
+  [
+    'a second document',
+    'mirror: a\n---\nmirror: b\n',
+    'customer-mirror.yaml:2:1 begins a second document: keep one, without --- between',
+  ],
+  [
+    'deep nesting',
+    `mirror: ${'['.repeat(20_000)}`,
+    expect.stringMatching(/^customer-mirror.yaml:1:\d+ is nested too deeply$/),
+  ],
+  [
+    'UTF-16',
+    Buffer.from('\uFEFFmirror: a', 'utf16le'),
+    'customer-mirror.yaml is not UTF-8 but UTF-16: save it as UTF-8',
+  ],
+  ['Latin-1', Buffer.from('mirror: café', 'latin1'), 'customer-mirror.yaml is not UTF-8: save it as UTF-8'],
+  ['five megabytes', `# ${'x'.repeat(5_000_000)}`, 'customer-mirror.yaml is larger than 4096 KiB'],
+])('%s is refused with one clear line', async (_what, text, expected) => {
+  expect(await mistakesIn(text)).toEqual([expected])
+})
+
+test('aliases that multiply are refused', async () => {
+  const levels = Array.from({ length: 9 }, (_, level) => `l${level}: &l${level} [${`*l${level - 1},`.repeat(9)}]`)
+  const bomb = ['l-1: &l-1 [x]', ...levels].join('\n')
+  expect(await mistakesIn(bomb)).toEqual([
+    'customer-mirror.yaml uses its aliases (*name) too often: write the values out',
+  ])
+})
+
+test('every broken line of a file is reported, not the first alone', async () => {
+  expect(await mistakesIn('mirror: @a\nqueue: @b\n')).toHaveLength(2)
+})
+
+test('a missing file says how to get one', async () => {
+  const cwd = await aFolder()
+  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
+    'customer-mirror.yaml does not exist: run `customer-mirror init` to write one, or name another with --config',
+  ])
+  expect(await linesOf(readConfig({ cwd, environment: { CUSTOMER_MIRROR_CONFIG: 'other.yaml' } }))).toEqual([
+    'other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): run `customer-mirror init` to write one, or name another with --config',
+  ])
+})
+
+test('an empty --config is refused instead of reading another file', async () => {
+  const cwd = await aFolder({ 'customer-mirror.yaml': acme() })
+  expect(await linesOf(readConfig({ cwd, file: '', environment: {} }))).toEqual([
+    '--config is empty: name a configuration file',
+  ])
+})
+
+test('a directory is refused', async () => {
+  const cwd = await aFolder()
+  await mkdir(join(cwd, 'customer-mirror.yaml'))
+  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
+    'customer-mirror.yaml is a directory, not a file',
+  ])
+})
+
+test('a file without permission is refused', async () => {
+  const cwd = await aFolder({ 'customer-mirror.yaml': acme() })
+  await chmod(join(cwd, 'customer-mirror.yaml'), 0)
+  const lines = await withoutPrivileges(async () => linesOf(readConfig({ cwd, environment: {} })))
+  expect(lines).toEqual(['customer-mirror.yaml cannot be read: this user has no permission'])
+})
+
+/** Root may read everything, so it becomes nobody for the time of `work`. */
+async function withoutPrivileges<Result>(work: () => Promise<Result>): Promise<Result> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    return await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+test('--config wins over the environment, and the environment over the usual names', async () => {
+  const named = (id: string): string => acme().replace('id: acme', `id: ${id}`)
+  const cwd = await aFolder({ 'a.yaml': named('a'), 'b.yaml': named('b'), 'customer-mirror.yml': named('c') })
+  const idOf = async (file: string | undefined, environment: Record<string, string>): Promise<string | undefined> =>
+    (await readConfig({ cwd, file, environment })).organizations[0]?.id
+  expect(await idOf('a.yaml', { CUSTOMER_MIRROR_CONFIG: 'b.yaml' })).toBe('a')
+  expect(await idOf(undefined, { CUSTOMER_MIRROR_CONFIG: 'b.yaml' })).toBe('b')
+  expect(await idOf(undefined, { CUSTOMER_MIRROR_CONFIG: '' })).toBe('c')
+})
+
+test('paths are relative to the folder of the file, not to where the command runs', async () => {
+  const cwd = await aFolder()
+  await mkdir(join(cwd, 'etc'))
+  const folder = await aFolder({
+    'c.yaml': `mirror: m.db\n${acme().replace('{ env: ACME_SECRET }', '{ file: s.txt }')}`,
+  })
+  const config = await readConfig({ cwd, file: join(folder, 'c.yaml'), environment: {} })
+  expect(config.mirror).toBe(join(folder, 'm.db'))
+  expect(config.organizations[0]?.secret).toEqual({ file: join(folder, 's.txt') })
+})
+
+test('a byte order mark and Windows line ends are fine', async () => {
+  const config = await configOf(`\uFEFF${acme().replaceAll('\n', '\r\n')}`)
+  expect(config.organizations[0]?.apiKey).toEqual({ env: 'ACME_API_KEY' })
+})

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { chooseOrganizations } from '../../src/config/organization.ts'
+import { UsageError } from '../../src/errors.ts'
+import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/source/signing.ts'
+import { acme, configOf } from './configuration-folder.ts'
+
+test('an organization that says nothing gets the built-in settings', async () => {
+  const config = await configOf(acme())
+  expect(config.queue).toBeUndefined()
+  expect(config.mirror).toMatch(/\/data\/customers\.db$/)
+  expect(config.organizations).toEqual([
+    {
+      id: 'acme',
+      baseUrl: new URL('https://acme.example.com/api/v1'),
+      apiKey: { env: 'ACME_API_KEY' },
+      secret: { env: 'ACME_SECRET' },
+      pageSize: 100,
+      concurrency: 4,
+      requestTimeoutMs: 30_000,
+      maxWaitMs: 15 * 60_000,
+      resumeWithinMs: 6 * 3_600_000,
+      scan: 'chain',
+      removals: { after: 2, maxShare: 0.1 },
+      rateLimit: {},
+      signing: recipeOf(DEFAULT_PRESET),
+      schedule: undefined,
+    },
+  ])
+})
+
+test('defaults hold for every organization, and its own settings win key by key', async () => {
+  const shared = `
+schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m }
+defaults:
+  pageSize: 50
+  maxWait: 1h
+  removals: { after: 3, maxShare: 0.5 }
+  rateLimit: { requestsPerMinute: 600, shared: all }
+`
+  const own = [
+    'pageSize: 25',
+    'removals: { after: 1 }',
+    'rateLimit: { shared: mine }',
+    'schedule: { cron: "30 3 * * 1-5" }',
+  ]
+  const [organization] = (await configOf(shared + acme(...own))).organizations
+  expect(organization).toMatchObject({
+    pageSize: 25,
+    maxWaitMs: 3_600_000,
+    removals: { after: 1, maxShare: 0.5 },
+    rateLimit: { requestsPerMinute: 600, shared: 'mine' },
+    schedule: { cron: '30 3 * * 1-5', timezone: 'Europe/Paris', spreadMs: 600_000 },
+  })
+})
+
+test('a preset of its own replaces a shared template, and keeps the shared encoding', async () => {
+  const shared = 'defaults: { signing: { template: "{ts}", encoding: base64, headers: { key: X-Key } } }\n'
+  const [organization] = (await configOf(shared + acme('signing: { preset: ts-body, headers: { nonce: X-Once } }')))
+    .organizations
+  expect(organization?.signing).toEqual({
+    ...recipeOf('ts-body'),
+    encoding: 'base64',
+    headers: { key: 'X-Key', timestamp: 'X-Timestamp', signature: 'X-Signature', nonce: 'X-Once' },
+  })
+})
+
+test.each(Object.keys(PRESETS))('the preset %s can be chosen', async (preset) => {
+  const [organization] = (await configOf(acme(`signing: { preset: ${preset} }`))).organizations
+  expect(PRESETS).toHaveProperty(preset, organization?.signing.template)
+})
+
+test.each([
+  ['https://ACME.example.com/api/v1///', 'https://acme.example.com/api/v1'],
+  ['https://acme.example.com', 'https://acme.example.com/'],
+  ['http://localhost:8080/api/v1', 'http://localhost:8080/api/v1'],
+  ['http://127.8.9.1', 'http://127.8.9.1/'],
+  ['http://[::1]:8080/', 'http://[::1]:8080/'],
+])('the base address %s is read as %s', async (written, read) => {
+  const [organization] = (await configOf(acme().replace('https://acme.example.com/api/v1', written))).organizations
+  expect(organization?.baseUrl.href).toBe(read)
+})
+
+test.each([
+  ['500ms', 500],
+  ['1.5s', 1500],
+  ['15m', 900_000],
+  ['0s', 0],
+  ['1d', 86_400_000],
+])('the duration %s is %i milliseconds', async (written, ms) => {
+  expect((await configOf(acme(`maxWait: ${written}`))).organizations[0]?.maxWaitMs).toBe(ms)
+})
+
+test.each(['* * * * *', '*/15 0-6 1,15 * MON-FRI', '0 2 L * ?', '0 2 * JAN 7'])(
+  'the cron line "%s" is accepted',
+  async (cron) => {
+    const [organization] = (await configOf(acme(`schedule: { cron: "${cron}", timezone: UTC }`))).organizations
+    expect(organization?.schedule?.cron).toBe(cron)
+  },
+)
+
+test('no id chooses every organization; ids choose these, once each, in their order', async () => {
+  const globex = acme().replace('organizations:\n', '').replaceAll(/acme/gi, 'globex')
+  const config = await configOf(acme() + globex)
+  const ids = (...chosen: string[]): string[] => chooseOrganizations(config, chosen).map(({ id }) => id)
+  expect(ids()).toEqual(['acme', 'globex'])
+  expect(ids('globex', 'acme', 'globex')).toEqual(['globex', 'acme'])
+})
+
+test('an unknown organization is a usage error that names the nearest', async () => {
+  const config = await configOf(acme())
+  expect(() => chooseOrganizations(config, ['acmee', 'acme'])).toThrow(
+    new UsageError('unknown organization "acmee" (did you mean "acme"?): the configuration has acme'),
+  )
+})
