@@ -14,7 +14,9 @@ if (isAtLeast(process.versions.node, needed)) {
 } else if (existsSync(bundledNode)) {
   runWith(bundledNode)
 } else {
-  console.error(`Customer Mirror needs Node ${needed} or newer; this is Node ${process.versions.node}. Install a newer Node.`)
+  console.error(
+    `Customer Mirror needs Node ${needed} or newer; this is Node ${process.versions.node}. Install a newer Node.`,
+  )
   process.exitCode = 2
 }
 
@@ -30,10 +32,7 @@ function isAtLeast(version, least) {
 /** Runs the program with another Node: same arguments, same streams, signals passed on, its end as ours. */
 function runWith(node) {
   const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // Ctrl-C reaches the whole group by itself; a second SIGINT would count as asking twice.
-    process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY ? undefined : child.kill(signal)))
-  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
     else process.kill(process.pid, 'SIGKILL')

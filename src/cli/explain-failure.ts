@@ -30,7 +30,8 @@ export function explainFailure(error: unknown): Explanation {
       fix: 'Check that baseUrl is the final address of the interface itself: https, the right host, ending in /api/v1.',
     }
   }
-  if (error instanceof ConfigError) return { title: 'not configured', fix: 'Set the variable or write the file named above.' }
+  if (error instanceof ConfigError)
+    return { title: 'not configured', fix: 'Set the variable or write the file named above.' }
   if (error instanceof OrganizationHeld) return { title: 'busy', fix: 'Wait for the other run to end.' }
   if (error instanceof MirrorUnusable) return { title: 'mirror', fix: MIRROR_FIX }
   return { title: 'unexpected', fix: 'Please report it.' }
@@ -40,10 +41,16 @@ const MIRROR_FIX = 'Mend or move the file named above, or name another one as mi
 
 function explainRefusal({ code, said, clockOffsetMs }: SourceRefused): Explanation {
   if (code === 'forbidden') {
-    return { title: 'plan forbids', fix: 'Ask the service to include listing customers in the plan of this organization.' }
+    return {
+      title: 'plan forbids',
+      fix: 'Ask the service to include listing customers in the plan of this organization.',
+    }
   }
   if (code === 'not-found') {
-    return { title: 'not found', fix: 'Check baseUrl: the subdomain is that of the organization, the path ends in /api/v1.' }
+    return {
+      title: 'not found',
+      fix: 'Check baseUrl: the subdomain is that of the organization, the path ends in /api/v1.',
+    }
   }
   if (code === 'unprocessable') return { title: 'request not accepted', fix: 'Lower pageSize, for example to 50.' }
   if (clockOffsetMs !== undefined && Math.abs(clockOffsetMs) > STALE_CLOCK_MS) {
@@ -69,9 +76,15 @@ function explainRefusal({ code, said, clockOffsetMs }: SourceRefused): Explanati
 
 function explainUnavailable({ code }: SourceUnavailable): Explanation {
   if (code === 'tls') {
-    return { title: 'certificate not trusted', fix: 'Check the host name, and that this machine knows its certificate authority.' }
+    return {
+      title: 'certificate not trusted',
+      fix: 'Check the host name, and that this machine knows its certificate authority.',
+    }
   }
   if (code === 'network') return { title: 'unreachable', fix: 'Check baseUrl, the network, and any firewall or proxy.' }
   if (code === 'timeout') return { title: 'too slow', fix: 'Try again, or raise requestTimeout.' }
-  return { title: 'service failing', fix: 'Nothing to do here; the service has to recover. A sync asks again by itself.' }
+  return {
+    title: 'service failing',
+    fix: 'Nothing to do here; the service has to recover. A sync asks again by itself.',
+  }
 }

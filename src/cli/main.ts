@@ -104,17 +104,23 @@ function sayWhatHappened(error: unknown): ExitCode {
   return exitCodeOf(error)
 }
 
-/** The first signal asks the command to stop in good order, the second ends the program. */
+/** One Ctrl-C can arrive twice: from the terminal, and passed on by the process that started this one. */
+const SAME_SIGNAL_MS = 500
+
+/** The first signal asks the command to stop in good order, the next one ends the program. */
 function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | undefined } {
   const stopping = new AbortController()
   let code: ExitCode | undefined
+  let stoppedAtMs = 0
   for (const [name, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
     process.on(name, () => {
-      if (code !== undefined) process.exit(exitCode)
+      if (code !== undefined && Date.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(exitCode)
+      if (code !== undefined) return
       code = exitCode
+      stoppedAtMs = Date.now()
       stopping.abort()
     })
   }

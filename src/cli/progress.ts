@@ -46,8 +46,7 @@ export async function showProgress<Item extends { id: string }>(
     exitOnError: false,
     registerSignalListeners: false,
     renderer: terminal === undefined ? 'silent' : 'default',
-    rendererOptions:
-      terminal === undefined ? {} : { logger: loggerFor(terminal), formatOutput: 'truncate' },
+    rendererOptions: terminal === undefined ? {} : { logger: loggerFor(terminal), formatOutput: 'truncate' },
   }).run()
   return outcomes
 }
@@ -85,5 +84,6 @@ function loggerFor(terminal: NodeJS.WriteStream): ListrLogger {
 }
 
 function asTerminal(stream: NodeJS.WritableStream): NodeJS.WriteStream | undefined {
-  return stream === process.stderr && process.stderr.isTTY ? process.stderr : undefined
+  // A terminal that does not know its width would have every line cut to nothing.
+  return stream === process.stderr && process.stderr.isTTY && process.stderr.columns > 0 ? process.stderr : undefined
 }

@@ -19,7 +19,9 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
   const sandbox = await startSandbox({ customers: CUSTOMERS, rateLimits: [RATE_LIMIT] })
   try {
     await writeConfig(config, sandbox, { mirror: './customers.db' })
-    io.stderr.write(`A sandbox with three organizations listens at ${sandbox.origin}.\n\nFirst run: everybody is new.\n`)
+    io.stderr.write(
+      `A sandbox with three organizations listens at ${sandbox.origin}.\n\nFirst run: everybody is new.\n`,
+    )
     const first = await syncOrganizations([], { config }, io)
     io.stdout.write(`\n${runsTable(first.outcomes.map(({ report }) => report))}\n`)
     io.exitWith(exitCodeOfAll(first.outcomes.map(({ error }) => error)))

@@ -4,7 +4,19 @@ import { duration, proofWords } from './wording.ts'
 
 /** What runs did, a row each, for people. */
 export function runsTable(reports: readonly Report[], { withStart = false } = {}): string {
-  const head = ['organization', 'status', 'read', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'requests', 'took', 'proof']
+  const head = [
+    'organization',
+    'status',
+    'read',
+    'new',
+    'changed',
+    'unchanged',
+    'rejected',
+    'removed',
+    'requests',
+    'took',
+    'proof',
+  ]
   const rows = reports.map((report) => [
     report.organization,
     report.error === undefined ? report.status : `${report.status}: ${report.error.code}`,

@@ -51,7 +51,9 @@ function solveCommand(io: Io) {
     .requiredOption('--signature <text>', 'the signature header as it was sent')
     .addOption(new Option('--secret-env <name>', 'environment variable that holds the secret').conflicts('secretFile'))
     .option('--secret-file <file>', 'file that holds the secret')
-    .addOption(new Option('--api-key-env <name>', 'environment variable that holds the API key').conflicts('apiKeyFile'))
+    .addOption(
+      new Option('--api-key-env <name>', 'environment variable that holds the API key').conflicts('apiKeyFile'),
+    )
     .option('--api-key-file <file>', 'file that holds the API key, for recipes that sign it too')
     .option('--method <name>', 'the method of the request', 'GET')
     .option('--body-file <file>', 'file that holds the body of the request')
@@ -66,7 +68,8 @@ function solveCommand(io: Io) {
       const apiKey = (await readSecret({ env: options.apiKeyEnv, file: options.apiKeyFile })) ?? ''
       const body = options.bodyFile === undefined ? '' : await readNamedFile(options.bodyFile)
       const url = URL.parse(options.url)
-      if (url === null) throw new UsageError('--url must be a whole address, such as https://host/api/v1/customers?page=1')
+      if (url === null)
+        throw new UsageError('--url must be a whole address, such as https://host/api/v1/customers?page=1')
       const solutions = solveRecipe({
         request: { method: options.method, url, body },
         timestamp: options.timestamp,
@@ -79,7 +82,9 @@ function solveCommand(io: Io) {
         io.exitWith(3)
         return
       }
-      io.stderr.write(solutions.length === 1 ? 'Found. In the configuration:\n' : 'Any of these fits; take the first.\n')
+      io.stderr.write(
+        solutions.length === 1 ? 'Found. In the configuration:\n' : 'Any of these fits; take the first.\n',
+      )
       io.stdout.write(solutions.map(configurationOf).join('---\n'))
     })
 }

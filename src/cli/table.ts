@@ -6,7 +6,9 @@ export function renderTable(head: readonly string[], rows: readonly (readonly (s
     head: [...head],
     chars: NO_FRAME,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
-    colAligns: head.map((_, column) => (rows.every((row) => isNumeric(row[column])) && rows.length > 0 ? 'right' : 'left')),
+    colAligns: head.map((_, column) =>
+      rows.every((row) => isNumeric(row[column])) && rows.length > 0 ? 'right' : 'left',
+    ),
   })
   table.push(...rows.map((row) => row.map((cell) => (typeof cell === 'number' ? cell.toLocaleString('en') : cell))))
   return `${table

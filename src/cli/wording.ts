@@ -29,7 +29,9 @@ export function summary(report: Report): string {
     [report.removed, 'removed'],
     [report.held, 'removals held'],
   ] as const
-  const told = changes.filter(([number]) => number > 0).map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
+  const told = changes
+    .filter(([number]) => number > 0)
+    .map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
   return (
     `${count(report.received, 'customer')} read${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +

@@ -1,0 +1,92 @@
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
+import { ContractBroken } from '../errors.ts'
+
+type WholeOptions = { encoding: string | undefined; maxBodyBytes: number; place: string }
+
+/** The decoded bytes of a body. More than `maxBodyBytes`, on the wire or decoded, is an error and is never held. */
+export async function wholeOf(body: Readable, { encoding, maxBodyBytes, place }: WholeOptions): Promise<Uint8Array> {
+  const { bytes, isWhole } = await read(body, maxBodyBytes)
+  if (!isWhole) throw tooLarge(place, maxBodyBytes)
+  try {
+    return await decompressed(bytes, encoding, maxBodyBytes)
+  } catch (error) {
+    if (isCode(error, 'ERR_BUFFER_TOO_LARGE')) throw tooLarge(place, maxBodyBytes)
+    const what = encoding !== undefined && isKnown(encoding) ? 'cannot be decompressed' : 'was never asked for'
+    const message = `${place}: the content encoding ${quotedToken(encoding)} ${what}. Look for a broken proxy in between.`
+    throw new ContractBroken(message, { code: 'bad-encoding' })
+  }
+}
+
+/** The text of a body in UTF-8, without its byte order mark. Never guesses: a replaced byte would be a changed customer. */
+export function decodedText(bytes: Uint8Array, place: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new ContractBroken(`${place}: the answer is not valid UTF-8.`, { code: 'not-utf8' })
+  }
+}
+
+/** As much of an error's body as is worth reading for its message; nothing when that cannot be read. Never throws. */
+export async function beginningOf(body: Readable, encoding: string | undefined): Promise<string> {
+  try {
+    const { bytes } = await read(body, ERROR_BYTES)
+    return new TextDecoder().decode(await decompressed(bytes, encoding, ERROR_BYTES))
+  } catch {
+    // The status has been read and says what to do; the message would only have been a courtesy.
+    return ''
+  }
+}
+
+const ERROR_BYTES = 2048
+
+/** Reads up to `maxBytes`, then lets the rest go with its connection. */
+async function read(body: Readable, maxBytes: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const chunks: Uint8Array[] = []
+  let total = 0
+  const stream: AsyncIterable<Uint8Array> = body
+  for await (const chunk of stream) {
+    chunks.push(chunk)
+    total += chunk.byteLength
+    if (total > maxBytes) return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isWhole: false }
+  }
+  return { bytes: Buffer.concat(chunks), isWhole: true }
+}
+
+async function decompressed(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Uint8Array> {
+  const known = (encoding ?? '').toLowerCase()
+  if (known === '' || known === 'identity') return bytes
+  if (!isKnown(known)) throw new Error('unknown content encoding')
+  // A proxy may name an encoding over an empty body.
+  return bytes.byteLength === 0 ? bytes : DECOMPRESS[known](bytes, { maxOutputLength: maxBytes })
+}
+
+const inflateZlib = promisify(inflate)
+const inflateBare = promisify(inflateRaw)
+
+const DECOMPRESS = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  br: promisify(brotliDecompress),
+  // "deflate" means the zlib format, and some servers send the bare one. The low bits of the first byte tell.
+  deflate: (bytes: Buffer, limit: { maxOutputLength: number }): Promise<Buffer> =>
+    ((bytes[0] ?? 0) & 0x0f) === 8 ? inflateZlib(bytes, limit) : inflateBare(bytes, limit),
+}
+
+function isKnown(encoding: string): encoding is keyof typeof DECOMPRESS {
+  return Object.hasOwn(DECOMPRESS, encoding)
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+function quotedToken(encoding: string | undefined): string {
+  return `"${(encoding ?? '').replace(/[^\w, -]/g, '').slice(0, 40)}"`
+}
+
+function tooLarge(place: string, maxBytes: number): ContractBroken {
+  const message = `${place}: the answer is larger than ${maxBytes} bytes. Lower pageSize, or check what answers there.`
+  return new ContractBroken(message, { code: 'too-large' })
+}

@@ -1,0 +1,92 @@
+import { ContractBroken } from '../errors.ts'
+import type { Answer } from './answer.ts'
+import type { Window } from './customers-url.ts'
+import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
+
+/** One page of the list, as received and not yet validated record by record. */
+export type CustomersPage = {
+  page: number
+  /** The page size in effect: smaller than asked where the service caps it. Window numbers are multiples of this one. */
+  size: number
+  /** The page size the caller asked for. */
+  askedSize: number
+  records: unknown[]
+  /** `meta.total` and `meta.last_page`, where they are given. */
+  total: number | undefined
+  lastPage: number | undefined
+  /** Decoded bytes of the answer. */
+  bytes: number
+  /** The list ends before this page: it was answered with 404, or is empty. */
+  beyondEnd: boolean
+}
+
+/** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
+export function pageFrom(answer: Answer, asked: Window, place: string): CustomersPage {
+  const broken = (code: 'page-mismatch' | 'size-mismatch', what: string): ContractBroken =>
+    new ContractBroken(`${place}: ${what}. The list cannot be trusted.`, { code })
+  const { data, meta } = envelopeIn(answer.text, place)
+
+  if (meta.current_page !== asked.page) {
+    throw broken('page-mismatch', `page ${meta.current_page} was answered instead`)
+  }
+  if (meta.per_page < 1 || meta.per_page > asked.size) {
+    throw broken('size-mismatch', `meta.per_page is ${meta.per_page}`)
+  }
+  if (data.length > meta.per_page) {
+    throw broken('size-mismatch', `${data.length} records came in a page of ${meta.per_page}`)
+  }
+  return {
+    page: asked.page,
+    size: meta.per_page,
+    askedSize: asked.size,
+    records: data,
+    total: meta.total,
+    lastPage: meta.last_page,
+    bytes: answer.bytes,
+    beyondEnd: data.length === 0 && isPastEnd(meta),
+  }
+}
+
+/** The page that a 404 stands for on services that answer so past the end of the list. */
+export function pageBeyondEnd(asked: Window): CustomersPage {
+  return {
+    page: asked.page,
+    size: asked.size,
+    askedSize: asked.size,
+    records: [],
+    total: undefined,
+    lastPage: undefined,
+    bytes: 0,
+    beyondEnd: true,
+  }
+}
+
+/** Page 1 is never past the end, not even of an empty list. Without a count, an empty page is all there is to go by. */
+function isPastEnd({ current_page: page, per_page: size, total, last_page: lastPage }: ListEnvelope['meta']): boolean {
+  if (page === 1) return false
+  if (total !== undefined) return (page - 1) * size >= total
+  return lastPage === undefined || page > lastPage
+}
+
+function envelopeIn(text: string, place: string): ListEnvelope {
+  const envelope = listEnvelope.safeParse(jsonIn(text, place))
+  if (envelope.success) return envelope.data
+  const message = `${place}: the answer is not the documented list: ${envelopeProblem(envelope.error)}.`
+  throw new ContractBroken(message, { code: 'envelope' })
+}
+
+function jsonIn(text: string, place: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own message quotes what it read, which may be a customer, so it is not kept as a cause.
+    throw new ContractBroken(`${place} answered ${nature(text)} with status 200.`, { code: 'not-json' })
+  }
+}
+
+function nature(text: string): string {
+  const start = text.trimStart()
+  if (start === '') return 'an empty body'
+  if (start.startsWith('<')) return 'HTML instead of JSON'
+  return /^[[{]/.test(start) ? 'JSON that is cut off or malformed' : 'something other than JSON'
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { RateLimited, SourceRefused } from '../errors.ts'
+import { type Answer, headerOf } from './answer.ts'
+import { createClock } from './clock.ts'
+import { type CustomersPage, pageBeyondEnd, pageFrom } from './customers-page.ts'
+import { customersUrl, placeOf, refuseOpenWire, type Window } from './customers-url.ts'
+import { createPace, type Pace } from './pace.ts'
+import { createPatience } from './patience.ts'
+import { refusalOf } from './refusal.ts'
+import { createRepeatedPages } from './repeated-pages.ts'
+import { openConnection } from './request.ts'
+import { type Credentials, type Recipe, signedHeaders, usesNonce } from './signing.ts'
+import type { Sleep } from './sleep.ts'
+import type { SourceEvent } from './source-event.ts'
+
+export type { CustomersPage } from './customers-page.ts'
+export type { SourceEvent } from './source-event.ts'
+
+export type SourceSettings = {
+  /** Ends in `/api/v1`. https, or http on loopback. */
+  baseUrl: URL
+  signing: Recipe
+  /** For one whole exchange. */
+  requestTimeoutMs: number
+  /** Requests at once. With a shared pace, of this source alone. */
+  concurrency: number
+  /** The longest stretch without any successful answer. */
+  maxWaitMs: number
+  /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */
+  longestWaitMs: number
+  /** With a shared pace, the pace's own number counts. */
+  requestsPerMinute?: number | undefined
+  /** Tries in all for a request that fails without naming a wait. Default 5. */
+  attempts?: number | undefined
+  /** Decoded bytes of one answer. Default 16 MiB. */
+  maxBodyBytes?: number | undefined
+}
+
+export type SourceOptions = {
+  settings: SourceSettings
+  credentials: Credentials
+  /** Shared by all organizations behind one rate limit; one of its own without it. */
+  pace?: Pace | undefined
+  userAgent: string
+  /** Unix milliseconds. Must move on, or a wait never ends. */
+  now: () => number
+  /** Between 0 and 1. */
+  random: () => number
+  sleep?: Sleep | undefined
+  onEvent?: ((event: SourceEvent) => void) | undefined
+}
+
+/** The customers of one organization, as its service lists them. */
+export type Source = {
+  /** Reads one page, waiting and asking again within the budgets. Rejects with the signal's reason when it aborts. */
+  readPage(window: Window, options: { signal: AbortSignal }): Promise<CustomersPage>
+  /** One request for the first page, without patience: the first refusal is thrown. */
+  probe(options: { signal: AbortSignal }): Promise<CustomersPage>
+  readonly counters: { requests: number; throttled: number; waitedMs: number }
+  /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer told. */
+  readonly clockOffsetMs: number | undefined
+  /** Ends every connection. */
+  close(): Promise<void>
+}
+
+/** The documented maximum and default of `per_page`, and the size to fall back on where the maximum is refused. */
+const LARGEST_SIZE = 100
+const DEFAULT_SIZE = 15
+const FALLBACK_SIZE = 50
+
+const DEFAULT_ATTEMPTS = 5
+const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024
+
+export function openSource(options: SourceOptions): Source {
+  const { settings, now, random, sleep, onEvent } = options
+  const { baseUrl, requestTimeoutMs, concurrency, requestsPerMinute, maxWaitMs, longestWaitMs } = settings
+  const { attempts = DEFAULT_ATTEMPTS, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
+  refuseOpenWire(baseUrl)
+  const connection = openConnection({ requestTimeoutMs, maxBodyBytes, connections: concurrency }, now)
+  const pace = options.pace ?? createPace({ concurrency, requestsPerMinute, now, sleep })
+  const patience = createPatience({ pace, attempts, maxWaitMs, longestWaitMs, now, random, sleep, onEvent })
+  const clock = createClock()
+  const repeatedPages = createRepeatedPages()
+  const counts = { requests: 0, throttled: 0 }
+  let largestSize = LARGEST_SIZE
+
+  async function readPage({ page, size }: Window, { signal }: { signal: AbortSignal }): Promise<CustomersPage> {
+    refuseImpossible({ page, size })
+    const asked = { page, size: Math.min(size, largestSize) }
+    try {
+      return { ...(await readWindow(asked, signal)), askedSize: size }
+    } catch (error) {
+      if (!isSizeRefused(error) || page !== 1 || asked.size <= FALLBACK_SIZE) throw error
+      const fallback = await readWindow({ page, size: FALLBACK_SIZE }, signal)
+      largestSize = FALLBACK_SIZE
+      return { ...fallback, askedSize: size }
+    }
+  }
+
+  async function readWindow(asked: Window, signal: AbortSignal): Promise<CustomersPage> {
+    let signedAheadMs = 0
+    const attempt = (): Promise<CustomersPage> => {
+      signedAheadMs = clock.correctionMs
+      return askOnce(asked, signal)
+    }
+    try {
+      return await patience.ask(attempt, { signal })
+    } catch (error) {
+      if (!isUnauthorized(error) || !clock.explains(signedAheadMs)) throw error
+      const offsetMs = clock.adopt()
+      if (offsetMs !== undefined) onEvent?.({ kind: 'clock-corrected', offsetMs })
+      return await patience.ask(attempt, { signal })
+    }
+  }
+
+  /** Signs at this very moment, sends, and says what the answer means. */
+  async function askOnce(asked: Window, signal: AbortSignal): Promise<CustomersPage> {
+    const place = placeOf(baseUrl, asked)
+    const { correctionMs } = clock
+    const { url, headers } = signedRequest(asked)
+    counts.requests += 1
+    const answer = await connection.get(url, headers, { signal, place })
+    clock.observe(answer)
+    const isBeyondEnd = answer.status === 404 && asked.page > 1
+    if (answer.status !== 200 && !isBeyondEnd) {
+      const secrets = [options.credentials.secret, ...Object.values(headers)]
+      const context = { url, place, nowMs: now(), clockOffsetMs: clock.offsetMs, correctionMs, secrets }
+      const refusal = refusalOf(answer, context)
+      if (refusal instanceof RateLimited) counts.throttled += 1
+      throw refusal
+    }
+    pace.succeeded(remainingIn(answer))
+    if (isBeyondEnd) return pageBeyondEnd(asked)
+    const page = pageFrom(answer, asked, place)
+    repeatedPages.refuse(page, place)
+    return page
+  }
+
+  function signedRequest(asked: Window): { url: URL; headers: Record<string, string> } {
+    const { signing } = settings
+    const url = customersUrl(baseUrl, asked)
+    const unixMs = now() + clock.correctionMs
+    const moment = usesNonce(signing) ? { unixMs, nonce: randomUUID() } : { unixMs }
+    const signature = signedHeaders({ method: 'GET', url }, options.credentials, moment, signing)
+    return { url, headers: { 'User-Agent': options.userAgent, ...signature } }
+  }
+
+  return {
+    readPage,
+    probe: ({ signal }) => askOnce({ page: 1, size: DEFAULT_SIZE }, signal),
+    get counters() {
+      return { ...counts, waitedMs: patience.waitedMs }
+    },
+    get clockOffsetMs() {
+      return clock.offsetMs
+    },
+    close: () => connection.close(),
+  }
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof SourceRefused && error.code === 'unauthorized'
+}
+
+function isSizeRefused(error: unknown): boolean {
+  return error instanceof SourceRefused && error.status === 422
+}
+
+/** How many requests the rate limit still allows, where the service says. */
+function remainingIn({ headers }: Answer): number | undefined {
+  const text = headerOf(headers, 'x-ratelimit-remaining') ?? ''
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}
+
+/** Some services answer a page number they cannot read with page 1, so none is ever sent. */
+function refuseImpossible({ page, size }: Window): void {
+  for (const number of [page, size]) {
+    if (!Number.isSafeInteger(number) || number < 1)
+      throw new RangeError('page and size must be whole numbers from 1 up')
+  }
+}

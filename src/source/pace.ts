@@ -1,0 +1,73 @@
+import PQueue from 'p-queue'
+import { type Sleep, sleep as timerSleep } from './sleep.ts'
+
+/**
+ * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit.
+ * A pause holds back everybody who shares the pace.
+ */
+export type Pace = {
+  /** Unix milliseconds until which nobody may ask; in the past when nobody is held back. */
+  readonly pausedUntilMs: number
+  /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
+  admit<T>(task: () => Promise<T>, options: { signal: AbortSignal }): Promise<Turn<T>>
+  /** Holds everybody back until then, and lets them come back one at a time. */
+  pauseUntil(unixMs: number): void
+  /** A request succeeded, with this many left in the rate limit, where the service says. */
+  succeeded(remaining: number | undefined): void
+}
+
+type Turn<T> = { paused: true } | { paused: false; value: T }
+
+export type PaceOptions = {
+  concurrency: number
+  /** Starts are spread evenly, so that no minute holds more than this many. */
+  requestsPerMinute?: number | undefined
+  now: () => number
+  sleep?: Sleep | undefined
+}
+
+export function createPace(options: PaceOptions): Pace {
+  const { concurrency, requestsPerMinute, now, sleep = timerSleep } = options
+  const queue = new PQueue({ concurrency })
+  const spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute
+  let pausedUntilMs = 0
+  let nextStartMs = 0
+  let inFlight = 0
+
+  async function spread(signal: AbortSignal): Promise<void> {
+    if (spacingMs === 0) return
+    const startMs = Math.max(now(), nextStartMs)
+    nextStartMs = startMs + spacingMs
+    if (now() < startMs) await sleep(startMs - now(), signal)
+  }
+
+  return {
+    get pausedUntilMs() {
+      return pausedUntilMs
+    },
+    admit(task, { signal }) {
+      return queue.add(
+        async () => {
+          await spread(signal)
+          if (now() < pausedUntilMs) return { paused: true }
+          inFlight += 1
+          try {
+            return { paused: false, value: await task() }
+          } finally {
+            inFlight -= 1
+          }
+        },
+        { signal },
+      )
+    },
+    pauseUntil(unixMs) {
+      pausedUntilMs = Math.max(pausedUntilMs, unixMs)
+      // Everybody coming back in the same instant would be refused together again.
+      queue.concurrency = 1
+    },
+    succeeded(remaining) {
+      if (remaining !== undefined && remaining <= inFlight) queue.concurrency = 1
+      else if (remaining === undefined || remaining > concurrency) queue.concurrency = concurrency
+    },
+  }
+}

@@ -1,0 +1,158 @@
+import { RateLimited, SourceUnavailable } from '../errors.ts'
+import type { Pace } from './pace.ts'
+import { type Sleep, sleep as timerSleep } from './sleep.ts'
+import type { SourceEvent } from './source-event.ts'
+
+/** Asks again after a refusal, within budgets. */
+export type Patience = {
+  /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
+  ask<T>(attempt: () => Promise<T>, options: { signal: AbortSignal }): Promise<T>
+  /** Milliseconds during which at least one request was waiting. */
+  readonly waitedMs: number
+}
+
+export type PatienceOptions = {
+  pace: Pace
+  /** How often a request that fails without being told to wait is tried in all. */
+  attempts: number
+  /** A single wait longer than this is left to the caller. */
+  longestWaitMs: number
+  /** The longest stretch without any successful answer, from the first refusal on. */
+  maxWaitMs: number
+  now: () => number
+  /** Between 0 and 1, as Math.random gives. */
+  random: () => number
+  sleep?: Sleep | undefined
+  onEvent?: ((event: SourceEvent) => void) | undefined
+}
+
+export function createPatience(options: PatienceOptions): Patience {
+  const { pace, attempts, longestWaitMs, maxWaitMs, now, random, sleep = timerSleep, onEvent } = options
+  const waits = createWaits({ now, sleep, onEvent })
+  let refusedSinceMs: number | undefined
+
+  async function ask<T>(attempt: () => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> {
+    let refusal: unknown
+    for (let tries = 1; ;) {
+      await waitOutPause(refusal, signal)
+      const turn = await pace.admit(() => tryOnce(attempt, tries, signal), { signal })
+      if (turn.paused) continue
+      if (turn.value.succeeded) return turn.value.result
+      refusal = turn.value.refusal
+      tries += 1
+      if (refusal instanceof SourceUnavailable) await waitOutFailure(refusal, turn.value.waitMs, signal)
+    }
+  }
+
+  /** What ends the asking is thrown; a refusal after which to ask again is returned with the wait it needs. */
+  async function tryOnce<T>(attempt: () => Promise<T>, tries: number, signal: AbortSignal): Promise<Tried<T>> {
+    try {
+      const result = await attempt()
+      refusedSinceMs = undefined
+      return { succeeded: true, result }
+    } catch (error) {
+      signal.throwIfAborted()
+      const waitMs = waitBeforeNext(error, tries)
+      if (waitMs === undefined) throw error
+      refusedSinceMs ??= now()
+      // Set before the turn ends: the next in line must not start into the same refusal.
+      if (error instanceof RateLimited) pace.pauseUntil(now() + waitMs)
+      return { succeeded: false, refusal: error, waitMs }
+    }
+  }
+
+  /** Milliseconds until the next try; undefined when there is to be none. */
+  function waitBeforeNext(error: unknown, tries: number): number | undefined {
+    if (error instanceof RateLimited) return error.waitMs ?? Math.max(FLOOR_MS, backoffMs(tries, random))
+    if (!(error instanceof SourceUnavailable) || error.code === 'tls') return undefined
+    if (error.status === 503) return error.waitMs ?? Math.max(FLOOR_MS, backoffMs(tries, random))
+    return tries < attempts ? backoffMs(tries, random) : undefined
+  }
+
+  async function waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    for (let waitMs = pace.pausedUntilMs - now(); waitMs > 0; waitMs = pace.pausedUntilMs - now()) {
+      refusedSinceMs ??= now()
+      if (exceedsBudget(waitMs)) throw tells(refusal, waitMs) ? refusal : heldBack(waitMs)
+      await waits.wait(waitMs, 'rate-limited', signal)
+    }
+  }
+
+  async function waitOutFailure(failure: SourceUnavailable, waitMs: number, signal: AbortSignal): Promise<void> {
+    if (exceedsBudget(waitMs)) throw failure
+    await waits.wait(waitMs, 'unavailable', signal)
+  }
+
+  function exceedsBudget(waitMs: number): boolean {
+    const stretchMs = refusedSinceMs === undefined ? 0 : now() - refusedSinceMs
+    return waitMs > longestWaitMs || stretchMs + waitMs > maxWaitMs
+  }
+
+  return {
+    ask,
+    get waitedMs() {
+      return waits.waitedMs
+    },
+  }
+}
+
+type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: unknown; waitMs: number }
+
+const FIRST_BACKOFF_MS = 1000
+const LONGEST_BACKOFF_MS = 30_000
+/** Somebody who was told to slow down does not ask again within the same second. */
+const FLOOR_MS = 1000
+
+/** Exponential backoff with full jitter: anything from nothing to a bound that doubles with every try, up to a cap. */
+export function backoffMs(tries: number, random: () => number): number {
+  return Math.round(random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tries - 1)))
+}
+
+/** Whether a refusal names the wait at hand itself, rather than a shorter one that has been overtaken. */
+function tells(refusal: unknown, waitMs: number): boolean {
+  return refusal instanceof RateLimited && (refusal.waitMs ?? waitMs) >= waitMs - 1000
+}
+
+/** For a request that was never sent, because another one was told to wait. */
+function heldBack(waitMs: number): RateLimited {
+  const seconds = Math.ceil(waitMs / 1000)
+  return new RateLimited(
+    `Not asked: the service told everybody sharing this rate limit to wait, for ${seconds} s more. Ask again after that.`,
+    { waitMs },
+  )
+}
+
+type Waits = {
+  readonly waitedMs: number
+  wait(waitMs: number, reason: 'rate-limited' | 'unavailable', signal: AbortSignal): Promise<void>
+}
+
+/** Counts time once however many requests wait through it, and tells of a wait once however many share it. */
+function createWaits({ now, sleep, onEvent }: Pick<PatienceOptions, 'now' | 'onEvent'> & { sleep: Sleep }): Waits {
+  let waiting = 0
+  let waitingSinceMs = 0
+  let finishedMs = 0
+  let toldUntilMs = 0
+
+  return {
+    get waitedMs() {
+      return finishedMs + (waiting > 0 ? now() - waitingSinceMs : 0)
+    },
+    async wait(waitMs, reason, signal) {
+      const untilMs = now() + waitMs
+      // Requests refused together are told to wait until nearly the same moment.
+      if (untilMs > toldUntilMs + 500) {
+        toldUntilMs = untilMs
+        onEvent?.({ kind: 'waiting', reason, waitMs, untilMs })
+      }
+      if (waiting === 0) waitingSinceMs = now()
+      waiting += 1
+      try {
+        await sleep(waitMs, signal)
+      } finally {
+        waiting -= 1
+        if (waiting === 0) finishedMs += now() - waitingSinceMs
+      }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { errorEnvelope } from './envelope.ts'
+
+/**
+ * What the service said about a refusal, as ` (code: "message")`, fit for an error message: only the two fields of the error
+ * envelope, at most 200 characters, nothing that could be a secret or a person. Empty when it said nothing of the kind.
+ */
+export function quoted(text: string, secrets: readonly string[]): string {
+  const { error, message } = errorFields(text)
+  const code = error !== undefined && /^[\w.-]{1,60}$/.test(error) ? scrubbed(error, secrets) : ''
+  const said = message === undefined ? '' : scrubbed(message, secrets)
+  if (said === '') return code === '' ? '' : ` (${code})`
+  return code === '' ? ` ("${said}")` : ` (${code}: "${said}")`
+}
+
+function errorFields(text: string): { error?: string | undefined; message?: string | undefined } {
+  try {
+    return errorEnvelope.safeParse(JSON.parse(text)).data ?? {}
+  } catch {
+    return {}
+  }
+}
+
+const LONGEST_QUOTE = 200
+
+/** Masked before it is cut, so that no half of a secret is left at the end. */
+function scrubbed(text: string, secrets: readonly string[]): string {
+  const masked = secrets
+    .filter((secret) => secret.length > 0)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((rest, secret) => rest.replaceAll(secret, MASK), text)
+    .replace(EMAIL, MASK)
+    .replace(TOKEN_LIKE, MASK)
+  const plain = masked.replace(/[\p{C}\p{Z}\s]+/gu, ' ').trim()
+  return plain.length <= LONGEST_QUOTE ? plain : `${plain.slice(0, LONGEST_QUOTE - 1).toWellFormed()}…`
+}
+
+const MASK = '[…]'
+const EMAIL = /[^\s@"'<>]{1,64}@[^\s@"'<>]{1,255}/g
+/** Signatures, identifiers and keys: services like to say which one they expected. */
+const TOKEN_LIKE = /(?=[\w+/=-]*\d)[\w+/=-]{20,}/g

@@ -1,0 +1,97 @@
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors.ts'
+import { type Answer, headerOf } from './answer.ts'
+import { isNotable } from './clock.ts'
+import { quoted } from './quotation.ts'
+import { retryAfterMs } from './retry-after.ts'
+
+export type RefusalContext = {
+  url: URL
+  /** The request as messages name it. */
+  place: string
+  /** Our clock now. */
+  nowMs: number
+  /** How far the service's clock is ahead of ours, where it is known, and by how much the signature was corrected. */
+  clockOffsetMs: number | undefined
+  correctionMs: number
+  /** What must not be repeated even when the service does: key, secret, signature. */
+  secrets: readonly string[]
+}
+
+type Refusal = SourceRefused | RateLimited | SourceUnavailable | ContractBroken
+
+/** What an answer other than 200 means. The status decides, whatever the body is. */
+export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
+  const { status } = answer
+  if (status === 429) return rateLimited(answer, context)
+  if (status >= 500 || status === 408 || status === 425) return unavailable(answer, context)
+  if (status >= 300 && status < 400) return redirected(answer, context)
+  const advice = ADVICE[status]
+  if (advice === undefined) {
+    const message = `${context.place} answered ${status}, which this service is not known to use. Check baseUrl.`
+    return new ContractBroken(message, { code: 'status' })
+  }
+  const said = quoted(answer.text, context.secrets)
+  return new SourceRefused(`${context.place} answered ${status}${said}. ${advice.text(context)}`, {
+    code: advice.code,
+    status,
+    clockOffsetMs: context.clockOffsetMs,
+  })
+}
+
+const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (context: RefusalContext) => string }>> = {
+  400: {
+    code: 'unprocessable',
+    text: () => 'The service takes the request for a bad one. Check baseUrl, pageSize and the signing headers.',
+  },
+  401: { code: 'unauthorized', text: unauthorizedAdvice },
+  403: { code: 'forbidden', text: () => 'The plan or the key of this organization does not permit listing customers.' },
+  404: {
+    code: 'not-found',
+    text: () => 'There is no customer list at this address. Check baseUrl; it ends in /api/v1.',
+  },
+  422: { code: 'unprocessable', text: () => 'The service does not accept this page size. Lower pageSize.' },
+}
+
+function unauthorizedAdvice({ clockOffsetMs, correctionMs }: RefusalContext): string {
+  const check =
+    'Check the API key, the secret and the signing recipe; `customer-mirror signing explain <organization>` shows what is signed.'
+  if (clockOffsetMs === undefined || !isNotable(clockOffsetMs)) return check
+  const offset = `The clock of this machine is about ${Math.abs(Math.round(clockOffsetMs / 1000))} s ${clockOffsetMs > 0 ? 'behind' : 'ahead of'} the service's`
+  if (isNotable(clockOffsetMs - correctionMs)) return `${offset}: set it, then try again.`
+  return `${offset}, but signing with the corrected time was refused too. ${check}`
+}
+
+function rateLimited({ headers, text }: Answer, context: RefusalContext): RateLimited {
+  const waitMs = retryAfterMs(headers, serviceNowMs(context))
+  const told = waitMs === undefined ? 'without naming a time' : `asking to wait ${Math.ceil(waitMs / 1000)} s`
+  const message = `${context.place} answered 429${quoted(text, context.secrets)}, ${told}. Ask again after that; a lower requestsPerMinute avoids it.`
+  return new RateLimited(message, { waitMs })
+}
+
+function unavailable({ status, headers }: Answer, context: RefusalContext): SourceUnavailable {
+  const waitMs = status === 503 ? retryAfterMs(headers, serviceNowMs(context)) : undefined
+  const told = waitMs === undefined ? '' : `, asking to wait ${Math.ceil(waitMs / 1000)} s`
+  // Nothing of the body: a service in trouble, or in debug mode, puts anything there.
+  return new SourceUnavailable(`${context.place} answered ${status}${told}. Ask again later.`, {
+    code: 'server-error',
+    status,
+    waitMs,
+  })
+}
+
+function redirected({ status, headers }: Answer, { place, url }: RefusalContext): ContractBroken {
+  const location = headerOf(headers, 'location')
+  const target = location === undefined ? null : URL.parse(location, url.href)
+  const where = target === null ? 'nowhere readable' : `the host ${target.host}`
+  const isLogin = target !== null && /log-?in|sign-?in|auth|sso/i.test(target.pathname)
+  const hint = isLogin
+    ? 'It looks like a login page, so the key may not be accepted there. Check baseUrl and the API key.'
+    : 'Check baseUrl: its scheme, host and path must be the final ones.'
+  return new ContractBroken(`${place} answered ${status}, a redirect to ${where}, which is never followed. ${hint}`, {
+    code: 'redirect',
+  })
+}
+
+function serviceNowMs({ nowMs, clockOffsetMs = 0 }: RefusalContext): number {
+  return nowMs + clockOffsetMs
+}
