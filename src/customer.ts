@@ -107,8 +107,9 @@ export function utcTime(text: string): string | null {
   const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', zone = 'Z'] = match
   if (!isDate(Number(year), Number(month), Number(day)) || hour > '23' || minute > '59' || second > '59') return null
   const local = `${year}-${month}-${day} ${hour}:${minute}:${second}`
-  const shiftMinutes = zoneMinutes(zone)
-  return shiftMinutes === 0 ? local : shifted(local, -shiftMinutes)
+  const ahead = minutesAhead(zone)
+  if (ahead === undefined) return null
+  return ahead === 0 ? local : shifted(local, -ahead)
 }
 
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
@@ -119,10 +120,13 @@ function isDate(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= days
 }
 
-function zoneMinutes(zone: string): number {
+/** How far a zone is ahead of UTC; undefined for what is no zone. None on Earth is a day away. */
+function minutesAhead(zone: string): number | undefined {
   if (zone === 'Z' || zone === 'z') return 0
-  const minutes = Number(zone.slice(1, 3)) * 60 + (zone.length > 3 ? Number(zone.slice(-2)) : 0)
-  return zone.startsWith('-') ? -minutes : minutes
+  const hours = Number(zone.slice(1, 3))
+  const minutes = zone.length > 3 ? Number(zone.slice(-2)) : 0
+  if (hours > 23 || minutes > 59) return undefined
+  return (hours * 60 + minutes) * (zone.startsWith('-') ? -1 : 1)
 }
 
 function shifted(local: string, minutes: number): string | null {

@@ -1,12 +1,12 @@
 import { sortRecords } from './customer.ts'
-import { describeError, Interrupted, OrganizationHeld } from './errors.ts'
+import { describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
 import { holdOrganization } from './mirror/hold-organization.ts'
 import type { Mirror } from './mirror/mirror.ts'
 import type { Ending, Run } from './mirror/runs.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
+import { readWindows, type Arrival } from './read-windows.ts'
 import { plainScan } from './scan/plain-scan.ts'
-import type { Scan, Window } from './scan/scan.ts'
-import type { CustomersPage, Source } from './source/customers.ts'
+import type { Source } from './source/customers.ts'
 
 /** What a run is told. `organization` is its id; times come from `now`, in Unix milliseconds. */
 export type Mirroring = {
@@ -46,90 +46,53 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   } catch (error) {
     return { report: unrecorded(error), error }
   }
-  const held = holdOrganization(mirror, run, mirroring)
+  const held = holdOrganization(mirror, run, now)
   try {
-    await readAll({ ...mirroring, signal: held.signal }, run, scan)
-    const certificate = scan.certificate()
-    return await finish({ status: 'complete', ...certificate })
+    const { readPage } = mirroring.source
+    await readWindows({ ...mirroring, scan, readPage, stop: mirroring.signal, abort: held.lost }, saveArrivals)
+    return { report: await finish({ status: 'complete', ...scan.certificate() }), error: undefined }
   } catch (failure) {
-    const error = held.lost() ?? (mirroring.signal.aborted ? interrupted(organization) : failure)
+    const error = whatEnded(failure)
     const status = error instanceof Interrupted ? 'interrupted' : 'failed'
-    return await finish({ status, proof: 'unproven', reasons: [status], readToEnd: false }, error)
+    const ending = {
+      status,
+      proof: 'unproven',
+      reasons: [status],
+      readToEnd: false,
+      error: describeError(error),
+    } as const
+    // Where the mirror itself failed, the run stays open in it, and the next run of this organization closes it.
+    const report = await finish(ending).catch(() => ({ ...unrecorded(error), ...run.records, runId: run.id }))
+    return { report, error }
   } finally {
     held.stop()
   }
 
-  async function finish(ending: Omit<Ending, 'source' | 'error'>, error?: unknown): Promise<Outcome> {
-    const whole: Ending = {
-      ...ending,
-      source: { ...mirroring.source.counters },
-      error: error === undefined ? undefined : describeError(error),
-    }
-    try {
-      return { report: await mirror.finishRun(run, whole, now()), error }
-    } catch (failure) {
-      // The mirror itself failed: the run stays open in it, and the next run of this organization closes it.
-      const cause = error ?? failure
-      return { report: { ...unrecorded(cause), ...run.records, ...whole.source, runId: run.id }, error: cause }
-    }
+  async function saveArrivals(arrivals: Arrival[]): Promise<void> {
+    const pages = arrivals.map(({ page: { page, records, bytes } }) => {
+      return { ...sortRecords(records, { pageBytes: bytes }), page, received: records.length }
+    })
+    await mirror.savePages(run, pages, now())
+    arrivals.forEach(({ window, page }, index) => {
+      scan.read({ ...page, window, rows: pages[index]?.rows ?? [], perPage: page.size })
+    })
+    const total = arrivals.at(-1)?.page.total
+    mirroring.onProgress?.({ organization, received: run.records.received, total, pages: run.pages })
+  }
+
+  function finish(ending: Omit<Ending, 'source'>): Promise<Report> {
+    return mirror.finishRun(run, { ...ending, source: { ...mirroring.source.counters } }, now())
+  }
+
+  function whatEnded(failure: unknown): unknown {
+    if (held.lost.aborted) return held.lost.reason
+    return mirroring.signal.aborted && !isOurs(failure) ? interrupted(organization) : failure
   }
 
   function unrecorded(error: unknown): Report {
+    const reason = error instanceof OrganizationHeld ? 'held' : 'failed'
     const empty = emptyReport({ organization, trigger, startedAtMs: now() })
-    return { ...empty, reasons: [error instanceof OrganizationHeld ? 'held' : 'failed'], error: describeError(error) }
-  }
-}
-
-/** Reads until the scan is done, several windows at once, and saves the pages that have arrived together. */
-async function readAll(mirroring: Mirroring, run: Run, scan: Scan): Promise<void> {
-  const { source, mirror, now } = mirroring
-  const cancel = new AbortController()
-  const signal = AbortSignal.any([mirroring.signal, cancel.signal])
-  const underWay = new Set<Promise<void>>()
-  let arrived: { window: Window; page: CustomersPage }[] = []
-
-  const ask = (window: Window) => {
-    const reading = source.readPage(window, { signal }).then((page) => {
-      arrived.push({ window, page })
-    })
-    const settled = reading.finally(() => underWay.delete(settled))
-    underWay.add(settled)
-  }
-
-  try {
-    while (!scan.done) {
-      mirroring.signal.throwIfAborted()
-      for (const window of scan.next(mirroring.concurrency - underWay.size)) ask(window)
-      if (underWay.size > 0) await Promise.race(underWay)
-      await saveArrived()
-    }
-  } catch (error) {
-    cancel.abort()
-    await Promise.allSettled(underWay)
-    await saveArrived()
-    throw error
-  }
-
-  async function saveArrived(): Promise<void> {
-    const pages = arrived
-    arrived = []
-    if (pages.length === 0) return
-    const sorted = pages.map(({ page }) => ({
-      ...sortRecords(page.records, { pageBytes: page.bytes }),
-      page: page.page,
-      received: page.records.length,
-    }))
-    await mirror.savePages(run, sorted, now())
-    pages.forEach(({ window, page }, index) => {
-      scan.read({ window, rows: sorted[index]?.rows ?? [], perPage: page.size, ...page })
-    })
-    const total = pages.at(-1)?.page.total
-    mirroring.onProgress?.({
-      organization: run.organization,
-      received: run.records.received,
-      total,
-      pages: run.pages,
-    })
+    return { ...empty, ...mirroring.source.counters, reasons: [reason], error: describeError(error) }
   }
 }
 

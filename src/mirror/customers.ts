@@ -15,14 +15,14 @@ const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 /**
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
- * change the mirror back and forth every night. Adds to `counts` what became of each, and
- * to `warnings` what was odd about it.
+ * change the mirror back and forth every night. Adds to `counts` what became of each, to
+ * `warnings` what was odd about it, and to `seen` the rows that the run had not received before.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
   customers: readonly Customer[],
-  { counts, warnings }: { counts: RecordCounts; warnings: Warnings },
+  { counts, warnings, seen }: { counts: RecordCounts; warnings: Warnings; seen: Set<number> },
   nowMs: number,
 ): void {
   const stored = findStored(db, run, customers)
@@ -31,13 +31,14 @@ export function saveCustomers(
     if (before === undefined) {
       const row_id = insertCustomer(db, run, customer, nowMs)
       stored.set(customer.id, { ...customer, row_id, missing_since: null, removed_at: null })
-      run.seen.add(row_id)
+      seen.add(row_id)
       counts.inserted += 1
-    } else if (!run.seen.add(before.row_id)) {
+    } else if (run.seen.has(before.row_id) || seen.has(before.row_id)) {
       counts.duplicates += 1
       if (changedFields(before, customer).length > 0) warn(warnings, 'conflicting_duplicate')
     } else {
       saveAgain(db, run, before, customer, counts, nowMs)
+      seen.add(before.row_id)
       stored.set(customer.id, { ...before, ...customer })
     }
   }

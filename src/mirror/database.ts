@@ -107,7 +107,7 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
     refuseForeign(db, file)
     db.pragma('foreign_keys = ON')
     if (access === 'write') {
-      chmodSync(file, 0o600)
+      makePrivate(file)
       db.pragma('journal_mode = WAL')
       db.pragma('synchronous = NORMAL')
       db.transaction(() => {
@@ -120,6 +120,11 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
     db.close()
     throw error
   }
+}
+
+/** A mirror that was made readable for others is made private again, with the journals SQLite has opened beside it. */
+function makePrivate(file: string): void {
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600)
 }
 
 function refuseForeign(db: Connection, file: string): void {

@@ -1,5 +1,12 @@
 import type { Report } from '../report.ts'
-import { findDamage, openDatabase, openRehearsal, readTransaction, writeTransaction, type Connection } from './database.ts'
+import {
+  findDamage,
+  openDatabase,
+  openRehearsal,
+  readTransaction,
+  writeTransaction,
+  type Connection,
+} from './database.ts'
 import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { thisHolder } from './holder.ts'
 import { renewLease } from './lease.ts'

@@ -18,7 +18,14 @@ export type SortedPage = {
 }
 
 /** What became of the records of the pages saved. */
-export type PagesSaved = { pages: number; records: RecordCounts; warnings: Warnings }
+export type PagesSaved = {
+  pages: number
+  records: RecordCounts
+  warnings: Warnings
+  /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
+  seen: Set<number>
+  rejectedIds: Set<string>
+}
 
 /**
  * Saves whole pages. The caller holds the transaction, and adds what is returned to the run once that is committed. Throws
@@ -26,11 +33,17 @@ export type PagesSaved = { pages: number; records: RecordCounts; warnings: Warni
  */
 export function savePages(db: Connection, run: Run, pages: readonly SortedPage[], nowMs: number): PagesSaved {
   renewLease(db, run, nowMs)
-  const saved: PagesSaved = { pages: pages.length, records: noRecords(), warnings: {} }
+  const saved: PagesSaved = {
+    pages: pages.length,
+    records: noRecords(),
+    warnings: {},
+    seen: new Set(),
+    rejectedIds: new Set(),
+  }
   for (const page of pages) {
     const counts = { ...noRecords(), received: page.received }
-    saveRejects(db, run, page, counts, nowMs)
-    saveCustomers(db, run, page.customers, { counts, warnings: saved.warnings }, nowMs)
+    saveRejects(db, run, page, { counts, rejectedIds: saved.rejectedIds }, nowMs)
+    saveCustomers(db, run, page.customers, { counts, warnings: saved.warnings, seen: saved.seen }, nowMs)
     if (!addsUp(counts)) {
       throw new AccountingBroken(
         `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
@@ -49,6 +62,8 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   run.pages += saved.pages
   addRecords(run.records, saved.records)
   addWarnings(run.warnings, saved.warnings)
+  for (const row of saved.seen) run.seen.add(row)
+  for (const id of saved.rejectedIds) run.rejectedIds.add(id)
 }
 
 function saveRunCounts(db: Connection, run: Run, saved: PagesSaved): void {

@@ -19,21 +19,23 @@ export type StoredReject = {
 
 /**
  * Keeps a page's rejects; one that is still open from an earlier run is brought up to date, not added again. A reject
- * with a readable id counts as seen, so that its customer's last good row is not taken for missing.
+ * with a readable id counts as seen, so that its customer's last good row is not taken for missing. Adds
+ * to `rejectedIds` those the run had not received before.
  */
 export function saveRejects(
   db: Connection,
   run: Run,
   { page, rejects }: { page: number; rejects: readonly Reject[] },
-  counts: RecordCounts,
+  { counts, rejectedIds }: { counts: RecordCounts; rejectedIds: Set<string> },
   nowMs: number,
 ): void {
   for (const reject of rejects) {
-    if (reject.recordId !== null && run.rejectedIds.has(reject.recordId)) {
+    const { recordId } = reject
+    if (recordId !== null && (run.rejectedIds.has(recordId) || rejectedIds.has(recordId))) {
       counts.duplicates += 1
       continue
     }
-    if (reject.recordId !== null) run.rejectedIds.add(reject.recordId)
+    if (recordId !== null) rejectedIds.add(recordId)
     counts.rejected += 1
     statement<[Record<string, unknown>], never>(
       db,

@@ -1,5 +1,7 @@
 import type { Warnings } from '../customer.ts'
+import { AccountingBroken } from '../errors.ts'
 import {
+  addsUp,
   emptyReport,
   noRecords,
   type Proof,
@@ -10,7 +12,7 @@ import {
   type Trigger,
 } from '../report.ts'
 import type { Connection } from './database.ts'
-import { releaseLease, takeLease } from './lease.ts'
+import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
 import { RowSet } from './row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
@@ -76,13 +78,18 @@ export function startRun(db: Connection, { organization, trigger, nowMs }: Start
 }
 
 /**
- * Ends a run and gives its organization back. The caller holds the transaction. A run that lost its organization to
- * another one changes nothing any more; its report is told all the same.
+ * Ends a run and gives its organization back. The caller holds the transaction. A run cannot be complete when it lost its
+ * organization to another one (throws OrganizationHeld), or when its stored numbers do not add up (throws
+ * AccountingBroken); one that failed after it lost its organization changes nothing any more.
  */
 export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: number): Report {
   const report = reportOf(run, ending, nowMs)
+  if (ending.status === 'complete') {
+    renewLease(db, run, nowMs)
+    requireSum(db, run)
+    if (ending.readToEnd) resolveRejects(db, run, nowMs)
+  }
   if (!releaseLease(db, run)) return report
-  if (ending.status === 'complete' && ending.readToEnd) resolveRejects(db, run, nowMs)
   statement(
     db,
     `UPDATE runs SET finished_at = @finishedAt, status = @status, proof = @proof, reasons = @reasons,
@@ -114,6 +121,15 @@ export function listRuns(
   )
     .all({ organization: organization ?? null, limit })
     .map(fromColumns)
+}
+
+function requireSum(db: Connection, run: Run): void {
+  const stored = statement<[number], RecordCounts>(db, 'SELECT * FROM runs WHERE id = ?').get(run.id)
+  if (stored !== undefined && addsUp(stored) && addsUp(run.records)) return
+  throw new AccountingBroken(
+    `${run.organization}: the numbers of run ${run.id} do not add up. What it saved is kept, but it does not count as ` +
+      'complete. This is a defect of Customer Mirror; please report it.',
+  )
 }
 
 function hasBaseline(db: Connection, organization: string): boolean {

@@ -4,7 +4,7 @@ import { type Answer, headerOf } from './answer.ts'
 import { createClock } from './clock.ts'
 import { type CustomersPage, pageBeyondEnd, pageFrom } from './customers-page.ts'
 import { customersUrl, placeOf, refuseOpenWire, type Window } from './customers-url.ts'
-import { createPace, type Pace } from './pace.ts'
+import { createPace, type Pace, type Stopping } from './pace.ts'
 import { createPatience } from './patience.ts'
 import { refusalOf } from './refusal.ts'
 import { createRepeatedPages } from './repeated-pages.ts'
@@ -52,8 +52,8 @@ export type SourceOptions = {
 
 /** The customers of one organization, as its service lists them. */
 export type Source = {
-  /** Reads one page, waiting and asking again within the budgets. Rejects with the signal's reason when it aborts. */
-  readPage(window: Window, options: { signal: AbortSignal }): Promise<CustomersPage>
+  /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
+  readPage(window: Window, options: Stopping): Promise<CustomersPage>
   /** One request for the first page, without patience: the first refusal is thrown. */
   probe(options: { signal: AbortSignal }): Promise<CustomersPage>
   readonly counters: { requests: number; throttled: number; waitedMs: number }
@@ -84,32 +84,32 @@ export function openSource(options: SourceOptions): Source {
   const counts = { requests: 0, throttled: 0 }
   let largestSize = LARGEST_SIZE
 
-  async function readPage({ page, size }: Window, { signal }: { signal: AbortSignal }): Promise<CustomersPage> {
+  async function readPage({ page, size }: Window, stopping: Stopping): Promise<CustomersPage> {
     refuseImpossible({ page, size })
     const asked = { page, size: Math.min(size, largestSize) }
     try {
-      return { ...(await readWindow(asked, signal)), askedSize: size }
+      return { ...(await readWindow(asked, stopping)), askedSize: size }
     } catch (error) {
       if (!isSizeRefused(error) || page !== 1 || asked.size <= FALLBACK_SIZE) throw error
-      const fallback = await readWindow({ page, size: FALLBACK_SIZE }, signal)
+      const fallback = await readWindow({ page, size: FALLBACK_SIZE }, stopping)
       largestSize = FALLBACK_SIZE
       return { ...fallback, askedSize: size }
     }
   }
 
-  async function readWindow(asked: Window, signal: AbortSignal): Promise<CustomersPage> {
+  async function readWindow(asked: Window, stopping: Stopping): Promise<CustomersPage> {
     let signedAheadMs = 0
     const attempt = (): Promise<CustomersPage> => {
       signedAheadMs = clock.correctionMs
-      return askOnce(asked, signal)
+      return askOnce(asked, stopping.signal)
     }
     try {
-      return await patience.ask(attempt, { signal })
+      return await patience.ask(attempt, stopping)
     } catch (error) {
       if (!isUnauthorized(error) || !clock.explains(signedAheadMs)) throw error
       const offsetMs = clock.adopt()
       if (offsetMs !== undefined) onEvent?.({ kind: 'clock-corrected', offsetMs })
-      return await patience.ask(attempt, { signal })
+      return await patience.ask(attempt, stopping)
     }
   }
 

@@ -9,12 +9,18 @@ export type Pace = {
   /** Unix milliseconds until which nobody may ask; in the past when nobody is held back. */
   readonly pausedUntilMs: number
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
-  admit<T>(task: () => Promise<T>, options: { signal: AbortSignal }): Promise<Turn<T>>
+  admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>
   /** Holds everybody back until then, and lets them come back one at a time. */
   pauseUntil(unixMs: number): void
   /** A request succeeded, with this many left in the rate limit, where the service says. */
   succeeded(remaining: number | undefined): void
 }
+
+/**
+ * Aborting `signal` ends everything at once. Aborting `stop`, where it is given, ends all waiting and lets a request that
+ * is under way finish; it must abort with `signal` too.
+ */
+export type Stopping = { signal: AbortSignal; stop?: AbortSignal | undefined }
 
 type Turn<T> = { paused: true } | { paused: false; value: T }
 
@@ -45,10 +51,11 @@ export function createPace(options: PaceOptions): Pace {
     get pausedUntilMs() {
       return pausedUntilMs
     },
-    admit(task, { signal }) {
+    admit(task, { signal, stop = signal }) {
       return queue.add(
         async () => {
-          await spread(signal)
+          stop.throwIfAborted()
+          await spread(stop)
           if (now() < pausedUntilMs) return { paused: true }
           inFlight += 1
           try {

@@ -1,12 +1,12 @@
 import { RateLimited, SourceUnavailable } from '../errors.ts'
-import type { Pace } from './pace.ts'
+import type { Pace, Stopping } from './pace.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 import type { SourceEvent } from './source-event.ts'
 
 /** Asks again after a refusal, within budgets. */
 export type Patience = {
   /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
-  ask<T>(attempt: () => Promise<T>, options: { signal: AbortSignal }): Promise<T>
+  ask<T>(attempt: () => Promise<T>, options: Stopping): Promise<T>
   /** Milliseconds during which at least one request was waiting. */
   readonly waitedMs: number
 }
@@ -31,16 +31,16 @@ export function createPatience(options: PatienceOptions): Patience {
   const waits = createWaits({ now, sleep, onEvent })
   let refusedSinceMs: number | undefined
 
-  async function ask<T>(attempt: () => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> {
+  async function ask<T>(attempt: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T> {
     let refusal: unknown
     for (let tries = 1; ;) {
-      await waitOutPause(refusal, signal)
-      const turn = await pace.admit(() => tryOnce(attempt, tries, signal), { signal })
+      await waitOutPause(refusal, stop)
+      const turn = await pace.admit(() => tryOnce(attempt, tries, signal), { signal, stop })
       if (turn.paused) continue
       if (turn.value.succeeded) return turn.value.result
       refusal = turn.value.refusal
       tries += 1
-      if (refusal instanceof SourceUnavailable) await waitOutFailure(refusal, turn.value.waitMs, signal)
+      if (refusal instanceof SourceUnavailable) await waitOutFailure(refusal, turn.value.waitMs, stop)
     }
   }
 

@@ -1,0 +1,174 @@
+import { basename } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { importCycle, importersOf, readProgram, type SourceFile } from './support/program.ts'
+
+const program = readProgram()
+const product = program.filter(({ path }) => /^(src|jobs)\//.test(path))
+const src = product.filter(({ path }) => path.startsWith('src/'))
+
+/** Files in which time, chance and the outside world come in as arguments, or not at all. */
+const PURE = [
+  /^src\/scan\//,
+  /^src\/(customer|report|errors)\.ts$/,
+  /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
+  /^jobs\/outcome\.ts$/,
+]
+
+test('there is a program to read, and its imports are seen', () => {
+  const story = src.find(({ path }) => path === 'src/mirror-organization.ts')
+
+  expect(src.length).toBeGreaterThan(20)
+  expect(story?.imports).toContainEqual({ target: 'src/customer.ts', typeOnly: false })
+  expect(story?.imports).toContainEqual({ target: 'src/mirror/mirror.ts', typeOnly: true })
+  expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/database.ts')
+})
+
+describe('who may know whom', () => {
+  test('the product does not know the worker; commands may load it when they need it', () => {
+    const knowing = src.flatMap(({ path, imports, lazyImports }) => [
+      ...imports.filter(({ target }) => target.startsWith('jobs/')).map(() => path),
+      ...lazyImports.filter((target) => target.startsWith('jobs/') && !path.startsWith('src/cli/')).map(() => path),
+    ])
+
+    expect(knowing).toEqual([])
+  })
+
+  test('the product knows neither its tests nor its benchmarks', () => {
+    expect(offenders(product, (target) => /^(test|bench)\//.test(target))).toEqual([])
+  })
+
+  test('nothing knows the command line', () => {
+    const others = program.filter(({ path }) => !/^(src\/cli|test)\//.test(path))
+
+    expect(offenders(others, (target) => target.startsWith('src/cli/'))).toEqual([])
+  })
+
+  test.each([
+    ['source', ['scan', 'mirror', 'service', 'reading', 'config']],
+    ['scan', ['source', 'mirror', 'service', 'reading', 'config']],
+    ['mirror', ['source', 'scan', 'service', 'reading', 'config']],
+  ])('%s does not know its neighbours', (folder, neighbours) => {
+    const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
+
+    expect(files).not.toEqual([])
+    expect(offenders(files, (target) => neighbours.some((name) => target.startsWith(`src/${name}/`)))).toEqual([])
+    expect(offenders(files, (target) => target === 'src/mirror-organization.ts')).toEqual([])
+  })
+
+  test('the service shares its signing with the source, and nothing else', () => {
+    const files = src.filter(({ path }) => path.startsWith('src/service/'))
+
+    expect(
+      offenders(files, (target) => target.startsWith('src/source/') && target !== 'src/source/signing.ts'),
+    ).toEqual([])
+  })
+
+  test('the mirror is reached through its verbs', () => {
+    const doors = ['src/mirror/mirror.ts', 'src/mirror/hold-organization.ts']
+    const outside = product.filter(({ path }) => !/^src\/(mirror|reading)\//.test(path))
+    const reaching = outside.flatMap(({ path, imports, lazyImports }) =>
+      [...imports.filter(({ typeOnly }) => !typeOnly).map(({ target }) => target), ...lazyImports]
+        .filter((target) => target.startsWith('src/mirror/') && !doors.includes(target))
+        .map((target) => `${path} → ${target}`),
+    )
+
+    expect(reaching).toEqual([])
+  })
+
+  test('no file needs itself, over however many others', () => {
+    expect(importCycle(program)).toBeUndefined()
+  })
+})
+
+test.each([
+  ['undici', /^src\/source\//],
+  ['better-sqlite3', /^src\/(mirror|reading)\//],
+  ['hono', /^(src\/service|jobs)\//],
+  ['@hono/node-server', /^(src\/service|jobs)\//],
+  ['bullmq', /^jobs\//],
+  ['ioredis', /^jobs\//],
+  ['commander', /^src\/cli\//],
+  ['@commander-js/extra-typings', /^src\/cli\//],
+  ['listr2', /^src\/cli\//],
+  ['cli-table3', /^src\/cli\//],
+  ['pino', /^(src\/log|src\/cli\/main|jobs\/worker)\.ts$/],
+])('%s is known in one place only', (name, where) => {
+  expect(importersOf(product, name).filter((path) => !where.test(path))).toEqual([])
+})
+
+describe('where the outside world comes in', () => {
+  const PROGRAMS = /^(src\/cli\/main|jobs\/worker)\.ts$/
+
+  test('only the configuration reads the environment', () => {
+    expect(matching(product, /\bprocess\s*\.\s*env\b/, /^src\/config\//)).toEqual([])
+    expect(
+      matching(product, /import\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"](node:)?process['"]/, /^src\/config\//),
+    ).toEqual([])
+  })
+
+  test('only the programs end the process', () => {
+    expect(matching(product, /\bprocess\s*\.\s*(exit\b|exitCode\s*=[^=]|abort\b|reallyExit\b)/, PROGRAMS)).toEqual([])
+    expect(matching(product, /import\s*\{[^}]*\bexit\b[^}]*\}\s*from\s*['"](node:)?process['"]/, PROGRAMS)).toEqual([])
+  })
+
+  test('only the programs listen for signals', () => {
+    expect(matching(product, /\bprocess\s*\.\s*(on|once|addListener)\s*\(/, PROGRAMS)).toEqual([])
+  })
+
+  test('only the programs make a logger', () => {
+    expect(matching(product, /\bpino\s*\(/, /^(src\/log|src\/cli\/main|jobs\/worker)\.ts$/)).toEqual([])
+  })
+
+  test('time and chance come in as arguments', () => {
+    const called = /\bDate\.now\(\)|\bnew Date\(\)|\bMath\.random\(\)|\bperformance\.now\(\)/
+
+    expect(matching(product, called, /^(src\/cli|jobs)\//)).toEqual([])
+  })
+
+  test('pure files use no clock, no chance, no timer and no input or output', () => {
+    const pure = product.filter(({ path }) => PURE.some((pattern) => pattern.test(path)))
+    const impure =
+      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\brandom(UUID|Bytes|Int)\b|\bset(Timeout|Interval|Immediate)\b|\bprocess\b|\bconsole\b|\bfetch\(/
+
+    expect(pure.length).toBeGreaterThanOrEqual(6)
+    expect(matching(pure, impure)).toEqual([])
+    expect(offenders(pure, (target) => target.startsWith('node:') && target !== 'node:crypto')).toEqual([])
+  })
+})
+
+describe('how files are', () => {
+  test('no file of the product is so long that it has more than one reason', () => {
+    expect(product.filter(({ lines }) => lines > 250).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([])
+  })
+
+  test('every file is named for a thing or a verb, in kebab-case', () => {
+    const vague = /^(utils?|helpers?|common|types?|index|manager|misc|shared)\./
+
+    expect(program.map(({ path }) => path).filter((path) => vague.test(basename(path)))).toEqual([])
+    expect(
+      program.map(({ path }) => basename(path)).filter((name) => !/^[a-z0-9-]+(\.[a-z]+)*\.ts$/.test(name)),
+    ).toEqual([])
+  })
+
+  test('exports have names of their own', () => {
+    expect(matching(product, /^export default\b/m)).toEqual([])
+  })
+
+  test('what is known for certain is not asserted: no any', () => {
+    expect(matching(product, /(:\s*any\b|<any>|\bas any\b|@ts-(ignore|nocheck))/)).toEqual([])
+  })
+})
+
+/** Imports, lazy ones too, whose target is not allowed. */
+function offenders(files: readonly SourceFile[], forbidden: (target: string) => boolean): string[] {
+  return files.flatMap(({ path, imports, lazyImports }) =>
+    [...imports.map(({ target }) => target), ...lazyImports].filter(forbidden).map((target) => `${path} → ${target}`),
+  )
+}
+
+/** Files outside `allowed` whose code, comments aside, matches. */
+function matching(files: readonly SourceFile[], pattern: RegExp, allowed?: RegExp): string[] {
+  return files
+    .filter(({ path, code }) => allowed?.test(path) !== true && pattern.test(code))
+    .map(({ path, code }) => `${path}: ${pattern.exec(code)?.[0] ?? ''}`)
+}

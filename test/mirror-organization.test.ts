@@ -1,0 +1,156 @@
+import * as fc from 'fast-check'
+import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { mirrorOrganization, type Progress } from '../src/mirror-organization.ts'
+import { rehearseMirror, type Mirror } from '../src/mirror/mirror.ts'
+import { aCustomer, customers, START_MS } from './support/builders.ts'
+import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'
+import { aMirror, dump, valueOf } from './support/mirror-file.ts'
+import { mirroring, namesOf, storedNames } from './support/mirroring.ts'
+
+test('a list is mirrored whole, page by page, and the report says what was done', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 95)
+  const source = listedSource(list)
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { trigger: 'schedule' }))
+
+  expect(error).toBeUndefined()
+  expect(report).toMatchObject({
+    ...{ organization: 'acme', trigger: 'schedule', status: 'complete', proof: 'unproven', reasons: ['plain-scan'] },
+    ...{ requests: 10, pages: 10, received: 95, inserted: 95, dataAsOfMs: START_MS },
+  })
+  expect(storedNames(mirror)).toEqual(namesOf(list))
+  expect(source.asked.map(({ page }) => page).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
+})
+
+test('an empty list is a complete run that received nobody', async () => {
+  const mirror = await aMirror()
+
+  const { report } = await mirrorOrganization(mirroring(mirror, listedSource([])))
+
+  expect(report).toMatchObject({ status: 'complete', requests: 1, pages: 1, received: 0 })
+})
+
+test('the order in which pages arrive makes no difference', async () => {
+  const list = [...customers(1, 44), aCustomer(45, { name: {} }), { name: 'Nobody' }, ...customers(46, 60)]
+  const told = ['customers', 'rejects', 'changes']
+  const strip = (mirror: Mirror) =>
+    Object.values(dump(mirror.file, told)).map((rows) =>
+      rows.map(({ row_id: _row, reject_id: _reject, ...row }) => JSON.stringify(row)).toSorted(),
+    )
+  const reference = await aMirror()
+  const expected = await mirrorOrganization(mirroring(reference, listedSource(list), { concurrency: 1 }))
+
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), fc.integer({ min: 1, max: 8 }), async (scheduler, concurrency) => {
+      const mirror = await aMirror()
+      const readPage = scheduler.scheduleFunction(async (page: number, size: number) =>
+        pageOfList(list, { page, size }),
+      )
+      const source = sourceOf(({ page, size }) => readPage(page, size))
+
+      const { report } = await scheduler.waitFor(mirrorOrganization(mirroring(mirror, source, { concurrency })))
+
+      expect(report).toEqual(expected.report)
+      expect(strip(mirror)).toEqual(strip(reference))
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test.each([1, 2, 7])(
+  'no more than %d pages are asked for at once, and as many where there are enough',
+  async (concurrency) => {
+    let underWay = 0
+    let most = 0
+    const source = sourceOf(async (window) => {
+      underWay += 1
+      most = Math.max(most, underWay)
+      for (let turn = 0; turn <= window.page % 3; turn += 1) await setImmediate()
+      underWay -= 1
+      return pageOfList(customers(1, 300), window)
+    })
+
+    await mirrorOrganization(mirroring(await aMirror(), source, { concurrency }))
+
+    expect(most).toBe(concurrency)
+    expect(underWay).toBe(0)
+  },
+)
+
+test.each([
+  ['to nothing', 0],
+  ['to fewer pages', 25],
+  ['by one record', 99],
+])('a list that shrinks %s while it is read comes to its end', async (_, left) => {
+  const source: PageSource = listedSource(() => (source.counters.requests > 2 ? customers(1, left) : customers(1, 100)))
+
+  const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { concurrency: 3 }))
+
+  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'] })
+  expect(report.requests).toBeLessThanOrEqual(10)
+})
+
+test('a list that grows while it is read is read to its new end', async () => {
+  const mirror = await aMirror()
+  let length = 30
+  const source = listedSource(() => customers(1, Math.min(200, (length += 10))))
+
+  const { report } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 2 }))
+
+  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: 200 })
+  expect(storedNames(mirror)).toEqual(namesOf(customers(1, 200)))
+})
+
+test.each([20, 25, 1])(
+  'a service that does not say how long its list is, is read to its end: %d records',
+  async (length) => {
+    const mirror = await aMirror()
+    const source = listedSource(customers(1, length), { tellsTotal: false })
+
+    const { report } = await mirrorOrganization(mirroring(mirror, source))
+
+    expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: length })
+  },
+)
+
+test('a service that serves smaller pages than asked for is read whole', async () => {
+  const mirror = await aMirror()
+  const source = listedSource(customers(1, 64), { cap: 7 })
+
+  const { report } = await mirrorOrganization(mirroring(mirror, source, { pageSize: 100 }))
+
+  expect(report).toMatchObject({ status: 'complete', received: 64, requests: 10 })
+  expect(source.asked.slice(1).every(({ size }) => size === 7)).toBe(true)
+})
+
+test('progress is told after each save and never runs ahead of the mirror', async () => {
+  const mirror = await aMirror()
+  const told: Progress[] = []
+  const onProgress = (progress: Progress) => {
+    expect(valueOf(mirror.file, 'SELECT received FROM runs')).toBe(progress.received)
+    told.push(progress)
+  }
+
+  const { error } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 95)), { onProgress }))
+
+  expect(error).toBeUndefined()
+  expect(told.at(-1)).toEqual({ organization: 'acme', received: 95, total: 95, pages: 10 })
+  expect(told.map(({ pages }) => pages)).toEqual(told.map(({ pages }) => pages).toSorted((a, b) => a - b))
+})
+
+test('a rehearsed run reports like a real one and leaves the mirror as it is', async () => {
+  const mirror = await aMirror()
+  await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 30))))
+  const before = { rows: dump(mirror.file), bytes: readFileSync(mirror.file) }
+  const rehearsal = await rehearseMirror(mirror.file, ['acme'])
+
+  const { report } = await mirrorOrganization(mirroring(rehearsal, listedSource(customers(1, 40, { name: 'Renamed' }))))
+  await rehearsal.close()
+
+  expect(report).toMatchObject({ status: 'complete', updated: 30, inserted: 10 })
+  expect({ rows: dump(mirror.file), bytes: readFileSync(mirror.file) }).toEqual(before)
+})

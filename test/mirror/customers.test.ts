@@ -1,0 +1,226 @@
+import { expect, test } from 'vitest'
+import { TEXT_FIELDS } from '../../src/customer.ts'
+import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+
+const LATER = { atMs: START_MS + MINUTE_MS }
+const LATER_TEXT = '2026-01-05 02:01:00.000'
+
+test('a customer is stored field by field as it was sent', async () => {
+  const mirror = await aMirror()
+
+  const { runId } = await mirrorPages(mirror, [[aCustomer(1, { phone: null, vip: true })]])
+
+  expect(rowsOf(mirror.file, 'SELECT * FROM customers')).toEqual([
+    {
+      ...aCustomer(1),
+      row_id: 1,
+      organization: 'acme',
+      phone: null,
+      created_at_utc: '2024-01-02 03:04:05',
+      extra: '{"vip":true}',
+      first_seen_at: '2026-01-05 02:00:00.000',
+      changed_at: '2026-01-05 02:00:00.000',
+      missing_since: null,
+      removed_at: null,
+      last_run_id: runId,
+    },
+  ])
+})
+
+test('a second run over the same list writes no customer at all', async () => {
+  const mirror = await aMirror()
+  const pages = [customers(1, 100, { phone: null, vip: [1] }), customers(101, 130, { name: '\ud800' })]
+  await mirrorPages(mirror, pages)
+  for (const change of ['INSERT', 'UPDATE', 'DELETE']) {
+    tamper(
+      mirror.file,
+      `CREATE TRIGGER no_${change} BEFORE ${change} ON customers BEGIN SELECT RAISE(ABORT, 'written'); END`,
+    )
+  }
+
+  const report = await mirrorPages(mirror, pages, LATER)
+
+  expect(report).toMatchObject({ received: 130, unchanged: 130, inserted: 0, updated: 0 })
+  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
+})
+
+test('only the rows that changed are written', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 5)])
+  const before = rowsOf(mirror.file, 'SELECT * FROM customers WHERE name <> ? ORDER BY id', 'Customer 3')
+
+  const report = await mirrorPages(
+    mirror,
+    [[...customers(1, 2), aCustomer(3, { name: 'Ada' }), ...customers(4, 5)]],
+    LATER,
+  )
+
+  expect(report).toMatchObject({ updated: 1, unchanged: 4 })
+  expect(rowsOf(mirror.file, 'SELECT * FROM customers WHERE name <> ? ORDER BY id', 'Ada')).toEqual(before)
+  expect(rowsOf(mirror.file, 'SELECT * FROM customers WHERE name = ?', 'Ada')).toMatchObject([
+    { first_seen_at: '2026-01-05 02:00:00.000', changed_at: LATER_TEXT, last_run_id: report.runId },
+  ])
+})
+
+test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and told with both values', async (field) => {
+  const mirror = await aMirror()
+  const column = field === 'vip' ? 'extra' : field
+  await mirrorPages(mirror, [[aCustomer(1, { [field]: 'before' })]])
+
+  await mirrorPages(mirror, [[aCustomer(1, { [field]: 'after' })]], LATER)
+
+  const [change] = rowsOf(mirror.file, 'SELECT * FROM changes')
+  const told = column === 'extra' ? ['{"vip":"before"}', '{"vip":"after"}'] : ['before', 'after']
+  expect(change).toMatchObject({ id: customerId(1), change: 'changed', at: LATER_TEXT })
+  expect(JSON.parse(String(change?.['fields']))).toEqual({ [column]: told })
+  expect(valueOf(mirror.file, `SELECT ${column} FROM customers`)).toBe(told[1])
+})
+
+test('a value that is taken away becomes NULL, and the change says so', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [[aCustomer(1, { vip: true })]])
+
+  await mirrorPages(mirror, [[aCustomer(1, { created_at: undefined })]], LATER)
+
+  expect(rowsOf(mirror.file, 'SELECT created_at, created_at_utc, extra FROM customers')).toEqual([
+    { created_at: null, created_at_utc: null, extra: null },
+  ])
+  expect(JSON.parse(String(valueOf(mirror.file, 'SELECT fields FROM changes')))).toEqual({
+    created_at: ['2024-01-02T03:04:05.000000Z', null],
+    extra: ['{"vip":true}', null],
+  })
+})
+
+test('a missing field and null are the same to the mirror', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [[aCustomer(1, { phone: null })]])
+
+  expect(await mirrorPages(mirror, [[aCustomer(1, { phone: undefined })]], LATER)).toMatchObject({ unchanged: 1 })
+})
+
+test('the first run records no changes, later ones tell who was added', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 50)])
+  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
+
+  const { runId } = await mirrorPages(mirror, [customers(1, 52)], LATER)
+
+  expect(rowsOf(mirror.file, 'SELECT run_id, organization, id, change, fields FROM changes ORDER BY seq')).toEqual([
+    { run_id: runId, organization: 'acme', id: customerId(51), change: 'added', fields: null },
+    { run_id: runId, organization: 'acme', id: customerId(52), change: 'added', fields: null },
+  ])
+})
+
+test.each([
+  ['failed', { status: 'failed', reasons: ['failed'], readToEnd: false }],
+  ['was interrupted', { status: 'interrupted', reasons: ['interrupted'], readToEnd: false }],
+  ['was a trial of some pages', { reasons: ['page-limit'], readToEnd: false }],
+] as const)(
+  'a first run that %s is no base line: the next one completes it and records no changes',
+  async (_, ending) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 5)], { ending })
+
+    await mirrorPages(mirror, [[aCustomer(1, { name: 'Renamed' }), ...customers(2, 9)]], LATER)
+    expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
+
+    await mirrorPages(mirror, [customers(10, 10)], { atMs: START_MS + 2 * MINUTE_MS })
+    expect(rowsOf(mirror.file, 'SELECT id FROM changes')).toEqual([{ id: customerId(10) }])
+  },
+)
+
+test('the feed of changes only grows, in the order in which things happened', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)])
+  await mirrorPages(mirror, [[aCustomer(1, { name: 'A' }), aCustomer(3)]], LATER)
+  const read = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
+
+  await mirrorPages(mirror, [[aCustomer(1, { name: 'B' })]], { atMs: START_MS + 2 * MINUTE_MS })
+
+  expect(rowsOf(mirror.file, 'SELECT fields FROM changes WHERE seq > ?', read)).toEqual([
+    { fields: '{"name":["A","B"]}' },
+  ])
+})
+
+test('a customer who was removed and is listed again has returned, with what changed meanwhile', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  tamper(mirror.file, `UPDATE customers SET missing_since = '2026-01-04', removed_at = '2026-01-05' WHERE row_id < 3`)
+
+  const report = await mirrorPages(mirror, [[aCustomer(1), aCustomer(2, { name: 'Renamed' }), aCustomer(3)]], LATER)
+
+  expect(report).toMatchObject({ updated: 2, unchanged: 1, returned: 2 })
+  expect(rowsOf(mirror.file, 'SELECT id, change, fields FROM changes ORDER BY seq')).toEqual([
+    { id: customerId(1), change: 'returned', fields: null },
+    { id: customerId(2), change: 'returned', fields: '{"name":["Customer 2","Renamed"]}' },
+  ])
+  expect(
+    rowsOf(mirror.file, 'SELECT changed_at FROM customers WHERE missing_since IS NULL AND removed_at IS NULL'),
+  ).toEqual([
+    { changed_at: '2026-01-05 02:00:00.000' },
+    { changed_at: LATER_TEXT },
+    { changed_at: '2026-01-05 02:00:00.000' },
+  ])
+})
+
+test('a customer who was only missing is missing no more, and that is no change of theirs', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 1)])
+  tamper(mirror.file, `UPDATE customers SET missing_since = '2026-01-04'`)
+
+  expect(await mirrorPages(mirror, [customers(1, 1)], LATER)).toMatchObject({ updated: 1, returned: 0 })
+  expect(valueOf(mirror.file, 'SELECT missing_since FROM customers')).toBeNull()
+  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
+})
+
+test('an id that is listed twice counts once, and what was read first is kept', async () => {
+  const mirror = await aMirror()
+  const twice = [[aCustomer(1, { name: 'First' }), aCustomer(2), aCustomer(1, { name: 'Second' })], [aCustomer(2)]]
+
+  expect(await mirrorPages(mirror, twice)).toMatchObject({
+    received: 4,
+    inserted: 2,
+    duplicates: 2,
+    warnings: { conflicting_duplicate: 1 },
+  })
+  expect(await mirrorPages(mirror, twice, LATER)).toMatchObject({ unchanged: 2, duplicates: 2, updated: 0 })
+  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(1))).toBe('First')
+  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
+})
+
+test('an id in another case is the same customer', async () => {
+  const mirror = await aMirror()
+  const id = 'abcdef00-0000-4000-8000-00000000000a'
+  await mirrorPages(mirror, [[aCustomer(1, { id: id.toUpperCase() })]])
+
+  expect(await mirrorPages(mirror, [[aCustomer(1, { id })]], LATER)).toMatchObject({ unchanged: 1 })
+})
+
+test('the same id in two organizations is two customers', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)], { organization: 'acme' })
+
+  const report = await mirrorPages(mirror, [customers(1, 3, { name: 'Theirs' })], { organization: 'globex' })
+
+  expect(report).toMatchObject({ inserted: 3 })
+  expect(
+    rowsOf(mirror.file, 'SELECT organization, name FROM customers WHERE id = ? ORDER BY 1', customerId(2)),
+  ).toEqual([
+    { organization: 'acme', name: 'Customer 2' },
+    { organization: 'globex', name: 'Theirs' },
+  ])
+})
+
+test('runs of two organizations may alternate page by page without mixing', async () => {
+  const mirror = await aMirror()
+  const ours = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const theirs = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
+  for (let page = 1; page <= 3; page += 1) {
+    await mirror.savePages(ours, [aPage(page, customers(page, page))], START_MS)
+    await mirror.savePages(theirs, [aPage(page, customers(page, page, { name: 'Theirs' }))], START_MS)
+  }
+
+  expect([ours.records.inserted, theirs.records.inserted]).toEqual([3, 3])
+  expect(dump(mirror.file)['runs']).toMatchObject([{ inserted: 3 }, { inserted: 3 }])
+})

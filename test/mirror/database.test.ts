@@ -1,0 +1,232 @@
+import Database from 'better-sqlite3'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { MirrorUnusable } from '../../src/errors.ts'
+import { APPLICATION_ID } from '../../src/mirror/database.ts'
+import { LATEST_VERSION } from '../../src/mirror/migrate.ts'
+import { openMirror, openMirrorToRead, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import { customers, START_MS } from '../support/builders.ts'
+import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+/** The public tables and views: they may gain columns, and never lose or rename one. */
+const PUBLIC = {
+  customers: [
+    ...['organization', 'id', 'name', 'username', 'email', 'phone', 'address', 'company_name', 'language', 'timezone'],
+    ...['created_at', 'created_at_utc', 'extra', 'first_seen_at', 'changed_at', 'missing_since', 'removed_at'],
+    ...['last_run_id'],
+  ],
+  active_customers: ['organization', 'id', 'name', 'email', 'created_at_utc', 'extra', 'last_run_id'],
+  changes: ['seq', 'run_id', 'organization', 'id', 'change', 'fields', 'at'],
+  runs: [
+    ...['id', 'organization', 'trigger', 'started_at', 'finished_at', 'status', 'proof', 'reasons', 'requests'],
+    ...['pages', 'received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'missing', 'removed'],
+    ...['returned', 'held', 'throttled', 'waited_ms', 'data_as_of', 'error_code', 'error'],
+  ],
+  rejects: ['run_id', 'organization', 'record_id', 'page', 'position', 'payload', 'reasons', 'seen_at', 'resolved_at'],
+  freshness: [
+    ...['organization', 'data_as_of', 'age_seconds', 'last_status', 'active', 'missing', 'removed', 'open_rejects'],
+  ],
+}
+
+test.each(Object.entries(PUBLIC))('readers find %s with the columns they were promised', async (table, columns) => {
+  const { file } = await aMirror()
+
+  const found = rowsOf(file, `SELECT name FROM pragma_table_info(?)`, table).map(({ name }) => name)
+
+  expect(found).toEqual(expect.arrayContaining(columns))
+})
+
+test.each(['created_at_utc', 'first_seen_at', 'changed_at'])(
+  '%s is declared as a time, as readers expect',
+  async (name) => {
+    const { file } = await aMirror()
+
+    expect(valueOf(file, `SELECT type FROM pragma_table_info('customers') WHERE name = ?`, name)).toBe('DATETIME')
+  },
+)
+
+test('active_customers leaves out those who were removed', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE name = 'Customer 2'`)
+
+  expect(rowsOf(mirror.file, 'SELECT name FROM active_customers ORDER BY name').map(({ name }) => name)).toEqual([
+    'Customer 1',
+    'Customer 3',
+  ])
+})
+
+test('the file says whose it is and of which version', async () => {
+  const { file } = await aMirror()
+
+  expect(valueOf(file, 'PRAGMA application_id')).toBe(APPLICATION_ID)
+  expect(Buffer.from(APPLICATION_ID.toString(16), 'hex').toString('latin1')).toBe('CMIR')
+  expect(valueOf(file, 'PRAGMA user_version')).toBe(LATEST_VERSION)
+  expect(valueOf(file, 'PRAGMA journal_mode')).toBe('wal')
+})
+
+test('the file and what SQLite puts beside it are private, and so are the folders made for them', async () => {
+  const file = join(temporaryFolder(), 'made', 'for it', 'customers.db')
+  const mirror = await aMirror(file)
+  await mirrorPages(mirror, [customers(1, 10)])
+
+  expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db', 'customers.db-shm', 'customers.db-wal'])
+  for (const name of readdirSync(dirname(file))) expect(modeOf(join(dirname(file), name))).toBe('600')
+  expect(modeOf(dirname(file))).toBe('700')
+  expect(modeOf(dirname(dirname(file)))).toBe('700')
+})
+
+test('a folder that was there keeps its mode', async () => {
+  const folder = join(temporaryFolder(), 'shared')
+  mkdirSync(folder)
+  chmodSync(folder, 0o755)
+
+  await aMirror(join(folder, 'customers.db'))
+
+  expect(modeOf(folder)).toBe('755')
+})
+
+test('a mirror that others could read is made private again, with what SQLite puts beside it', async () => {
+  const file = aMirrorFile()
+  await closed(openMirror(file))
+  chmodSync(file, 0o644)
+
+  const mirror = await aMirror(file)
+  await mirrorPages(mirror, [customers(1, 2)])
+
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) expect(modeOf(name)).toBe('600')
+})
+
+test('a mirror that is opened again holds what it held', async () => {
+  const file = aMirrorFile()
+  await closed(openMirror(file), (mirror) => mirrorPages(mirror, [customers(1, 20)]))
+
+  const again = await aMirror(file)
+
+  expect(await again.listRuns({ limit: 5 })).toMatchObject([{ received: 20, inserted: 20 }])
+})
+
+test('an empty file becomes a mirror', async () => {
+  const file = aMirrorFile()
+  writeFileSync(file, '')
+
+  await mirrorPages(await aMirror(file), [customers(1, 2)])
+
+  expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(2)
+})
+
+test('reading where there is no mirror yet says so and makes none', async () => {
+  const file = aMirrorFile()
+
+  await expect(openMirrorToRead(file)).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'mirror-missing' })
+  expect(existsSync(file)).toBe(false)
+})
+
+test('a mirror opened to read refuses to be written, and reads on', async () => {
+  const file = aMirrorFile()
+  await closed(openMirror(file), (mirror) => mirrorPages(mirror, [customers(1, 2)]))
+  const reader = await openMirrorToRead(file)
+  onTestFinished(() => reader.close())
+
+  const writing = reader.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+  await expect(writing).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'mirror-read-only' })
+  expect(await reader.listRuns({ limit: 5 })).toHaveLength(1)
+})
+
+const BROKEN: [what: string, code: string, make: (file: string) => void | Promise<void>][] = [
+  ['text', 'mirror-foreign', (file) => writeFileSync(file, 'name,email\nAda,ada@example.com\n'.repeat(50))],
+  ['zeros', 'mirror-foreign', (file) => writeFileSync(file, Buffer.alloc(8192, 1))],
+  ['another SQLite file', 'mirror-foreign', (file) => makeSqlite(file, 'CREATE TABLE notes (text)')],
+  ["another program's SQLite file", 'mirror-foreign', (file) => makeSqlite(file, 'PRAGMA application_id = 7')],
+  ['a newer mirror', 'mirror-newer', (file) => aBrokenMirror(file, `PRAGMA user_version = ${LATEST_VERSION + 1}`)],
+  ['a mirror whose first page is damaged', 'mirror-corrupt', (file) => aDamagedMirror(file, 100, 4096)],
+]
+
+test.each(BROKEN)('%s is refused as %s, and left as it is', async (_, code, make) => {
+  const file = aMirrorFile()
+  await make(file)
+  chmodSync(file, 0o640)
+  const before = readFileSync(file)
+
+  for (const open of [openMirror, openMirrorToRead, (name: string) => rehearseMirror(name, ['acme'])]) {
+    const error = await refusalOf(open(file))
+    expect(error).toMatchObject({ name: 'MirrorUnusable', code })
+    expect(error.message).toMatch(new RegExp(`^${RegExp.escape(file)}: .+[.)]$`))
+  }
+  expect(readFileSync(file).equals(before)).toBe(true)
+  expect(modeOf(file)).toBe('640')
+})
+
+test('a folder in the place of the mirror is refused', async () => {
+  const folder = temporaryFolder()
+
+  for (const open of [openMirror, openMirrorToRead]) {
+    expect(await refusalOf(open(folder))).toMatchObject({ code: 'mirror-directory' })
+  }
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('a file in the place of a folder is refused', async () => {
+  const file = join(temporaryFolder(), 'notes.txt')
+  writeFileSync(file, 'notes')
+
+  expect(await refusalOf(openMirror(join(file, 'customers.db')))).toMatchObject({ code: 'mirror-unreadable' })
+  expect(readFileSync(file, 'utf8')).toBe('notes')
+})
+
+test('damage found while it is used is told as damage, not as an empty mirror', async () => {
+  const file = aMirrorFile()
+  await closed(openMirror(file), (mirror) => mirrorPages(mirror, [customers(1, 100), customers(101, 200)]))
+  damage(file, 4096, statSync(file).size)
+
+  const using = closed(openMirror(file), (mirror) => mirror.listRuns({ limit: 5 }))
+
+  expect(await refusalOf(using)).toMatchObject({ code: 'mirror-corrupt' })
+})
+
+async function closed(opening: Promise<Mirror>, use?: (mirror: Mirror) => Promise<unknown>): Promise<void> {
+  const mirror = await opening
+  try {
+    await use?.(mirror)
+  } finally {
+    await mirror.close()
+  }
+}
+
+async function refusalOf(promise: Promise<unknown>): Promise<MirrorUnusable> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof MirrorUnusable) return error
+  throw new Error('it was not refused as MirrorUnusable', { cause: error })
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8)
+}
+
+function makeSqlite(file: string, sql: string): void {
+  const db = new Database(file)
+  db.exec(sql)
+  db.close()
+}
+
+async function aBrokenMirror(file: string, sql: string): Promise<void> {
+  await closed(openMirror(file))
+  makeSqlite(file, sql)
+}
+
+async function aDamagedMirror(file: string, from: number, to: number): Promise<void> {
+  await closed(openMirror(file), (mirror) => mirrorPages(mirror, [customers(1, 100)]))
+  damage(file, from, to)
+}
+
+function damage(file: string, from: number, to: number): void {
+  const bytes = readFileSync(file)
+  bytes.fill(0xff, from, to)
+  writeFileSync(file, bytes)
+}

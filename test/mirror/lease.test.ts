@@ -1,0 +1,155 @@
+import { spawnSync } from 'node:child_process'
+import { execPath, pid, ppid } from 'node:process'
+import { expect, test } from 'vitest'
+import { OrganizationHeld } from '../../src/errors.ts'
+import { isGone, thisHolder } from '../../src/mirror/holder.ts'
+import { LEASE_MS } from '../../src/mirror/lease.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
+import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
+
+const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
+  mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
+
+const HELD = expect.objectContaining({ name: 'OrganizationHeld', code: 'held' })
+const LOST = expect.objectContaining({ name: 'OrganizationHeld', code: 'lease-lost' })
+
+test('while a run holds its organization no other one starts, and none is recorded', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+
+  const second = start(await aMirror(mirror.file))
+
+  await expect(second).rejects.toThrow(HELD)
+  await expect(second).rejects.toThrow(`run ${run.id} `)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
+})
+
+test('other organizations are not held by it', async () => {
+  const mirror = await aMirror()
+  await start(mirror, 0, 'acme')
+
+  await expect(start(mirror, 0, 'globex')).resolves.toMatchObject({ organization: 'globex' })
+})
+
+test.each(['complete', 'failed', 'interrupted'] as const)(
+  'a run that ends %s gives its organization back',
+  async (status) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 2)], { ending: { status } })
+
+    await expect(start(mirror)).resolves.toBeDefined()
+  },
+)
+
+test('a run that is silent for a minute is given up, and not a moment before', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+
+  await expect(start(mirror, LEASE_MS - 1)).rejects.toBeInstanceOf(OrganizationHeld)
+  await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
+})
+
+test('a run that says it lives stays the holder', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+  for (const afterMs of [15_000, 30_000, 45_000, 60_000]) await mirror.renewLease(run, START_MS + afterMs)
+
+  await expect(start(mirror, 60_000 + LEASE_MS / 2)).rejects.toThrow(HELD)
+})
+
+test('saving a page says so too', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+  await mirror.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS - 1)
+
+  await expect(start(mirror, LEASE_MS)).rejects.toThrow(HELD)
+})
+
+test('a run that was late but was not replaced goes on', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+
+  await mirror.savePages(run, [aPage(1, customers(1, 2))], START_MS + 10 * LEASE_MS)
+
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
+})
+
+test('a run that was paused and replaced is locked out, and changes nothing any more', async () => {
+  const mirror = await aMirror()
+  const paused = await start(mirror)
+  await mirror.savePages(paused, [aPage(1, customers(1, 3))], START_MS)
+  const successor = await aMirror(mirror.file)
+  const run = await start(successor, LEASE_MS)
+  await successor.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS)
+  const before = dump(mirror.file)
+
+  const late = START_MS + LEASE_MS + 1
+  await expect(mirror.savePages(paused, [aPage(2, [...customers(4, 6), null])], late)).rejects.toThrow(LOST)
+  await expect(mirror.renewLease(paused, late)).rejects.toThrow(LOST)
+  await mirror.finishRun(paused, anEnding({ status: 'failed' }), late)
+
+  expect(dump(mirror.file)).toEqual(before)
+  expect(before['runs']).toMatchObject([{ id: paused.id, status: 'interrupted', received: 3 }, { status: 'running' }])
+  await successor.savePages(run, [aPage(2, customers(3, 4))], late)
+  expect(await successor.finishRun(run, anEnding(), late)).toMatchObject({ unchanged: 3, inserted: 1 })
+})
+
+test('a run that was replaced is never reported as complete', async () => {
+  const mirror = await aMirror()
+  const paused = await start(mirror)
+  await mirror.savePages(paused, [aPage(1, customers(1, 3))], START_MS)
+  await start(await aMirror(mirror.file), LEASE_MS)
+
+  const told = await mirror.finishRun(paused, anEnding(), START_MS + LEASE_MS).then(
+    ({ status }) => status,
+    (error: unknown) => error,
+  )
+
+  expect(told).not.toBe('complete')
+})
+
+test('the organization of a process that is gone is taken over at once', async () => {
+  const mirror = await aMirror()
+  const { id } = await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(goneProcess()))
+
+  const run = await start(mirror)
+
+  expect(run.id).toBeGreaterThan(id)
+  expect(valueOf(mirror.file, 'SELECT status FROM runs WHERE id = ?', id)).toBe('interrupted')
+})
+
+test('the organization of another process that lives is not taken', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(ppid))
+
+  await expect(start(mirror)).rejects.toThrow(HELD)
+})
+
+test('a process of another machine is taken to live until its time is up', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
+
+  await expect(start(mirror, LEASE_MS - 1)).rejects.toThrow(HELD)
+  await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
+})
+
+test('a holder is named so that another process can tell whether it is gone', () => {
+  expect(thisHolder().endsWith(`#${pid}`)).toBe(true)
+  expect(isGone(thisHolder())).toBe(false)
+  expect(isGone(holderWithPid(goneProcess()))).toBe(true)
+  expect(isGone('')).toBe(false)
+  expect(isGone('no process named')).toBe(false)
+})
+
+function holderWithPid(processId: number): string {
+  return thisHolder().replace(/#\d+$/, `#${processId}`)
+}
+
+/** The number of a process that has ended. */
+function goneProcess(): number {
+  return spawnSync(execPath, ['--version']).pid
+}

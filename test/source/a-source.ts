@@ -1,0 +1,62 @@
+import { inspect } from 'node:util'
+import { afterEach } from 'vitest'
+import { openSource, type Source, type SourceEvent, type SourceOptions } from '../../src/source/customers.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { virtualTime } from './virtual-time.ts'
+
+export const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
+
+const opened: Source[] = []
+afterEach(async () => {
+  for (const source of opened.splice(0)) await source.close()
+})
+
+/** A source at `baseUrl` in virtual time, with everything a test may want to look at. Closed after the test. */
+export function aSource(
+  { baseUrl }: { baseUrl: URL },
+  changes: Partial<SourceOptions['settings']> = {},
+  options: Partial<Omit<SourceOptions, 'settings'>> = {},
+): { source: Source; events: SourceEvent[]; slept: number[]; now: () => number } {
+  const time = virtualTime()
+  const events: SourceEvent[] = []
+  const source = openSource({
+    settings: {
+      baseUrl,
+      signing: recipeOf(DEFAULT_PRESET),
+      requestTimeoutMs: 5000,
+      concurrency: 4,
+      maxWaitMs: 900_000,
+      longestWaitMs: 900_000,
+      ...changes,
+    },
+    credentials: CREDENTIALS,
+    userAgent: 'customer-mirror/test',
+    now: time.now,
+    sleep: time.sleep,
+    random: () => 1,
+    onEvent: (event) => events.push(event),
+    ...options,
+  })
+  opened.push(source)
+  return { source, events, slept: time.slept, now: time.now }
+}
+
+/** A signal for those who never stop. */
+export const PATIENT = { signal: new AbortController().signal }
+
+/** What a promise rejects with. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (value) => {
+      throw new Error(`did not reject but gave ${inspect(value)}`)
+    },
+    (error: unknown) => error,
+  )
+}
+
+/** Everything that could end up in a log when an error is written down, its causes included. */
+export function everythingIn(error: unknown): string {
+  const parts = [inspect(error, { depth: 20, showHidden: true }), JSON.stringify(error)]
+  for (let at: unknown = error; at instanceof Error; at = at.cause) parts.push(at.message, at.stack ?? '')
+  return parts.join('\n')
+}

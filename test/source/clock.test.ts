@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { createClock } from '../../src/source/clock.ts'
+
+const NOW_MS = 1_700_000_000_000
+
+function answerAt(dateMs: number, headers: Record<string, string> = {}) {
+  return {
+    headers: { date: new Date(dateMs).toUTCString(), ...headers },
+    sentMs: NOW_MS - 100,
+    answeredMs: NOW_MS + 100,
+  }
+}
+
+test('the offset is unknown until an answer tells the time', () => {
+  const clock = createClock()
+  clock.observe({ headers: {}, sentMs: 0, answeredMs: 0 })
+  clock.observe({ headers: { date: 'noon' }, sentMs: 0, answeredMs: 0 })
+  expect(clock.offsetMs).toBeUndefined()
+  expect(clock.explains(0)).toBe(false)
+  expect(clock.adopt()).toBeUndefined()
+})
+
+test('the offset is learned to about a second', () => {
+  const clock = createClock()
+  clock.observe(answerAt(NOW_MS + 300_000))
+  expect(clock.offsetMs).toBeGreaterThanOrEqual(299_000)
+  expect(clock.offsetMs).toBeLessThanOrEqual(301_000)
+})
+
+test.each([
+  [3000, false],
+  [-4000, false],
+  [7000, true],
+  [-7000, true],
+])('an offset of %i ms explains a refusal: %s', (offsetMs, expected) => {
+  const clock = createClock()
+  clock.observe(answerAt(NOW_MS + offsetMs))
+  expect(clock.explains(0)).toBe(expected)
+})
+
+test('an adopted offset no longer explains a refusal', () => {
+  const clock = createClock()
+  clock.observe(answerAt(NOW_MS + 300_000))
+  expect(clock.correctionMs).toBe(0)
+  expect(clock.adopt()).toBe(clock.offsetMs)
+  expect(clock.correctionMs).toBe(clock.offsetMs)
+  expect(clock.explains(clock.correctionMs)).toBe(false)
+  expect(clock.adopt()).toBeUndefined()
+})
+
+test('a request signed before the correction is still explained by the offset', () => {
+  const clock = createClock()
+  clock.observe(answerAt(NOW_MS + 300_000))
+  clock.adopt()
+  expect(clock.explains(0)).toBe(true)
+})
+
+test('the date of a cached answer is not taken for the present', () => {
+  const clock = createClock()
+  clock.observe(answerAt(NOW_MS - 900_000, { age: '900' }))
+  expect(clock.offsetMs).toBeUndefined()
+})

@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest'
+import {
+  aRecord,
+  bytes,
+  envelopeOf,
+  faultServer,
+  html,
+  json,
+  list,
+  refusal,
+  type Reply,
+} from '../support/fault-server.ts'
+import { aSource, PATIENT, rejection } from './a-source.ts'
+
+const FIRST = { page: 1, size: 100 }
+
+test('a page is its records, its size in effect and what the service counts', async () => {
+  await using server = await faultServer(list(250))
+  const page = await aSource(server).source.readPage({ page: 3, size: 100 }, PATIENT)
+  expect(page).toMatchObject({ page: 3, size: 100, askedSize: 100, total: 250, lastPage: 3, beyondEnd: false })
+  expect(page.records).toEqual(Array.from({ length: 50 }, (_, index) => aRecord(201 + index)))
+  expect(page.bytes).toBeGreaterThan(1000)
+})
+
+test('links are never followed, whatever they say', async () => {
+  await using other = await faultServer(list(3))
+  const links = { first: other.origin, last: other.origin, prev: null, next: other.origin }
+  await using server = await faultServer(list(250, { envelope: { links } }))
+  await aSource(server).source.readPage(FIRST, PATIENT)
+  expect(server.requests).toHaveLength(1)
+  expect(other.requests).toHaveLength(0)
+})
+
+test('no customers at all is a valid first page and not past the end', async () => {
+  await using server = await faultServer(list(0))
+  const page = await aSource(server).source.readPage(FIRST, PATIENT)
+  expect(page).toMatchObject({ records: [], total: 0, lastPage: 1, beyondEnd: false })
+})
+
+test.each([
+  ['an empty page', list(250)],
+  ['an empty page without counts', json(200, { success: true, data: [], meta: { current_page: 9, per_page: 100 } })],
+  ['a 404', refusal(404, 'not_found', 'No such page')],
+  ['a 404 in HTML', html(404)],
+])('%s past the last one is beyond the end', async (_, reply) => {
+  await using server = await faultServer(reply)
+  const page = await aSource(server).source.readPage({ page: 9, size: 100 }, PATIENT)
+  expect(page).toMatchObject({ page: 9, records: [], beyondEnd: true })
+})
+
+test('an empty page where the count says there are customers is not the end', async () => {
+  await using server = await faultServer(list(250, { envelope: { data: [] } }))
+  const page = await aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT)
+  expect(page).toMatchObject({ records: [], total: 250, beyondEnd: false })
+})
+
+test('a page size the service caps is adopted', async () => {
+  const capped: Reply = (response, request) => list(120)(response, { ...request, size: 20 })
+  await using server = await faultServer(capped)
+  const page = await aSource(server).source.readPage(FIRST, PATIENT)
+  expect(page).toMatchObject({ size: 20, askedSize: 100 })
+  expect(page.records).toHaveLength(20)
+})
+
+test('no more than the documented maximum is ever asked for', async () => {
+  await using server = await faultServer(list(120))
+  const page = await aSource(server).source.readPage({ page: 1, size: 500 }, PATIENT)
+  expect(server.requests[0]?.size).toBe(100)
+  expect(page).toMatchObject({ size: 100, askedSize: 500 })
+})
+
+test.each([0, -1, 1.5, Number.NaN])('page %d is never sent', async (page) => {
+  await using server = await faultServer(list(120))
+  expect(await rejection(aSource(server).source.readPage({ page, size: 100 }, PATIENT))).toBeInstanceOf(RangeError)
+  expect(server.requests).toHaveLength(0)
+})
+
+test.each([
+  ['another page than asked', list(250, { meta: { current_page: 1 } }), 'page-mismatch'],
+  ['a larger page than asked', list(250, { meta: { per_page: 200 } }), 'size-mismatch'],
+  ['a page size of nothing', list(250, { meta: { per_page: 0 } }), 'size-mismatch'],
+  ['more records than its page size', list(250, { meta: { per_page: 20 } }), 'size-mismatch'],
+  ['success: false', list(250, { envelope: { success: false } }), 'envelope'],
+  ['data: null', list(250, { envelope: { data: null } }), 'envelope'],
+  ['no envelope', json(200, [aRecord(1)]), 'envelope'],
+  ['a status of its own', json(201, envelopeOf(250, { page: 2, size: 100 })), 'status'],
+  ['no content', bytes(204, ''), 'status'],
+  ['a teapot', json(418, {}), 'status'],
+])('an answer with %s breaks the contract at once', async (_, reply, code) => {
+  await using server = await faultServer(reply)
+  const error = await rejection(aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT))
+  expect(error).toMatchObject({ name: 'ContractBroken', code })
+  expect(String(error)).toContain(`GET ${server.baseUrl.href}/customers (page 2, per_page 100)`)
+  expect(server.requests).toHaveLength(1)
+})
+
+test('the records of one page under the number of another break the contract', async () => {
+  const stale: Reply = (response, request) =>
+    json(200, { ...envelopeOf(250, request), data: envelopeOf(250, { page: 1, size: 100 }).data })(response, request)
+  await using server = await faultServer(stale)
+  const { source } = aSource(server)
+  await source.readPage(FIRST, PATIENT)
+  await source.readPage(FIRST, PATIENT)
+  const error = await rejection(source.readPage({ page: 2, size: 100 }, PATIENT))
+  expect(error).toMatchObject({ name: 'ContractBroken', code: 'repeated-page' })
+  expect(String(error)).toContain('page 1')
+})
+
+test('the same last customers in a window of another size are no repetition', async () => {
+  await using server = await faultServer(list(120))
+  const { source } = aSource(server)
+  const wide = await source.readPage({ page: 2, size: 100 }, PATIENT)
+  const narrow = await source.readPage({ page: 3, size: 50 }, PATIENT)
+  expect(narrow.records).toEqual(wide.records)
+})
+
+const refusesLargeSizes: Reply = (response, request) =>
+  request.size > 50
+    ? refusal(422, 'validation', 'The per page may not be greater than 50.')(response, request)
+    : list(120)(response, request)
+
+test('a first page refused for its size is asked for again with fifty, and so are the pages after it', async () => {
+  await using server = await faultServer(refusesLargeSizes)
+  const { source } = aSource(server)
+  expect(await source.readPage(FIRST, PATIENT)).toMatchObject({ size: 50, askedSize: 100, page: 1 })
+  expect(await source.readPage({ page: 2, size: 100 }, PATIENT)).toMatchObject({ size: 50, askedSize: 100, page: 2 })
+  expect(server.requests.map(({ page, size }) => [page, size])).toEqual([
+    [1, 100],
+    [1, 50],
+    [2, 50],
+  ])
+})
+
+test('a size refused again with fifty is refused for good, naming the setting', async () => {
+  await using server = await faultServer(refusal(422, 'validation', 'The per page may not be greater than 20.'))
+  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'SourceRefused', code: 'unprocessable', status: 422 })
+  expect(String(error)).toMatch(/may not be greater than 20.*pageSize/s)
+  expect(server.requests.map(({ size }) => size)).toEqual([100, 50])
+})
+
+test('a later page refused for its size is not asked for with another, which would be another page', async () => {
+  await using server = await faultServer(refusesLargeSizes)
+  expect(await rejection(aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT))).toMatchObject({
+    status: 422,
+  })
+  expect(server.requests).toHaveLength(1)
+})
+
+test.each([
+  ['succeeds', list(3), { records: [aRecord(1), aRecord(2), aRecord(3)], size: 15, total: 3 }],
+  ['throttled', html(429, { 'Retry-After': 5 }), { name: 'RateLimited', waitMs: 5000 }],
+  ['down', html(503, { 'Retry-After': 5 }), { name: 'SourceUnavailable', status: 503, waitMs: 5000 }],
+  ['refused', html(403), { name: 'SourceRefused', code: 'forbidden' }],
+])('a probe that is %s sends one request and never waits', async (_, reply, expected) => {
+  await using server = await faultServer(reply)
+  const { source, slept } = aSource(server)
+  expect(await source.probe(PATIENT).catch((error: unknown) => error)).toMatchObject(expected)
+  expect(server.requests).toHaveLength(1)
+  expect(slept).toEqual([])
+})

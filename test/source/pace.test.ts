@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { createPace, type Pace } from '../../src/source/pace.ts'
+import { virtualTime } from './virtual-time.ts'
+
+const PATIENT = { signal: new AbortController().signal }
+
+/** Tasks that stay in flight until they are let go. */
+function gates(pace: Pace, count: number) {
+  const started: number[] = []
+  const releases: (() => void)[] = []
+  const turns = Array.from({ length: count }, (_, index) =>
+    pace.admit(() => {
+      started.push(index)
+      return new Promise<number>((resolve) => releases.push(() => resolve(index)))
+    }, PATIENT),
+  )
+  return { started, releases, turns }
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
+}
+
+test('no more run at once than the concurrency allows, in the order they came', async () => {
+  const { started, releases } = gates(createPace({ concurrency: 2, ...virtualTime() }), 4)
+  await settle()
+  expect(started).toEqual([0, 1])
+  releases[0]?.()
+  await settle()
+  expect(started).toEqual([0, 1, 2])
+})
+
+test('starts are spread evenly over the minute', async () => {
+  const time = virtualTime(0)
+  const pace = createPace({ concurrency: 4, requestsPerMinute: 60, ...time })
+  const starts: number[] = []
+  await Promise.all(Array.from({ length: 5 }, () => pace.admit(async () => starts.push(time.now()), PATIENT)))
+  expect(starts).toEqual([0, 1000, 2000, 3000, 4000])
+})
+
+test('a pause gives back the turns of everybody who had not started, until it is over', async () => {
+  const time = virtualTime(1000)
+  const pace = createPace({ concurrency: 1, ...time })
+  const { started, releases, turns } = gates(pace, 2)
+  await settle()
+  pace.pauseUntil(5000)
+  releases[0]?.()
+  expect(await turns[0]).toEqual({ paused: false, value: 0 })
+  expect(await turns[1]).toEqual({ paused: true })
+  expect(started).toEqual([0])
+  await time.sleep(4000, PATIENT.signal)
+  expect(await pace.admit(async () => 'over', PATIENT)).toEqual({ paused: false, value: 'over' })
+})
+
+test('a shorter pause never ends a longer one', () => {
+  const pace = createPace({ concurrency: 1, ...virtualTime() })
+  pace.pauseUntil(9000)
+  pace.pauseUntil(4000)
+  expect(pace.pausedUntilMs).toBe(9000)
+})
+
+test('after a pause they come back one at a time until one succeeds', async () => {
+  const pace = createPace({ concurrency: 3, ...virtualTime(1000) })
+  pace.pauseUntil(500)
+  const { started } = gates(pace, 4)
+  await settle()
+  expect(started).toEqual([0])
+  pace.succeeded(undefined)
+  await settle()
+  expect(started).toEqual([0, 1, 2])
+})
+
+test('when the rate limit leaves no more than is in flight, they go one at a time until it has refilled', async () => {
+  const pace = createPace({ concurrency: 3, ...virtualTime() })
+  const { started, releases } = gates(pace, 9)
+  await settle()
+  expect(started).toHaveLength(3)
+  pace.succeeded(3)
+  releases[0]?.()
+  releases[1]?.()
+  await settle()
+  expect(started).toHaveLength(3)
+  releases[2]?.()
+  await settle()
+  expect(started).toHaveLength(4)
+  pace.succeeded(2)
+  await settle()
+  expect(started).toHaveLength(4)
+  pace.succeeded(60)
+  await settle()
+  expect(started).toHaveLength(6)
+})
+
+test('a failed task frees its place', async () => {
+  const pace = createPace({ concurrency: 1, ...virtualTime() })
+  await expect(pace.admit(() => Promise.reject(new Error('refused')), PATIENT)).rejects.toThrow('refused')
+  expect(await pace.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+})
+
+test('a signal ends the wait for a turn with its reason', async () => {
+  const pace = createPace({ concurrency: 1, ...virtualTime() })
+  gates(pace, 1)
+  const controller = new AbortController()
+  const turn = pace.admit(async () => 'never', { signal: controller.signal })
+  controller.abort(new Error('enough'))
+  await expect(turn).rejects.toThrow('enough')
+})

@@ -1,0 +1,161 @@
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { quoted } from '../../src/source/quotation.ts'
+import { bytes, cut, faultServer, hang, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
+import { aSource, CREDENTIALS, everythingIn, PATIENT, rejection } from './a-source.ts'
+
+const FIRST = { page: 1, size: 50 }
+const NOW_MS = 1_700_000_000_000
+
+const dateOf = (offsetMs: number): { Date: string } => ({ Date: new Date(NOW_MS + offsetMs).toUTCString() })
+
+test.each([
+  [400, 'unprocessable', /baseUrl, pageSize and the signing/],
+  [401, 'unauthorized', /API key, the secret and the signing recipe.*signing explain/],
+  [403, 'forbidden', /plan/],
+  [404, 'not-found', /Check baseUrl/],
+  [422, 'unprocessable', /Lower pageSize/],
+])('a %i stops the organization at once, in JSON and in HTML, and says what to do', async (status, code, advice) => {
+  await using server = await faultServer(refusal(status, 'some_code', 'Said so'), html(status))
+  const { source } = aSource(server)
+  const inJson = await rejection(source.readPage(FIRST, PATIENT))
+  expect(inJson).toMatchObject({ name: 'SourceRefused', code, status })
+  expect(String(inJson)).toContain('(some_code: "Said so")')
+  expect(String(inJson)).toMatch(advice)
+  const inHtml = await rejection(source.readPage(FIRST, PATIENT))
+  expect(inHtml).toMatchObject({ name: 'SourceRefused', code, status })
+  expect(String(inHtml)).not.toContain('<h1>')
+  expect(server.requests).toHaveLength(2)
+})
+
+/** Accepts signatures whose second is within a minute of its own clock. */
+function strictAboutTime(aheadMs: number): Reply {
+  return (response, request) => {
+    const ownSecond = (NOW_MS + aheadMs) / 1000
+    const isClose = Math.abs(Number(request.headers['x-timestamp']) - ownSecond) <= 60
+    const reply = isClose ? list(3) : refusal(401, 'stale', 'Timestamp too far off', dateOf(aheadMs))
+    return reply(response, request)
+  }
+}
+
+test.each([3_600_000, -3_600_000])(
+  'a service %i ms ahead is signed for by its own clock after one refusal',
+  async (ms) => {
+    await using server = await faultServer(strictAboutTime(ms))
+    const { source, events } = aSource(server)
+    await source.readPage(FIRST, PATIENT)
+    await source.readPage({ page: 2, size: 50 }, PATIENT)
+    expect(server.requests).toHaveLength(3)
+    expect(source.clockOffsetMs).toBeGreaterThan(ms - 2000)
+    expect(source.clockOffsetMs).toBeLessThan(ms + 2000)
+    expect(events).toEqual([{ kind: 'clock-corrected', offsetMs: source.clockOffsetMs }])
+  },
+)
+
+test('requests refused together for the clock correct it once and are all read', async () => {
+  await using server = await faultServer(strictAboutTime(3_600_000))
+  const { source, events } = aSource(server)
+  await Promise.all([1, 2, 3, 4].map((page) => source.readPage({ page, size: 50 }, PATIENT)))
+  expect(events).toHaveLength(1)
+})
+
+test('a corrected clock that is refused as well ends the asking, and both are said', async () => {
+  await using server = await faultServer(refusal(401, 'unauthorized', 'No', dateOf(3_600_000)))
+  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+  expect(server.requests).toHaveLength(2)
+  expect(error).toMatchObject({ name: 'SourceRefused', code: 'unauthorized' })
+  expect(String(error)).toMatch(/360[01] s behind.*corrected time was refused too.*signing explain/s)
+})
+
+test.each([
+  [60_000, /6[01] s behind the service's: set it/],
+  [-60_000, /(59|60) s ahead of the service's: set it/],
+  [2000, /Check the API key/],
+])('a probe refused by a service %i ms ahead says whether the clock may be why', async (offsetMs, message) => {
+  await using server = await faultServer(refusal(401, 'unauthorized', 'No', dateOf(offsetMs)))
+  const error = await rejection(aSource(server).source.probe(PATIENT))
+  expect(String(error)).toMatch(message)
+  expect(server.requests).toHaveLength(1)
+})
+
+test('a few seconds of offset are never corrected', async () => {
+  await using server = await faultServer(refusal(401, 'unauthorized', 'No', dateOf(4000)))
+  const { source, events } = aSource(server)
+  await rejection(source.readPage(FIRST, PATIENT))
+  expect(server.requests).toHaveLength(1)
+  expect(events).toEqual([])
+})
+
+test('a debug page of a broken service is never quoted', async () => {
+  const debug = {
+    message: 'SQLSTATE customer1@example.com',
+    exception: 'PDOException',
+    file: '/srv/app.php',
+    trace: [],
+  }
+  await using server = await faultServer(json(500, debug))
+  const error = await rejection(aSource(server, { attempts: 1 }).source.readPage(FIRST, PATIENT))
+  expect(everythingIn(error)).not.toMatch(/SQLSTATE|PDO|\/srv|customer1/)
+  expect(String(error)).toContain('answered 500')
+})
+
+test.each([
+  ['is huge', bytes(403, '{"success":false,"message":"'.padEnd(5_000_000, 'x'))],
+  ['never ends', ((response) => void response.writeHead(403).write('{')) satisfies Reply],
+  ['is compressed', bytes(403, gzipSync('{"success":false}'), { 'Content-Encoding': 'gzip' })],
+  ['cannot be decompressed', bytes(403, 'x', { 'Content-Encoding': 'gzip' })],
+  ['unpacks to far more', bytes(403, gzipSync(Buffer.alloc(9_000_000)), { 'Content-Encoding': 'gzip' })],
+])('the status of a refusal counts when its body %s', async (_, reply) => {
+  await using server = await faultServer(reply)
+  const error = await rejection(aSource(server, { requestTimeoutMs: 300 }).source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'SourceRefused', status: 403 })
+  expect(String(error).length).toBeLessThan(400)
+})
+
+test.each([
+  ['cuts a long message', 'a b '.repeat(200), (text: string) => text.length < 220 && text.includes('…')],
+  [
+    'drops control characters and line breaks',
+    'a\u0000b\u001b[31m\nc\u202ed',
+    (text: string) => text === ' ("a b [31m c d")',
+  ],
+  ['masks an address', 'no customer1@example.com here', (text: string) => text === ' ("no […] here")'],
+  ['masks a secret', `bad ${CREDENTIALS.secret}!`, (text: string) => text === ' ("bad […]!")'],
+  ['masks a signature it names', `expected sha256=${'a1'.repeat(32)}`, (text: string) => text === ' ("expected […]")'],
+])('a quotation %s', (_, message, isRight) => {
+  const text = quoted(JSON.stringify({ success: false, message }), [CREDENTIALS.secret])
+  expect(text, JSON.stringify(text)).toSatisfy(isRight)
+})
+
+test.each(['', 'plain', '<p>html</p>', '[]', 'null', '{"message":5,"error":{}}', '{"success":true,"message":"x"}'])(
+  'a body of %j is not quoted',
+  (text) => {
+    expect(quoted(text, [])).toBe('')
+  },
+)
+
+/** Repeats in its body whatever it was sent, as careless services do. */
+function echo(status: number): Reply {
+  return (response, request) => {
+    const { headers } = request
+    const sent = `${String(headers['x-api-key'])} ${String(headers['x-signature'])} ${CREDENTIALS.secret}`
+    return refusal(status, String(headers['x-api-key']), `you sent ${sent}`, { 'Retry-After': 1 })(response, request)
+  }
+}
+
+test.each<[string, Reply]>([
+  ...[200, 201, 302, 400, 401, 403, 404, 418, 422, 429, 500, 503].map((status): [string, Reply] => [
+    `${status}`,
+    echo(status),
+  ]),
+  ['hang', hang()],
+  ['cut', cut('{}')],
+])('no key, secret or signature is in anything that an error holds: %s', async (_, reply) => {
+  await using server = await faultServer(reply)
+  const { source } = aSource(server, { requestTimeoutMs: 250, attempts: 1, maxWaitMs: 0 })
+  const error = await rejection(source.readPage(FIRST, PATIENT))
+  const text = everythingIn(error)
+  const signatures = server.requests.map(({ headers }) => String(headers['x-signature']))
+  expect(signatures.length).toBeGreaterThan(0)
+  for (const secret of [CREDENTIALS.apiKey, CREDENTIALS.secret, ...signatures]) expect(text).not.toContain(secret)
+})

@@ -1,0 +1,70 @@
+import { sortRecords, type Customer } from '../../src/customer.ts'
+import type { SortedPage } from '../../src/mirror/pages.ts'
+import type { Ending } from '../../src/mirror/runs.ts'
+import type { CustomersPage } from '../../src/source/customers.ts'
+
+/** A record as JSON carries it, before anybody has looked at it. */
+export type SentRecord = Record<string, unknown>
+
+/** The moment at which tests begin, in Unix milliseconds. */
+export const START_MS = Date.UTC(2026, 0, 5, 2)
+export const MINUTE_MS = 60_000
+
+/** The UUID of customer `n`: the same one every time. */
+export function customerId(n: number): string {
+  return `${n.toString(16).padStart(8, '0')}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
+}
+
+/** Customer `n` as the service would send it; an override that is undefined leaves its field out. */
+export function aCustomer(n: number, overrides: SentRecord = {}): SentRecord {
+  const sent = {
+    id: customerId(n),
+    name: `Customer ${n}`,
+    username: `customer-${n}`,
+    email: `customer-${n}@example.com`,
+    phone: `+1 555 0100 ${n}`,
+    address: `${n} Example Street, Exampleton`,
+    company_name: `Example Company ${n}`,
+    language: 'en',
+    timezone: 'Europe/Paris',
+    created_at: '2024-01-02T03:04:05.000000Z',
+    ...overrides,
+  }
+  return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
+}
+
+/** Customers `from` to `to`, both included. */
+export function customers(from: number, to: number, overrides: SentRecord = {}): SentRecord[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => aCustomer(from + index, overrides))
+}
+
+/** Customer `n` as the mirror is told of it. */
+export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer {
+  const [customer] = sortRecords([aCustomer(n, overrides)], { pageBytes: 0 }).customers
+  if (customer === undefined) throw new Error('the overrides make this customer a reject')
+  return customer
+}
+
+/** A page as it comes from the source. */
+export function aSourcePage(page: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
+  const bytes = JSON.stringify(records).length
+  const unknown = { total: undefined, lastPage: undefined }
+  return { page, size: 100, askedSize: 100, records, bytes, beyondEnd: false, ...unknown, ...overrides }
+}
+
+/** A page sorted for the mirror to save. */
+export function aPage(page: number, records: readonly unknown[]): SortedPage {
+  return { ...sortRecords(records, { pageBytes: JSON.stringify(records).length }), page, received: records.length }
+}
+
+/** The end of a run that read the whole list. */
+export function anEnding(overrides: Partial<Ending> = {}): Ending {
+  return {
+    status: 'complete',
+    proof: 'unproven',
+    reasons: ['plain-scan'],
+    source: { requests: 1, throttled: 0, waitedMs: 0 },
+    readToEnd: true,
+    ...overrides,
+  }
+}

@@ -1,0 +1,14 @@
+import { aCustomer, type SentRecord } from './builders.ts'
+
+/**
+ * The list as it is in an edition: every customer has changed since the one before, one is new, one is broken, one is
+ * listed twice, and a record belongs to nobody.
+ */
+export function changingList(edition: number): SentRecord[] {
+  const list = Array.from({ length: 1500 + edition }, (_, index) =>
+    aCustomer(index + 1, { name: `Customer ${index + 1}, edition ${edition}` }),
+  )
+  const broken = edition % list.length
+  list[broken] = { ...list[broken], email: [] }
+  return [...list, aCustomer(700, { name: `Customer 700, edition ${edition}` }), { name: 'Nobody' }]
+}

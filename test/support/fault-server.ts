@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+
+/** A request as the fault server saw it. */
+type SeenRequest = { method: string; url: URL; headers: IncomingHttpHeaders; page: number; size: number }
+
+/** Answers one request, as badly as the test wants. */
+export type Reply = (response: ServerResponse, request: SeenRequest) => void | Promise<void>
+
+export type FaultServer = {
+  origin: string
+  /** What goes into `baseUrl` of a configuration. */
+  baseUrl: URL
+  /** Every request in order of arrival, also those that were answered badly or not at all. */
+  requests: SeenRequest[]
+  /** Requests being answered at this moment, and the most there ever were. */
+  inFlight: number
+  mostInFlight: number
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A loopback server that plays `replies` in order of arrival; the last one answers everything after it. */
+export async function faultServer(...replies: [Reply, ...Reply[]]): Promise<FaultServer> {
+  return start(createServer(), 'http', replies)
+}
+
+/** The same over TLS, with the key and certificate given. */
+export async function tlsFaultServer(
+  identity: { key: string; cert: string },
+  ...replies: [Reply, ...Reply[]]
+): Promise<FaultServer> {
+  return start(createTlsServer(identity), 'https', replies)
+}
+
+async function start(server: Server, scheme: string, replies: readonly Reply[]): Promise<FaultServer> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
+  const origin = `${scheme}://127.0.0.1:${address.port}`
+  const close = async (): Promise<void> => {
+    if (!server.listening) return
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  const fault: FaultServer = {
+    origin,
+    baseUrl: new URL(`${origin}/api/v1`),
+    requests: [],
+    inFlight: 0,
+    mostInFlight: 0,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  server.on('request', (request, response: ServerResponse) => {
+    const url = new URL(request.url ?? '/', origin)
+    const seen: SeenRequest = {
+      method: request.method ?? '',
+      url,
+      headers: request.headers,
+      page: Number(url.searchParams.get('page')),
+      size: Number(url.searchParams.get('per_page')),
+    }
+    const reply = replies[Math.min(fault.requests.length, replies.length - 1)]
+    fault.requests.push(seen)
+    fault.inFlight += 1
+    fault.mostInFlight = Math.max(fault.mostInFlight, fault.inFlight)
+    response.once('close', () => (fault.inFlight -= 1))
+    // A test that cares about the service's clock says what it shows.
+    response.sendDate = false
+    void reply?.(response, seen)
+  })
+  return fault
+}
+
+type ReplyHeaders = Record<string, string | number | string[]>
+
+/** JSON with any status. */
+export function json(status: number, body: unknown, headers: ReplyHeaders = {}): Reply {
+  return bytes(status, JSON.stringify(body), { 'Content-Type': 'application/json', ...headers })
+}
+
+/** The documented error envelope. */
+export function refusal(status: number, error: string, message: string, headers: ReplyHeaders = {}): Reply {
+  return json(status, { success: false, error, message, details: {} }, headers)
+}
+
+/** HTML with any status, as a proxy in between would answer. */
+export function html(status: number, headers: ReplyHeaders = {}): Reply {
+  return bytes(status, `<!doctype html><h1>${status}</h1>`, { 'Content-Type': 'text/html', ...headers })
+}
+
+/** Exactly these bytes. */
+export function bytes(status: number, body: string | Uint8Array, headers: ReplyHeaders = {}): Reply {
+  return (response) => {
+    response.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers })
+    response.end(body)
+  }
+}
+
+/** An honest answer for a list of `total` made-up customers, with `changes` to its envelope or its `meta`. */
+export function list(total: number, changes: { meta?: object; envelope?: object; headers?: ReplyHeaders } = {}): Reply {
+  return async (response, request) => {
+    const body = envelopeOf(total, request)
+    const changed = { ...body, ...changes.envelope, meta: { ...body.meta, ...changes.meta } }
+    await json(200, changed, changes.headers)(response, request)
+  }
+}
+
+/** What `list` answers: the page asked for, of customers that are only numbered. */
+export function envelopeOf(
+  total: number,
+  { page, size }: { page: number; size: number },
+): { success: true; data: object[]; meta: Record<string, number | null>; links: object } {
+  const from = (page - 1) * size
+  const data = Array.from({ length: Math.max(0, Math.min(size, total - from)) }, (_, index) =>
+    aRecord(from + index + 1),
+  )
+  const last_page = Math.max(1, Math.ceil(total / size))
+  const range = data.length === 0 ? { from: null, to: null } : { from: from + 1, to: from + data.length }
+  return {
+    success: true,
+    data,
+    meta: { current_page: page, per_page: size, total, last_page, ...range },
+    links: { first: 'http://forged.example.com/?page=1', last: null, prev: null, next: null },
+  }
+}
+
+/** A made-up record with a number for a face. */
+export function aRecord(number: number): { id: string; name: string; email: string } {
+  const id = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
+  return { id, name: `Customer ${number}`, email: `customer${number}@example.com` }
+}
+
+/** A redirect to anywhere. */
+export function redirect(status: number, location?: string): Reply {
+  return bytes(status, '', location === undefined ? {} : { Location: location })
+}
+
+/** Takes the request and never answers. */
+export function hang(): Reply {
+  return () => {}
+}
+
+/** Answers at once and then sends a byte now and then, for ever: no pause is long, only the whole is. */
+export function drip(everyMs: number): Reply {
+  return (response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' })
+    const timer = setInterval(() => response.write(' '), everyMs)
+    response.once('close', () => clearInterval(timer))
+  }
+}
+
+/** Announces the whole body, sends `share` of it, and cuts the connection. */
+export function cut(body: string | Uint8Array, share = 0.5, headers: ReplyHeaders = {}): Reply {
+  return (response) => {
+    const whole = Buffer.from(body)
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': whole.byteLength, ...headers })
+    response.write(whole.subarray(0, Math.floor(whole.byteLength * share)), () => response.destroy())
+  }
+}
+
+/** Closes the connection without a word. */
+export function slam(): Reply {
+  return (response) => void response.destroy()
+}

@@ -1,0 +1,49 @@
+import type { Window } from '../../src/scan/scan.ts'
+import type { CustomersPage, Source } from '../../src/source/customers.ts'
+import { aSourcePage } from './builders.ts'
+
+/** What mirroring needs of a source. */
+export type PageSource = Pick<Source, 'readPage' | 'counters'>
+type ReadPage = Source['readPage']
+
+export type ListedOptions = {
+  /** The most records the service puts on a page, whatever it is asked for. */
+  cap?: number
+  /** Whether the service says how long its list is. */
+  tellsTotal?: boolean
+}
+
+/** A page of a list, cut the way the service cuts it. */
+export function pageOfList(
+  list: readonly unknown[],
+  { page, size: askedSize }: Window,
+  { cap = 100, tellsTotal = true }: ListedOptions = {},
+): CustomersPage {
+  const size = Math.min(askedSize, cap)
+  const records = list.slice(size * (page - 1), size * page)
+  const told = tellsTotal ? { total: list.length, lastPage: Math.max(1, Math.ceil(list.length / size)) } : {}
+  return aSourcePage(page, records, { size, askedSize, beyondEnd: page > 1 && records.length === 0, ...told })
+}
+
+/** A source that answers each page with what `readPage` makes of it, and counts what it was asked for. */
+export function sourceOf(readPage: ReadPage): PageSource & { asked: Window[] } {
+  const asked: Window[] = []
+  return {
+    asked,
+    readPage(window, options) {
+      asked.push(window)
+      return readPage(window, options)
+    },
+    get counters() {
+      return { requests: asked.length, throttled: 0, waitedMs: 0 }
+    },
+  }
+}
+
+/** A source over a list that may change between its pages. */
+export function listedSource(
+  list: readonly unknown[] | (() => readonly unknown[]),
+  options: ListedOptions = {},
+): PageSource & { asked: Window[] } {
+  return sourceOf(async (window) => pageOfList(typeof list === 'function' ? list() : list, window, options))
+}

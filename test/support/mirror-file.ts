@@ -1,0 +1,77 @@
+import Database from 'better-sqlite3'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import type { Ending } from '../../src/mirror/runs.ts'
+import type { Report } from '../../src/report.ts'
+import { anEnding, aPage, START_MS } from './builders.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A row as a reader with nothing but SQLite sees it. */
+export type Row = Record<string, unknown>
+
+const PUBLIC_TABLES = ['runs', 'customers', 'changes', 'rejects', 'leases']
+
+/** The path of a mirror that does not exist yet. */
+export function aMirrorFile(): string {
+  return join(temporaryFolder(), 'customers.db')
+}
+
+/** An open mirror, closed when the test ends. */
+export async function aMirror(file = aMirrorFile()): Promise<Mirror> {
+  const mirror = await openMirror(file)
+  onTestFinished(() => mirror.close())
+  return mirror
+}
+
+/** What a query over the file answers, asked by another connection as any reader would. */
+export function rowsOf(file: string, sql: string, ...parameters: unknown[]): Row[] {
+  return withReader(file, (db) => db.prepare<unknown[], Row>(sql).all(...parameters))
+}
+
+/** The first column of the first row of a query over the file. */
+export function valueOf(file: string, sql: string, ...parameters: unknown[]): unknown {
+  return withReader(file, (db) =>
+    db
+      .prepare(sql)
+      .pluck()
+      .get(...parameters),
+  )
+}
+
+/** Changes the file behind the mirror's back. */
+export function tamper(file: string, sql: string, ...parameters: unknown[]): void {
+  const db = new Database(file, { fileMustExist: true })
+  try {
+    db.prepare(sql).run(...parameters)
+  } finally {
+    db.close()
+  }
+}
+
+/** Everything the file holds, table by table. */
+export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): Record<string, Row[]> {
+  return Object.fromEntries(tables.map((table) => [table, rowsOf(file, `SELECT * FROM ${table} ORDER BY rowid`)]))
+}
+
+/** One whole run that received these pages. */
+export async function mirrorPages(
+  mirror: Mirror,
+  pages: readonly (readonly unknown[])[],
+  { organization = 'acme', atMs = START_MS, ending = {} }: RunOptions = {},
+): Promise<Report> {
+  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: atMs })
+  for (const [index, records] of pages.entries()) await mirror.savePages(run, [aPage(index + 1, records)], atMs)
+  return mirror.finishRun(run, anEnding(ending), atMs)
+}
+
+type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending> }
+
+function withReader<Result>(file: string, read: (db: Database.Database) => Result): Result {
+  const db = new Database(file, { readonly: true, fileMustExist: true })
+  try {
+    return read(db)
+  } finally {
+    db.close()
+  }
+}

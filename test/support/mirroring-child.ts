@@ -1,0 +1,27 @@
+import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { changingList } from './changing-list.ts'
+import { listedSource } from './listed-source.ts'
+
+/**
+ * A program to be killed: mirrors a list again and again, another edition of it each time, and writes a line when it opens
+ * the mirror and after each save. Arguments: the mirror's file and the first edition.
+ */
+const [, , file = '', edition = '1'] = process.argv
+
+process.stdout.write('opening\n')
+const mirror = await openMirror(file)
+for (let current = Number(edition); ; current += 1) {
+  const { error } = await mirrorOrganization({
+    organization: 'acme',
+    source: listedSource(changingList(current)),
+    mirror,
+    trigger: 'sync',
+    pageSize: 100,
+    concurrency: 4,
+    now: Date.now,
+    signal: new AbortController().signal,
+    onProgress: () => process.stdout.write('saved\n'),
+  })
+  if (error !== undefined) throw error
+}

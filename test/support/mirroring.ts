@@ -1,0 +1,29 @@
+import type { Mirroring } from '../../src/mirror-organization.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { START_MS } from './builders.ts'
+import type { PageSource } from './listed-source.ts'
+import { rowsOf } from './mirror-file.ts'
+
+/** What a run of acme is told: pages of ten, four at once, at a time that stands still. */
+export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial<Mirroring> = {}): Mirroring {
+  return {
+    organization: 'acme',
+    source,
+    mirror,
+    trigger: 'sync',
+    pageSize: 10,
+    concurrency: 4,
+    now: () => START_MS,
+    signal: new AbortController().signal,
+    ...overrides,
+  }
+}
+
+/** The names of all customers in the mirror, by id. */
+export function storedNames(mirror: Mirror): unknown[] {
+  return rowsOf(mirror.file, 'SELECT name FROM customers ORDER BY id').map(({ name }) => name)
+}
+
+export function namesOf(list: readonly Record<string, unknown>[]): unknown[] {
+  return list.map(({ name }) => name)
+}

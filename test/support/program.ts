@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** A file of the program as its rules see it. Paths are relative to the project, with slashes. */
+export type SourceFile = {
+  path: string
+  lines: number
+  /** The text without its comments. */
+  code: string
+  /** Files by path, packages by name; `typeOnly` ones are gone when the program runs. */
+  imports: { target: string; typeOnly: boolean }[]
+  /** What is imported only when it is needed. */
+  lazyImports: string[]
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const FOLDERS = ['src', 'jobs', 'test', 'bench']
+
+/** Every TypeScript file of the project. */
+export function readProgram(): SourceFile[] {
+  return FOLDERS.filter((folder) => existsSync(ROOT + folder)).flatMap((folder) =>
+    readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readSource(posix.join(folder, name.replaceAll('\\', '/')))),
+  )
+}
+
+/** The files that import a package, or a part of it, in whatever way. */
+export function importersOf(files: readonly SourceFile[], name: string): string[] {
+  const isIt = (target: string) => target === name || target.startsWith(`${name}/`)
+  return files
+    .filter(({ imports, lazyImports }) => imports.some(({ target }) => isIt(target)) || lazyImports.some(isIt))
+    .map(({ path }) => path)
+}
+
+/** Files that need each other at start, as `a → b → a`; undefined when there are none. */
+export function importCycle(files: readonly SourceFile[]): string | undefined {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const finished = new Set<string>()
+
+  const visit = (path: string, trail: readonly string[]): string | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path].join(' → ')
+    if (finished.has(path)) return undefined
+    for (const { target, typeOnly } of byPath.get(path)?.imports ?? []) {
+      const cycle = typeOnly ? undefined : visit(target, [...trail, path])
+      if (cycle !== undefined) return cycle
+    }
+    finished.add(path)
+    return undefined
+  }
+
+  for (const { path } of files) {
+    const cycle = visit(path, [])
+    if (cycle !== undefined) return cycle
+  }
+  return undefined
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(ROOT + path, 'utf8')
+  const code = withoutComments(text)
+  return {
+    path,
+    lines: text.trimEnd().split('\n').length,
+    code,
+    imports: [...code.matchAll(STATIC_IMPORT)].map(([, clause = '', from = '']) => ({
+      target: targetOf(from, path),
+      // `import { type A }` is no such import: what is left of it when types are stripped still loads the file.
+      typeOnly: /^\s*type\b/.test(clause),
+    })),
+    lazyImports: [...code.matchAll(LAZY_IMPORT)].map(([, from = '']) => targetOf(from, path)),
+  }
+}
+
+const STATIC_IMPORT = /^(?:import|export)\b([^'"`;()=]*?)(?:\bfrom\s*)?['"]([^'"\n]+)['"]/gm
+const LAZY_IMPORT = /\bimport\(\s*['"]([^'"\n]+)['"]/g
+
+function targetOf(from: string, path: string): string {
+  return from.startsWith('.') ? posix.join(posix.dirname(path), from) : from
+}
+
+/** Comments go, texts stay: a `//` within quotes is no comment. A regular expression that holds a quote ends with its line. */
+function withoutComments(text: string): string {
+  return text.replaceAll(
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g,
+    (part) => (part.startsWith('/') ? '' : part),
+  )
+}

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+/** How a process of the program ended, and everything it wrote. */
+export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
+
+/** A process of the program that may still be running. It is killed with the test at the latest. */
+export type Running = {
+  ended: Promise<Ended>
+  send(signal: NodeJS.Signals): void
+  /** The first line on standard error that matches. Rejects when the program ends without one. */
+  lineOnStderr(pattern: RegExp): Promise<string>
+}
+
+export type CliOptions = {
+  /** The folder it is started in. */
+  cwd: string
+  /** All of its environment, beside a PATH on which there is nothing but Node and the system. */
+  env?: Readonly<Record<string, string>>
+  /** A stream whose reader has gone before anything was written, as with `| head`. */
+  unread?: 'stdout' | 'stderr'
+  /** Another user than the one who runs the tests. */
+  uid?: number
+}
+
+const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
+
+/** Starts the program as a shell would, without a terminal. */
+export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }: CliOptions): Running {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd,
+    env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
+  })
+  if (unread !== undefined) child[unread].destroy()
+  const lines = linesOf(child.stderr)
+  const closed = once(child, 'close')
+  const whole = (stream: 'stdout' | 'stderr') => (unread === stream ? Promise.resolve('') : text(child[stream]))
+  const ended = Promise.all([whole('stdout'), whole('stderr'), closed]).then(
+    ([stdout, stderr]): Ended => ({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
+  )
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return { ended, send: (signal) => void child.kill(signal), lineOnStderr: lines.find }
+}
+
+/** Runs the program to its end. */
+export async function runCli(args: readonly string[], options: CliOptions): Promise<Ended> {
+  return startCli(args, options).ended
+}
+
+/** The lines a stream has given so far, and those to come. */
+function linesOf(stream: NodeJS.ReadableStream): { find: Running['lineOnStderr'] } {
+  const seen: string[] = []
+  const reader = createInterface({ input: stream })
+  reader.on('line', (line) => seen.push(line))
+  const ended = new Promise<void>((resolve) => reader.once('close', resolve))
+  return {
+    async find(pattern) {
+      for (;;) {
+        const found = seen.find((line) => pattern.test(line))
+        if (found !== undefined) return found
+        const next = new Promise<'more'>((resolve) => reader.once('line', () => resolve('more')))
+        if ((await Promise.race([next, ended])) === undefined) {
+          throw new Error(`It ended without a line like ${pattern}. It said:\n${seen.join('\n')}`)
+        }
+      }
+    },
+  }
+}

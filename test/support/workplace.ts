@@ -1,0 +1,46 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/service/sandbox.ts'
+import { faultServer, type FaultServer, type Reply } from './fault-server.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A folder as its user has it: a configuration, and a mirror once something was synced. */
+export type Workplace = { folder: string; config: string; mirror: string }
+
+/** An organization as the configuration file writes it. */
+export type Written = { id: string; baseUrl: string; apiKey: unknown; secret: unknown; [setting: string]: unknown }
+
+/** A folder with a configuration for these organizations; `settings` stand at its top level. */
+export function aWorkplace(organizations: readonly Written[], settings: object = {}): Workplace {
+  const folder = temporaryFolder()
+  const config = join(folder, 'customer-mirror.yaml')
+  mkdirSync(join(folder, 'data'), { mode: 0o700 })
+  writeFileSync(config, stringify({ mirror: './data/customers.db', ...settings, organizations }), { mode: 0o600 })
+  return { folder, config, mirror: join(folder, 'data', 'customers.db') }
+}
+
+/** A sandbox that ends with the test. */
+export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox(options)
+  onTestFinished(() => sandbox.close())
+  return sandbox
+}
+
+/** The organizations of a sandbox, written down. */
+export function organizationsOf({ organizations }: Pick<Sandbox, 'organizations'>, settings: object = {}): Written[] {
+  return organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret, ...settings }))
+}
+
+/** A server that ends with the test. */
+export async function aFaultServer(...replies: [Reply, ...Reply[]]): Promise<FaultServer> {
+  const server = await faultServer(...replies)
+  onTestFinished(() => server.close())
+  return server
+}
+
+/** An organization at a server, with made-up credentials. */
+export function organizationAt({ baseUrl }: Pick<FaultServer, 'baseUrl'>, settings: Partial<Written> = {}): Written {
+  return { id: 'acme', baseUrl: baseUrl.href, apiKey: 'made-up-key', secret: 'made-up-secret', ...settings }
+}
