@@ -16,21 +16,24 @@ const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
  * change the mirror back and forth every night. Adds to `counts` what became of each, to
- * `warnings` what was odd about it, and to `seen` the rows that the run had not received before.
+ * `warnings` what was odd about it, and to `seen` the rows that the run had not received before; `rowIds`
+ * gets the row of each.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
   customers: readonly Customer[],
-  { counts, warnings, seen }: { counts: RecordCounts; warnings: Warnings; seen: Set<number> },
+  { counts, warnings, seen, rowIds }: Tallies,
   nowMs: number,
 ): void {
   const stored = findStored(db, run, customers)
+  for (const { id, row_id } of stored.values()) rowIds.set(id, row_id)
   for (const customer of customers) {
     const before = stored.get(customer.id)
     if (before === undefined) {
       const row_id = insertCustomer(db, run, customer, nowMs)
       stored.set(customer.id, { ...customer, row_id, missing_since: null, removed_at: null })
+      rowIds.set(customer.id, row_id)
       seen.add(row_id)
       counts.inserted += 1
     } else if (run.seen.has(before.row_id) || seen.has(before.row_id)) {
@@ -43,6 +46,8 @@ export function saveCustomers(
     }
   }
 }
+
+type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number>; rowIds: Map<string, number> }
 
 /** One query a page: a lookup a row costs more than twice as much. */
 function findStored(db: Connection, run: Run, customers: readonly Customer[]): Map<string, StoredCustomer> {
@@ -80,7 +85,8 @@ function saveAgain(
   statement<[Record<string, unknown>], never>(
     db,
     `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} = @${field}`).join(', ')},
-       missing_since = NULL, removed_at = NULL, changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
+       missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL,
+       changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
        last_run_id = @run_id
      WHERE row_id = @row_id`,
   ).run({

@@ -35,6 +35,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
     code: advice.code,
     status,
     clockOffsetMs: context.clockOffsetMs,
+    said,
   })
 }
 
