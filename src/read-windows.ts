@@ -1,5 +1,7 @@
-import type { Scan, Window } from './scan/scan.ts'
+import type { Scan } from './scan/scan.ts'
+import type { Window } from './scan/window.ts'
 import type { CustomersPage, Source } from './source/customers.ts'
+import { windowFailureOf } from './window-failure.ts'
 
 export type Reading = {
   scan: Scan
@@ -19,6 +21,13 @@ export type Arrival = { window: Window; page: CustomersPage }
 const GRACE_MS = 5000
 
 /**
+ * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Narrowing a
+ * page down to one poison row in a corner of it takes five.
+ */
+const MOST_FAILURES_IN_A_ROW = 12
+const MOST_FAILURES_AT_FIRST = 6
+
+/**
  * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
  * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
  */
@@ -27,18 +36,37 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
   const ending = endingOf(stop, abort)
   const underWay = new Set<Promise<void>>()
   let arrivals: Arrival[] = []
+  let failuresInARow = 0
+  let firstFailure: unknown
+  let answered = false
+  const hasAnswered = () => answered || arrivals.length > 0
 
   const ask = (window: Window) => {
     const settled = readPage(window, ending)
-      .then((page) => {
-        arrivals.push({ window, page })
-      })
+      .then(
+        (page) => {
+          failuresInARow = 0
+          firstFailure = undefined
+          arrivals.push({ window, page })
+        },
+        (error: unknown) => {
+          const failure = windowFailureOf(error)
+          failuresInARow += 1
+          firstFailure ??= error
+          const most = hasAnswered() ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST
+          if (failure === undefined) throw error
+          if (failuresInARow > most) throw firstFailure
+          scan.failed(window, failure)
+          if (scan.done && !hasAnswered()) throw firstFailure
+        },
+      )
       .finally(() => underWay.delete(settled))
     underWay.add(settled)
   }
   const saveArrivals = async () => {
     const arrived = arrivals
     arrivals = []
+    answered ||= arrived.length > 0
     if (arrived.length > 0) await save(arrived)
   }
 

@@ -7,6 +7,7 @@ import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { initCommand } from './init.ts'
 import type { Io } from './io.ts'
 import { rejectsCommand } from './rejects.ts'
+import { removalsCommand } from './removals.ts'
 import { runsCommand } from './runs.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { schemaCommand } from './schema.ts'
@@ -46,6 +47,7 @@ function program(io: Io): Command {
     statusCommand(io),
     runsCommand(io),
     rejectsCommand(io),
+    removalsCommand(io),
     signingCommand(io),
     schemaCommand(io),
     sandboxCommand(io),

@@ -53,9 +53,9 @@ export async function showProgress<Item extends { id: string }>(
 
 function talkWith(say: (text: string) => void, sayAlways: (text: string) => void): Talk {
   return {
-    onProgress: ({ received, total, pages }) => {
+    onProgress: ({ customers, total, pages }) => {
       const of = total === undefined ? '' : ` of ${total.toLocaleString('en')}`
-      say(`${received.toLocaleString('en')}${of} customers · ${count(pages, 'page')}`)
+      say(`${customers.toLocaleString('en')}${of} customers · ${count(pages, 'page')}`)
     },
     onEvent: (event) => {
       if (event.kind === 'clock-corrected') {

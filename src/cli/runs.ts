@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { runsShowCommand } from './runs-show.ts'
 import { isoTime, jsonDocument, limitOption, withMirror } from './reading.ts'
 
 /** `customer-mirror runs`: what the latest runs did. */
@@ -10,6 +11,8 @@ export function runsCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addOption(limitOption(20))
+    .enablePositionalOptions()
+    .addCommand(runsShowCommand(io))
     .addHelpText('after', EXAMPLES)
     .action(async (organization, { config, json, limit }) => {
       const runs = await withMirror(config, async (mirror) => mirror.listRuns({ organization, limit }))
@@ -36,4 +39,6 @@ Examples:
       the last twenty runs of every organization
   $ customer-mirror runs acme --limit 100 --json
       the last hundred of acme, as JSON
+  $ customer-mirror runs show 12
+      one run, and what its reasons mean
 `

@@ -16,24 +16,22 @@ const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
  * change the mirror back and forth every night. Adds to `counts` what became of each, to
- * `warnings` what was odd about it, and to `seen` the rows that the run had not received before; `rowIds`
- * gets the row of each.
+ * `warnings` what was odd about it, and to `seen` the rows that the run had not received before. Returns the row of each
+ * by its id.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
   customers: readonly Customer[],
-  { counts, warnings, seen, rowIds }: Tallies,
+  { counts, warnings, seen }: Tallies,
   nowMs: number,
-): void {
+): Map<string, number> {
   const stored = findStored(db, run, customers)
-  for (const { id, row_id } of stored.values()) rowIds.set(id, row_id)
   for (const customer of customers) {
     const before = stored.get(customer.id)
     if (before === undefined) {
       const row_id = insertCustomer(db, run, customer, nowMs)
       stored.set(customer.id, { ...customer, row_id, missing_since: null, removed_at: null })
-      rowIds.set(customer.id, row_id)
       seen.add(row_id)
       counts.inserted += 1
     } else if (run.seen.has(before.row_id) || seen.has(before.row_id)) {
@@ -45,9 +43,10 @@ export function saveCustomers(
       stored.set(customer.id, { ...before, ...customer })
     }
   }
+  return new Map(Array.from(stored.values(), ({ id, row_id }) => [id, row_id]))
 }
 
-type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number>; rowIds: Map<string, number> }
+type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number> }
 
 /** One query a page: a lookup a row costs more than twice as much. */
 function findStored(db: Connection, run: Run, customers: readonly Customer[]): Map<string, StoredCustomer> {

@@ -30,8 +30,8 @@ export type PagesSaved = {
   /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
   seen: Set<number>
   rejectedIds: Set<string>
-  /** The row of `customers` for every customer received in these pages. */
-  rowIds: Map<string, number>
+  /** Who stood where in each of the pages, with the row of each customer. */
+  rows: RecordedRow[][]
 }
 
 /**
@@ -46,29 +46,26 @@ export function savePages(db: Connection, run: Run, pages: readonly SortedPage[]
     warnings: {},
     seen: new Set(),
     rejectedIds: new Set(),
-    rowIds: new Map(),
+    rows: [],
   }
   for (const page of pages) {
     const counts = { ...noRecords(), received: page.received }
     saveRejects(db, run, page, { counts, rejectedIds: saved.rejectedIds }, nowMs)
-    saveCustomers(db, run, page.customers, { ...saved, counts }, nowMs)
+    const rowIds = saveCustomers(db, run, page.customers, { ...saved, counts }, nowMs)
+    const rows = page.rows.map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIds.get(row.id) }))
     if (!addsUp(counts)) {
       throw new AccountingBroken(
         `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
           'The page was not saved. This is a defect of Customer Mirror; please report it.',
       )
     }
-    if (page.window !== undefined) recordWindow(db, run, { ...page.window, rows: withRowIds(page.rows, saved) })
+    if (page.window !== undefined) recordWindow(db, run, { ...page.window, rows })
+    saved.rows.push(rows)
     addRecords(saved.records, counts)
     addWarnings(saved.warnings, page.warnings)
   }
   saveRunCounts(db, run, saved)
   return saved
-}
-
-/** Who stood where, with the row of each customer. */
-export function withRowIds(rows: readonly Row[], { rowIds }: Pick<PagesSaved, 'rowIds'>): RecordedRow[] {
-  return rows.map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIds.get(row.id) }))
 }
 
 /** Adds what a committed transaction saved to the run's own numbers. */

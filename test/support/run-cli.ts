@@ -42,9 +42,12 @@ export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }
   const lines = linesOf(child.stderr)
   const closed = once(child, 'close')
   const whole = (stream: 'stdout' | 'stderr') => (unread === stream ? Promise.resolve('') : text(child[stream]))
-  const ended = Promise.all([whole('stdout'), whole('stderr'), closed]).then(
-    ([stdout, stderr]): Ended => ({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
-  )
+  const ended = Promise.all([whole('stdout'), whole('stderr'), closed]).then(([stdout, stderr]): Ended => ({
+    code: child.exitCode,
+    signal: child.signalCode,
+    stdout,
+    stderr,
+  }))
   onTestFinished(async () => {
     child.kill('SIGKILL')
     await ended
