@@ -1,11 +1,13 @@
 import type { Mirror } from './mirror/mirror.ts'
 import { RowSet } from './row-set.ts'
 import type { Run } from './mirror/runs.ts'
+import type { RecordedWindow } from './mirror/windows.ts'
 import { chainScan } from './scan/chain-scan.ts'
 import { limitedScan } from './scan/limited-scan.ts'
 import { plainScan } from './scan/plain-scan.ts'
 import type { Scan } from './scan/scan.ts'
 import type { SeenIds } from './scan/seen.ts'
+import type { WindowRead } from './scan/window.ts'
 
 export type ScanSettings = {
   /** `chain` proves that everybody was read; `plain` is page 1 to the last, and proves nothing. */
@@ -26,8 +28,8 @@ export async function startScan({ scan, pageSize, pageLimit }: ScanSettings, mir
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
 }
 
-function recalledReads(windows: Awaited<ReturnType<Mirror['recallWindows']>>) {
-  return windows.map(({ page, size, ...read }) => ({ ...read, window: { page, size } }))
+function* recalledReads(windows: Iterable<RecordedWindow>): Generator<WindowRead> {
+  for (const { page, size, ...read } of windows) yield { ...read, window: { page, size } }
 }
 
 /** Customers as bits by their row, an eighth of a byte each; rejects, of which there are few, by their id. */

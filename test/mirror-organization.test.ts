@@ -142,14 +142,14 @@ test('progress is told after each save and never runs ahead of the mirror', asyn
   const mirror = await aMirror()
   const told: Progress[] = []
   const onProgress = (progress: Progress) => {
-    expect(valueOf(mirror.file, 'SELECT received FROM runs')).toBe(progress.received)
+    expect(valueOf(mirror.file, 'SELECT received FROM runs')).toBe(progress.customers)
     told.push(progress)
   }
 
   const { error } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 95)), { onProgress }))
 
   expect(error).toBeUndefined()
-  expect(told.at(-1)).toEqual({ organization: 'acme', received: 95, total: 95, pages: 10 })
+  expect(told.at(-1)).toEqual({ organization: 'acme', customers: 95, total: 95, pages: 10 })
   expect(told.map(({ pages }) => pages)).toEqual(told.map(({ pages }) => pages).toSorted((a, b) => a - b))
 })
 

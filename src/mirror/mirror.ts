@@ -39,8 +39,8 @@ export type Mirror = {
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
   /** Keeps the organization held while a run waits. Throws OrganizationHeld if the lease was lost. */
   renewLease(run: Run, nowMs: number): Promise<void>
-  /** The windows the run went on from, in the order of their positions. */
-  recallWindows(run: Run): Promise<RecordedWindow[]>
+  /** The windows the run went on from, in the order of their positions. To be gone through before anything is saved. */
+  recallWindows(run: Run): Promise<Iterable<RecordedWindow>>
   /** How many of these ids are known under another organization and not under this one. */
   countStrangers(organization: string, ids: readonly string[]): Promise<number>
   /** Those whom a converged scan would remove if their absence were confirmed. */
@@ -95,8 +95,7 @@ function mirrorOf(file: string, db: Connection): Mirror {
       return saved
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
-    recallWindows: async (run) =>
-      readTransaction(db, file, () => [...recallWindows(db, run.id)].map(({ window }) => window)),
+    recallWindows: async (run) => recallWindows(db, run.id),
     countStrangers: async (organization, ids) => readTransaction(db, file, () => countStrangers(db, organization, ids)),
     findRemovalCandidates: async (run, rule) => readTransaction(db, file, () => findRemovalCandidates(db, run, rule)),
     finishRun: async (run, ending, nowMs) => writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),

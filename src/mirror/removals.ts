@@ -39,13 +39,11 @@ export function findAbsent(db: Connection, run: Run): Absent[] {
     `SELECT row_id, id, username, email, missing_proven, missing_scans FROM customers
      WHERE row_id = ? AND removed_at IS NULL`,
   )
-  const absent: Absent[] = []
   const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
-  for (const rowId of everybody.all(run.organization)) {
-    const row = run.seen.has(rowId) ? undefined : find.get(rowId)
-    if (row !== undefined && !run.rejectedIds.has(row.id)) absent.push(fromColumns(row))
-  }
-  return absent
+  const unseen: number[] = []
+  for (const rowId of everybody.iterate(run.organization)) if (!run.seen.has(rowId)) unseen.push(rowId)
+  const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
+  return absent.filter(({ id }) => !run.rejectedIds.has(id))
 }
 
 /**

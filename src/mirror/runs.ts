@@ -19,7 +19,7 @@ import { findResumable } from './resume.ts'
 import { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-import { forgetWindows, inheritWindows, recallWindows } from './windows.ts'
+import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
 
 /** A run that is being made: who it is for, and what it has seen and counted so far. */
 export type Run = {
@@ -98,10 +98,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     warnings: {},
     pages: 0,
   }
-  for (const { rowIds, rejectedIds } of recallWindows(db, id)) {
-    for (const rowId of rowIds) run.seen.add(rowId)
-    for (const rejectedId of rejectedIds) run.rejectedIds.add(rejectedId)
-  }
+  recallSeen(db, run)
   return run
 }
 

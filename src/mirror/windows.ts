@@ -48,42 +48,56 @@ export function forgetWindows(db: Connection, organization: string): void {
   statement(db, 'DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = ?)').run(organization)
 }
 
-/** The recorded windows of a run in the order of their positions, with the rows of `customers` that stood in them. */
-export function* recallWindows(
-  db: Connection,
-  runId: number,
-): Generator<{ window: RecordedWindow; rowIds: number[]; rejectedIds: string[] }> {
-  const columns = statement<[number], WindowColumns>(
-    db,
-    'SELECT * FROM windows WHERE run_id = ? ORDER BY size * (page - 1), size',
-  ).all(runId)
+/** Marks as seen whatever the recorded windows of a run hold. */
+export function recallSeen(db: Connection, run: Pick<Run, 'id' | 'seen' | 'rejectedIds'>): void {
+  for (const { row_ids, rejected } of readColumns(db, run.id)) {
+    for (const rowId of rowIdsIn(row_ids)) if (rowId !== 0) run.seen.add(rowId)
+    for (const id of rejectedIn(rejected)) if (id !== null) run.rejectedIds.add(id)
+  }
+}
+
+/** The recorded windows of a run, in the order of their positions. Each is put together when its turn comes. */
+export function* recallWindows(db: Connection, runId: number): Generator<RecordedWindow> {
+  for (const columns of readColumns(db, runId)) {
+    yield {
+      page: columns.page,
+      size: columns.size,
+      perPage: columns.per_page,
+      total: columns.total ?? undefined,
+      lastPage: columns.last_page ?? undefined,
+      beyondEnd: columns.beyond_end === 1,
+      rows: recallRows(db, columns),
+    }
+  }
+}
+
+function recallRows(db: Connection, { row_ids, rejected }: WindowColumns): RecordedRow[] {
   const find = statement<[number], { id: string; created_at: string | null }>(
     db,
     'SELECT id, created_at FROM customers WHERE row_id = ?',
   )
-  for (const { page, size, per_page, total, last_page, beyond_end, row_ids, rejected } of columns) {
-    const rejectedIds: (string | null)[] = JSON.parse(rejected)
-    const rowIds = [...new Int32Array(new Uint8Array(row_ids).buffer)]
-    let rejects = 0
-    const rows = rowIds.map((rowId): RecordedRow => {
-      const found = rowId === 0 ? undefined : find.get(rowId)
-      if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
-      return { id: rejectedIds[rejects++] ?? undefined, createdAt: undefined, rowId: undefined }
-    })
-    yield {
-      window: {
-        page,
-        size,
-        perPage: per_page,
-        total: total ?? undefined,
-        lastPage: last_page ?? undefined,
-        beyondEnd: beyond_end === 1,
-        rows,
-      },
-      rowIds: rowIds.filter((rowId) => rowId !== 0),
-      rejectedIds: rejectedIds.filter((id) => id !== null),
-    }
-  }
+  const rejectedIds = rejectedIn(rejected)
+  return rowIdsIn(row_ids).map((rowId) => {
+    const found = rowId === 0 ? undefined : find.get(rowId)
+    if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
+    return { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }
+  })
+}
+
+function readColumns(db: Connection, runId: number): WindowColumns[] {
+  return statement<[number], WindowColumns>(
+    db,
+    'SELECT * FROM windows WHERE run_id = ? ORDER BY size * (page - 1), size',
+  ).all(runId)
+}
+
+function rowIdsIn(blob: Buffer): number[] {
+  return [...new Int32Array(new Uint8Array(blob).buffer)]
+}
+
+function rejectedIn(json: string): (string | null)[] {
+  const ids: (string | null)[] = JSON.parse(json)
+  return ids
 }
 
 type WindowColumns = {
