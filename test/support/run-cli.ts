@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -58,6 +59,20 @@ export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }
 /** Runs the program to its end. */
 export async function runCli(args: readonly string[], options: CliOptions): Promise<Ended> {
   return startCli(args, options).ended
+}
+
+/**
+ * How to run the program so that the system refuses it what a user may not do: as it is, or, since root may do anything,
+ * as a user who owns nothing. Undefined where that user could not even reach the program.
+ */
+export function asPlainUser(): Pick<CliOptions, 'uid'> | undefined {
+  if (process.getuid?.() !== 0) return {}
+  return [PROGRAM, process.execPath].every(isReachableByAll) ? { uid: 65_534 } : undefined
+}
+
+function isReachableByAll(path: string): boolean {
+  const folder = dirname(path)
+  return folder === path || ((statSync(folder).mode & 0o001) !== 0 && isReachableByAll(folder))
 }
 
 /** The lines a stream has given so far, and those to come. */
