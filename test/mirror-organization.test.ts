@@ -7,7 +7,7 @@ import { rehearseMirror, type Mirror } from '../src/mirror/mirror.ts'
 import { aCustomer, customers, START_MS } from './support/builders.ts'
 import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'
 import { aMirror, dump, valueOf } from './support/mirror-file.ts'
-import { mirroring, namesOf, storedNames } from './support/mirroring.ts'
+import { mirroring, movingClock, namesOf, storedNames } from './support/mirroring.ts'
 
 test('a list is mirrored whole, page by page, and the report says what was done', async () => {
   const mirror = await aMirror()
@@ -88,7 +88,9 @@ test.each([
 ])('a list that shrinks %s while it is read is read to its new end and no further', async (_, left, requests) => {
   const source: PageSource = listedSource(() => (source.counters.requests > 2 ? customers(1, left) : customers(1, 100)))
 
-  const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { concurrency: 1 }))
+  const { report } = await mirrorOrganization(
+    mirroring(await aMirror(), source, { concurrency: 1, now: movingClock() }),
+  )
 
   expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], requests })
 })

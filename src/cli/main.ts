@@ -20,7 +20,8 @@ import { version } from '../version.ts'
 async function main(): Promise<void> {
   // Whatever a command writes, the mirror and its journals included, is for this user alone.
   process.umask(0o077)
-  process.stdout.on('error', stopQuietlyWhenNobodyReads)
+  process.stdout.on('error', endWhenNobodyReads)
+  process.stderr.on('error', goOnInSilence)
   const stopped = listenForStop()
   const io: Io = {
     signal: stopped.signal,
@@ -130,9 +131,16 @@ function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | unde
   return { signal: stopping.signal, exitCode: () => code }
 }
 
-function stopQuietlyWhenNobodyReads(error: NodeJS.ErrnoException): void {
+/** Without a reader there is nobody to have results for; a full disk behind standard output loses them. */
+function endWhenNobodyReads(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE)
-  throw error
+  process.stderr.write(`The results could not be written: ${error.message}\n`)
+  process.exit(1)
+}
+
+/** The work goes on when nobody listens to what is said beside it. */
+function goOnInSilence(): void {
+  process.stderr.write = () => true
 }
 
 await main()

@@ -62,10 +62,15 @@ function talkWith(say: (text: string) => void, sayAlways: (text: string) => void
         sayAlways(`the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`)
       } else {
         const why = event.reason === 'rate-limited' ? 'asked to slow down' : 'not available'
-        sayAlways(`${why}; goes on in ${duration(event.waitMs)}, at ${clockTime(event.untilMs)}`)
+        sayAlways(`${why}; goes on in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`)
       }
     },
   }
+}
+
+/** A wait is told no shorter than it is. */
+function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000) * 1000
 }
 
 function lastWord({ report, error }: Outcome): string {

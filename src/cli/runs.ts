@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { runsShowCommand } from './runs-show.ts'
-import { isoTime, jsonDocument, limitOption, withMirror } from './reading.ts'
+import { isoTime, jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
 /** `customer-mirror runs`: what the latest runs did. */
 export function runsCommand(io: Io) {
@@ -15,7 +15,10 @@ export function runsCommand(io: Io) {
     .addCommand(runsShowCommand(io))
     .addHelpText('after', EXAMPLES)
     .action(async (organization, { config, json, limit }) => {
-      const runs = await withMirror(config, async (mirror) => mirror.listRuns({ organization, limit }))
+      const runs = await withMirror(config, async (mirror, known) => {
+        await requireKnown(organization, mirror, known)
+        return mirror.listRuns({ organization, limit })
+      })
       if (json) {
         const { toJson } = await import('../report.ts')
         const documents = runs.map((run) => ({

@@ -36,6 +36,7 @@ export function saveRejects(
       continue
     }
     if (recordId !== null) rejectedIds.add(recordId)
+    if (recordId !== null) markListed(db, run, recordId)
     counts.rejected += 1
     statement<[Record<string, unknown>], never>(
       db,
@@ -54,6 +55,15 @@ export function saveRejects(
       now: sqlTime(nowMs),
     })
   }
+}
+
+/** Its customer is listed after all, whatever is wrong with the record. */
+function markListed(db: Connection, run: Run, id: string): void {
+  statement(
+    db,
+    `UPDATE customers SET missing_since = NULL, missing_proven = 0, missing_scans = 0
+     WHERE organization = ? AND id = ? AND missing_since IS NOT NULL AND removed_at IS NULL`,
+  ).run(run.organization, id)
 }
 
 /** Marks as resolved every open reject that a run which read the whole list did not receive again. */

@@ -22,7 +22,7 @@ const FEW_TRIES = 2
 export class LinkedPass implements Pass {
   readonly #facts: Facts
   readonly #chain: Ledger
-  readonly #flaws = new Set<Reason>()
+  readonly flaws = new Set<Reason>()
   /** Planned, asked and held windows to the right of the chain, nearest first. */
   readonly #slots: Slots
   /** The last window of the chain; undefined at the start and after positions nobody could read. */
@@ -35,8 +35,8 @@ export class LinkedPass implements Pass {
   #skipped = 0
   /** The two ends, read once more before a witness is trusted. */
   #closing: Slots | undefined
-  #over = false
-  #complete = false
+  over = false
+  complete = false
 
   constructor(facts: Facts, overlap: number) {
     this.#facts = facts
@@ -45,28 +45,16 @@ export class LinkedPass implements Pass {
     this.#slots = new Slots([{ page: 1, size: facts.pageSize }])
   }
 
-  get over(): boolean {
-    return this.#over
-  }
-
-  get complete(): boolean {
-    return this.#complete
-  }
-
-  get flaws(): ReadonlySet<Reason> {
-    return this.#flaws
-  }
-
   get obstacles(): readonly Reason[] {
     return this.#chain.obstacles
   }
 
   proof(): PassProof | undefined {
-    return this.#complete && this.#flaws.size === 0 ? this.#chain.proof() : undefined
+    return this.complete && this.flaws.size === 0 ? this.#chain.proof() : undefined
   }
 
   next(): Window | undefined {
-    if (this.#over) return undefined
+    if (this.over) return undefined
     const slot = (this.#closing ?? this.#slots).notAsked() ?? this.#planAhead()
     if (slot === undefined) return undefined
     slot.asked = true
@@ -100,8 +88,8 @@ export class LinkedPass implements Pass {
   }
 
   stop(reason: Reason): void {
-    this.#flaws.add(reason)
-    this.#over = true
+    this.flaws.add(reason)
+    this.over = true
   }
 
   #planAhead(): Slot | undefined {
@@ -114,13 +102,13 @@ export class LinkedPass implements Pass {
     if (end === 0) return { page: 1, size: this.#facts.pageSize }
     const { pageSize, avoid } = this.#facts
     const window = windowAfter(end, this.#overlap, pageSize, avoid) ?? windowAfter(end, this.#overlap, pageSize)
-    if (window === undefined) this.#flaws.add('no-overlap')
+    if (window === undefined) this.flaws.add('no-overlap')
     return window ?? windowAdjoining(end, pageSize)
   }
 
   #settle(): void {
     if (this.#closing !== undefined) return this.#settleClosing(this.#closing)
-    while (!this.#over && this.#closing === undefined) {
+    while (!this.over && this.#closing === undefined) {
       const slot = this.#slots.nearest
       if (slot?.failure !== undefined) this.#settleFailure(slot, slot.failure)
       else if (slot?.held !== undefined) this.#settleHeld(slot, slot.held)
@@ -177,7 +165,7 @@ export class LinkedPass implements Pass {
   #stepBack(slot: Slot): void {
     this.#slots.remove(slot)
     if (!this.#slots.empty) return
-    if (this.#last === undefined || this.#flaws.size > 0) return this.#conclude()
+    if (this.#last === undefined || this.flaws.size > 0) return this.#conclude()
     this.#attempts += 1
     this.#slots.addBridge(bridge(this.#last, this.#attempts, this.#facts, slot.window))
   }
@@ -186,7 +174,7 @@ export class LinkedPass implements Pass {
   #tryAgain(slot: Slot, reason: Reason): void {
     this.#facts.note(reason)
     this.#attempts += 1
-    if (this.#attempts > MOST_TRIES || this.#flaws.has(reason)) return this.#giveUp(slot, reason)
+    if (this.#attempts > MOST_TRIES || this.flaws.has(reason)) return this.#giveUp(slot, reason)
     slot.held = undefined
     slot.failure = undefined
     slot.asked = false
@@ -198,20 +186,22 @@ export class LinkedPass implements Pass {
 
   #giveUp(slot: Slot, reason: Reason): void {
     const held = slot.held
-    this.#flaws.add(reason)
+    this.flaws.add(reason)
     if (reason === 'short-page') {
-      if (held === undefined || held.reach <= this.#reach) return this.#skip(slot, reason)
+      // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
+      const isProgress = held !== undefined && held.ids.length > 0 && held.reach > this.#reach
+      if (!isProgress) return this.#skip(slot, reason)
       if (this.#last === undefined) return this.#begin(slot, held)
       return this.#link(slot, this.#last, held, seamBetween(this.#last, held))
     }
     if (reason === 'hole') return this.#skip(slot, reason)
-    this.#complete = false
-    this.#over = true
+    this.complete = false
+    this.over = true
   }
 
   /** Leaves positions unread and goes on behind them, a few times: then the list has most likely ended. */
   #skip(slot: Slot, reason: Reason): void {
-    this.#flaws.add(reason)
+    this.flaws.add(reason)
     this.#chain.cut()
     this.#slots.remove(slot)
     this.#slots.removeUpTo(endOf(slot.window))
@@ -223,14 +213,14 @@ export class LinkedPass implements Pass {
   }
 
   #conclude(): void {
-    this.#complete = true
+    this.complete = true
     const trusts = this.proof()?.basis === 'witness'
-    if (!trusts) this.#over = true
+    if (!trusts) this.over = true
     else this.#closing = new Slots(bothEnds(this.#facts.total, this.#facts.pageSize))
   }
 
   #settleClosing({ all }: Slots): void {
-    for (const { failure } of all) if (failure !== undefined) this.#flaws.add(failure === 'flaky' ? 'hole' : failure)
-    if (all.every((slot) => slot.held !== undefined || slot.failure !== undefined)) this.#over = true
+    for (const { failure } of all) if (failure !== undefined) this.flaws.add(failure === 'flaky' ? 'hole' : failure)
+    if (all.every((slot) => slot.held !== undefined || slot.failure !== undefined)) this.over = true
   }
 }

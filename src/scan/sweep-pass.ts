@@ -20,14 +20,14 @@ export class SweepPass implements Pass {
   readonly #backward: boolean
   readonly #overlapping: boolean
   readonly #chain: Ledger
-  readonly #flaws = new Set<Reason>()
+  readonly flaws = new Set<Reason>()
   readonly #slots = new Slots()
   readonly #tries = new Map<Slot, number>()
   #planned = 0
   #last: Held | undefined
   #end: Held | undefined
-  #complete = false
-  #over = false
+  complete = false
+  over = false
 
   constructor(facts: Facts, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
     this.#facts = facts
@@ -37,31 +37,19 @@ export class SweepPass implements Pass {
     this.#chain = new Ledger(facts)
   }
 
-  get over(): boolean {
-    return this.#over
-  }
-
-  get complete(): boolean {
-    return this.#complete
-  }
-
-  get flaws(): ReadonlySet<Reason> {
-    return this.#flaws
-  }
-
   get obstacles(): readonly Reason[] {
     return this.#overlapping ? this.#chain.obstacles : ['no-overlap']
   }
 
   proof(): PassProof | undefined {
-    if (!this.#complete || this.#flaws.size > 0 || this.#end === undefined || !isEnd(this.#end)) return undefined
+    if (!this.complete || this.flaws.size > 0 || this.#end === undefined || !isEnd(this.#end)) return undefined
     if (!this.#overlapping && this.#chain.windows > 1) return undefined
     const proof = this.#chain.proof()
     return proof?.basis === 'witness' ? undefined : proof
   }
 
   next(): Window | undefined {
-    if (this.#over) return undefined
+    if (this.over) return undefined
     const slot = this.#slots.notAsked() ?? this.#planAhead()
     if (slot === undefined) return undefined
     slot.asked = true
@@ -73,7 +61,7 @@ export class SweepPass implements Pass {
     if (slot === undefined) return
     slot.asked = true
     if (isDoubtful(held) && this.#again(slot)) return this.#facts.note('short-page')
-    if (isDoubtful(held)) this.#flaws.add((held.total ?? 0) > held.reach ? 'short-page' : 'total-mismatch')
+    if (isDoubtful(held)) this.flaws.add((held.total ?? 0) > held.reach ? 'short-page' : 'total-mismatch')
     slot.held = held
     this.#settle()
   }
@@ -83,14 +71,14 @@ export class SweepPass implements Pass {
     if (slot === undefined) return
     if (failure === 'size-refused') return this.stop(failure)
     if (failure !== 'hole' && this.#again(slot)) return
-    this.#flaws.add(failure === 'flaky' ? 'hole' : failure)
+    this.flaws.add(failure === 'flaky' ? 'hole' : failure)
     slot.failure = failure
     this.#settle()
   }
 
   stop(reason: Reason): void {
-    this.#flaws.add(reason)
-    this.#over = true
+    this.flaws.add(reason)
+    this.over = true
   }
 
   #planAhead(): Slot | undefined {
@@ -117,8 +105,8 @@ export class SweepPass implements Pass {
       this.#tries.delete(slot)
     }
     if (this.#planned < this.#plan.length) return
-    this.#complete = this.#reachedEnd()
-    this.#over = true
+    this.complete = this.#reachedEnd()
+    this.over = true
   }
 
   #link(held: Held): void {

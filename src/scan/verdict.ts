@@ -43,10 +43,12 @@ export function verdictOn(pass: Pass, passes: number, tally: Tally, facts: Facts
   return { proof: 'unproven', reasons: [...reasons, 'not-converged'] }
 }
 
-/** A page that lists a row twice proves nothing; neither does a quiet list with more or fewer ids than its total. */
+/** A page that lists a row twice proves nothing; neither does a quiet list whose ids do not add up to its total. */
 function believable(proof: PassProof | undefined, tally: Tally, facts: Facts): PassProof | undefined {
   if (proof === undefined || facts.noted('duplicate-id') > 0) return undefined
-  return proof.basis === 'quiet' && tally.first && !tally.agrees ? undefined : proof
+  if (proof.basis !== 'quiet') return proof
+  const counts = tally.first ? tally.agrees : tally.rejected > 0 || tally.distinct >= facts.total
+  return counts ? proof : undefined
 }
 
 function obstacles(pass: Pass): readonly Reason[] {

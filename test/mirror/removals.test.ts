@@ -1,47 +1,48 @@
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import type { Ending } from '../../src/mirror/runs.ts'
-import type { Report } from '../../src/report.ts'
-import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { changes, customerRow, DAY_MS, fateOf, night, scanEnding } from './nights.ts'
 
-const DAY_MS = 24 * 60 * MINUTE_MS
 const EVERYBODY = customers(1, 5)
 const WITHOUT_2 = EVERYBODY.filter(({ id }) => id !== customerId(2))
 
 test('a customer absent from one proven scan is missing since then, and nothing else about it changes', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, EVERYBODY)
-  const before = customer(mirror, 2)
+  const before = customerRow(mirror, 2)
 
   const report = await night(mirror, 2, WITHOUT_2)
 
   expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: 1, removed: 0, held: 0 })
-  expect(customer(mirror, 2)).toMatchObject({ ...shown(before), missing_since: '2026-01-07 02:00:00.000' })
+  expect(customerRow(mirror, 2)).toMatchObject({ ...shown(before), missing_since: '2026-01-07 02:00:00.000' })
   expect(changes(mirror)).toEqual([])
   expect(await mirror.listFreshness()).toMatchObject([{ active: 5, missing: 1, removed: 0 }])
 })
 
-test.each([1, 2, 3])('a customer absent from %d proven scans in a row is removed by the last of them', async (after) => {
-  const mirror = await aMirror()
-  const rule = { after, maxShare: 0.1 }
-  await night(mirror, 1, EVERYBODY)
-  const before = customer(mirror, 2)
+test.each([1, 2, 3])(
+  'a customer absent from %d proven scans in a row is removed by the last of them',
+  async (after) => {
+    const mirror = await aMirror()
+    const rule = { after, maxShare: 0.1 }
+    await night(mirror, 1, EVERYBODY)
+    const before = customerRow(mirror, 2)
 
-  for (let absent = 1; absent < after; absent += 1) {
-    expect(await night(mirror, 1 + absent, WITHOUT_2, { rule })).toMatchObject({ missing: 1, removed: 0 })
-    expect(fate(mirror, 2)).toBe('missing')
-  }
-  const last = await night(mirror, 1 + after, WITHOUT_2, { rule })
+    for (let absent = 1; absent < after; absent += 1) {
+      expect(await night(mirror, 1 + absent, WITHOUT_2, { rule })).toMatchObject({ missing: 1, removed: 0 })
+      expect(fateOf(mirror, 2)).toBe('missing')
+    }
+    const last = await night(mirror, 1 + after, WITHOUT_2, { rule })
 
-  expect(last).toMatchObject({ missing: 0, removed: 1, held: 0 })
-  const { missing_since, removed_at, ...values } = customer(mirror, 2)
-  expect(values).toEqual(shown(before))
-  expect(missing_since).toBe('2026-01-07 02:00:00.000')
-  expect(removed_at).toBe(`2026-01-0${6 + after} 02:00:00.000`)
-  expect(changes(mirror)).toEqual([[customerId(2), 'removed', last.runId]])
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM active_customers')).toBe(4)
-})
+    expect(last).toMatchObject({ missing: 0, removed: 1, held: 0 })
+    const { missing_since, removed_at, ...values } = customerRow(mirror, 2)
+    expect(values).toEqual(shown(before))
+    expect(missing_since).toBe('2026-01-07 02:00:00.000')
+    expect(removed_at).toBe(`2026-01-0${6 + after} 02:00:00.000`)
+    expect(changes(mirror)).toEqual([[customerId(2), 'removed', last.runId]])
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM active_customers')).toBe(4)
+  },
+)
 
 test('the run remembers how many it found missing and how many it removed', async () => {
   const mirror = await aMirror()
@@ -62,7 +63,7 @@ test('a customer that was missing and is seen again is listed as before, and sta
   const report = await night(mirror, 3, EVERYBODY)
 
   expect(report).toMatchObject({ updated: 1, returned: 0, missing: 0 })
-  expect(fate(mirror, 2)).toBe('listed')
+  expect(fateOf(mirror, 2)).toBe('listed')
   expect(changes(mirror)).toEqual([])
   expect(await night(mirror, 4, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
 })
@@ -75,7 +76,7 @@ test('a removed customer that is seen again has returned, with what changed abou
   const report = await night(mirror, 4, back)
 
   expect(report).toMatchObject({ updated: 1, returned: 1, inserted: 0 })
-  expect(customer(mirror, 2)).toMatchObject({ name: 'Back Again', missing_since: null, removed_at: null })
+  expect(customerRow(mirror, 2)).toMatchObject({ name: 'Back Again', missing_since: null, removed_at: null })
   expect(changes(mirror).map(([, change]) => change)).toEqual(['removed', 'returned'])
   expect(valueOf(mirror.file, `SELECT fields FROM changes WHERE change = 'returned'`)).toBe(
     JSON.stringify({ name: ['Customer 2', 'Back Again'] }),
@@ -94,11 +95,11 @@ test.each<[string, Partial<Ending>]>([
   await night(mirror, 1, EVERYBODY)
   for (const n of [2, 3, 4]) {
     expect(await night(mirror, n, WITHOUT_2, { ending })).toMatchObject({ missing: 0, removed: 0, held: 0 })
-    expect(fate(mirror, 2)).toBe('listed')
+    expect(fateOf(mirror, 2)).toBe('listed')
   }
   expect(await night(mirror, 5, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
   expect(await night(mirror, 6, WITHOUT_2, { ending })).toMatchObject({ missing: 0, removed: 0 })
-  expect(fate(mirror, 2)).toBe('missing')
+  expect(fateOf(mirror, 2)).toBe('missing')
 
   expect(await night(mirror, 7, WITHOUT_2)).toMatchObject({ missing: 0, removed: 1 })
 })
@@ -109,7 +110,7 @@ test('a customer seen by an unproven scan is listed again', async () => {
   await night(mirror, 2, WITHOUT_2)
   await night(mirror, 3, EVERYBODY, { ending: { proof: 'unproven', reasons: ['hole'] } })
 
-  expect(fate(mirror, 2)).toBe('listed')
+  expect(fateOf(mirror, 2)).toBe('listed')
   expect(await night(mirror, 4, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
 })
 
@@ -119,7 +120,7 @@ test('a proven scan without a rule for removals marks nobody', async () => {
 
   await mirrorPages(mirror, [WITHOUT_2], { atMs: START_MS + 2 * DAY_MS, ending: { proof: 'proven', reasons: [] } })
 
-  expect(fate(mirror, 2)).toBe('listed')
+  expect(fateOf(mirror, 2)).toBe('listed')
 })
 
 test('a customer whose record had to be rejected was seen: it is not missing, and keeps its last good values', async () => {
@@ -131,7 +132,7 @@ test('a customer whose record had to be rejected was seen: it is not missing, an
     expect(await night(mirror, n, broken)).toMatchObject({ rejected: 1, missing: 0, removed: 0 })
   }
 
-  expect(customer(mirror, 2)).toMatchObject({ name: 'Customer 2', missing_since: null, removed_at: null })
+  expect(customerRow(mirror, 2)).toMatchObject({ name: 'Customer 2', missing_since: null, removed_at: null })
 })
 
 test('a customer whose record had to be rejected in between was not absent twice in a row', async () => {
@@ -169,7 +170,10 @@ test('the absence of one organization says nothing about the customers of anothe
   for (const n of [2, 3]) await night(mirror, n, WITHOUT_2, { organization: 'acme' })
 
   expect(
-    rowsOf(mirror.file, 'SELECT organization, id FROM customers WHERE removed_at IS NOT NULL OR missing_since NOT NULL'),
+    rowsOf(
+      mirror.file,
+      'SELECT organization, id FROM customers WHERE removed_at IS NOT NULL OR missing_since NOT NULL',
+    ),
   ).toEqual([{ organization: 'acme', id: customerId(2) }])
 })
 
@@ -180,46 +184,14 @@ test('removals are marked with the end of the run or not at all', async () => {
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * DAY_MS })
   await mirror.savePages(run, [aPage(1, WITHOUT_2)], START_MS + 2 * DAY_MS)
   await other.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 3 * DAY_MS })
-  const ending = provenEnding({ after: 1, maxShare: 0.1 })
+  const ending = scanEnding({ rule: { after: 1, maxShare: 0.1 } })
 
   await expect(mirror.finishRun(run, ending, START_MS + 3 * DAY_MS)).rejects.toMatchObject({ code: 'lease-lost' })
 
-  expect(fate(mirror, 2)).toBe('listed')
+  expect(fateOf(mirror, 2)).toBe('listed')
   expect(changes(mirror)).toEqual([])
 })
 
-type Night = { rule?: { after: number; maxShare: number }; ending?: Partial<Ending>; organization?: string }
-
-/** One run a night that received this list; proven, unless told otherwise. */
-async function night(mirror: Mirror, n: number, list: readonly unknown[], options: Night = {}): Promise<Report> {
-  const { rule = { after: 2, maxShare: 0.1 }, ending = {}, organization = 'acme' } = options
-  const atMs = START_MS + n * DAY_MS
-  return mirrorPages(mirror, [list], { organization, atMs, ending: { ...provenEnding(rule), ...ending } })
-}
-
-function provenEnding(rule: { after: number; maxShare: number }): Ending {
-  const source = { requests: 1, throttled: 0, waitedMs: 0 }
-  const removals = { rule, confirmed: new Set<string>() }
-  return { status: 'complete', proof: 'proven', reasons: [], readToEnd: true, source, removals }
-}
-
-function customer(mirror: Mirror, n: number): Record<string, unknown> {
-  const sql = `SELECT id, name, email, created_at, first_seen_at, changed_at, missing_since, removed_at
-    FROM customers WHERE organization = 'acme' AND id = ?`
-  return rowsOf(mirror.file, sql, customerId(n))[0] ?? {}
-}
-
 function shown({ missing_since: _missing, removed_at: _removed, ...values }: Record<string, unknown>) {
   return values
-}
-
-function fate(mirror: Mirror, n: number): 'listed' | 'missing' | 'removed' {
-  const { missing_since, removed_at } = customer(mirror, n)
-  if (removed_at !== null) return 'removed'
-  return missing_since === null ? 'listed' : 'missing'
-}
-
-function changes(mirror: Mirror): unknown[] {
-  const sql = `SELECT id, change, run_id FROM changes WHERE change IN ('removed', 'returned') ORDER BY seq`
-  return rowsOf(mirror.file, sql).map(({ id, change, run_id }) => [id, change, run_id])
 }

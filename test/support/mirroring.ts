@@ -22,6 +22,12 @@ export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial
   }
 }
 
+/** A clock that moves a second at every look, so that no page waits for others to be saved with. */
+export function movingClock(): () => number {
+  let nowMs = START_MS
+  return () => (nowMs += 1000)
+}
+
 /** The names of all customers in the mirror, by id. */
 export function storedNames(mirror: Mirror): unknown[] {
   return rowsOf(mirror.file, 'SELECT name FROM customers ORDER BY id').map(({ name }) => name)
