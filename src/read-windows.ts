@@ -43,7 +43,7 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
   const outages = countOutages()
   const underWay = new Set<Promise<void>>()
   let arrivals: Arrival[] = []
-  let failed: { error: unknown } | undefined
+  const fatal: unknown[] = []
   let heldSinceMs = now()
   let wake: () => void = () => {}
 
@@ -57,11 +57,11 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
         },
         (error: unknown) => {
           const failure = windowFailureOf(error)
-          const outage = outages.failed(error)
-          if (failure === undefined) failed ??= { error }
-          else if (outage !== undefined) failed ??= outage
+          outages.failed(error)
+          if (failure === undefined) fatal.push(error)
+          else if (outages.isDown) fatal.push(outages.first)
           else scan.failed(window, failure)
-          if (scan.done && !outages.hasAnswered) failed ??= { error: outages.first }
+          if (scan.done && !outages.hasAnswered) fatal.push(outages.first)
         },
       )
       .finally(() => {
@@ -84,7 +84,7 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
   }
 
   try {
-    while (failed === undefined && !scan.done) {
+    while (fatal.length === 0 && !scan.done) {
       ending.stop.throwIfAborted()
       const heldMs = now() - heldSinceMs
       const mayHold = concurrency > 1 && arrivals.length < MOST_ARRIVALS && heldMs < LONGEST_HOLD_MS
@@ -97,7 +97,7 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
       else if (!scan.done)
         throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
     }
-    if (failed !== undefined) throw failed.error
+    if (fatal.length > 0) throw fatal[0]
   } catch (error) {
     if (!stop.aborted) ending.endNow()
     await Promise.allSettled(underWay)
@@ -120,17 +120,17 @@ function countOutages() {
     get hasAnswered() {
       return hasAnswered
     },
+    get isDown() {
+      return failuresInARow > (hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
+    },
     answered() {
       hasAnswered = true
       failuresInARow = 0
       first = undefined
     },
-    failed(error: unknown): { error: unknown } | undefined {
+    failed(error: unknown) {
       failuresInARow += 1
       first ??= error
-      return failuresInARow > (hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
-        ? { error: first }
-        : undefined
     },
   }
 }

@@ -121,7 +121,7 @@ test.each([1, 4])(
 
 test('failures that other pages come between do not end the reading, however many they are', async () => {
   const failed = new Set<string>()
-  const { saved, run, scan } = aReading(customers(1, 1500), {
+  const { saved, run, scan } = aReading(customers(1, 4500), {
     scan: chainScan(),
     concurrency: 1,
     // Every fourth of the large windows fails once, and the two halves of it are read.
@@ -137,7 +137,7 @@ test('failures that other pages come between do not end the reading, however man
 
   expect(failed.size).toBeGreaterThan(12)
   expect(scan.certificate()).toMatchObject({ proof: 'proven', holes: [] })
-  expect(idsIn(saved).size).toBe(1500)
+  expect(idsIn(saved).size).toBe(4500)
 })
 
 test.each([1, 2, 4])(

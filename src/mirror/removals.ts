@@ -32,7 +32,7 @@ export type HeldRemovals = { runId: number; organization: string; held: number; 
 const ALWAYS_BELIEVED = 20
 
 /** Everybody of the run's organization who is not removed and was not received by it, not even in a reject. */
-export function findAbsent(db: Connection, run: Run): Absent[] {
+function findAbsent(db: Connection, run: Run): Absent[] {
   if (run.seen.size === countListed(db, run.organization)) return []
   const find = statement<[number], AbsentColumns>(
     db,

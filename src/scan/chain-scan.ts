@@ -191,20 +191,28 @@ class ChainScan implements Scan {
     this.#pass.stop(because)
   }
 
-  /** Tells the narrowing that waits for this window, if any. */
+  /** Tells the narrowings that wait for this window, if any: windows that overlap can both hold a poison row. */
   #narrow(window: Window, failure: WindowFailure | undefined): boolean {
-    const narrowing = [...this.#narrowings.values()].find((waiting) => waiting.awaits(window))
-    if (failure === undefined) narrowing?.read(window)
-    else narrowing?.failed(window)
+    const waiting = [...this.#narrowings.values()].filter((narrowing) => narrowing.awaits(window))
+    for (const narrowing of waiting) {
+      if (failure === undefined) narrowing.read(window)
+      else narrowing.failed(window)
+    }
     if (failure === undefined) this.#settleNarrowings()
-    return narrowing !== undefined
+    return waiting.length > 0
+  }
+
+  #addHoles(holes: readonly Hole[]): void {
+    const isNew = (hole: Hole) =>
+      !this.#holes.some(({ position, size }) => position === hole.position && size === hole.size)
+    this.#holes.push(...holes.filter(isNew))
   }
 
   #settleNarrowings(): void {
     for (const [window, narrowing] of this.#narrowings) {
       if (!narrowing.over) continue
       this.#narrowings.delete(window)
-      this.#holes.push(...narrowing.holes)
+      this.#addHoles(narrowing.holes)
       this.#pass.failed(window, narrowing.holes.length > 0 ? 'hole' : 'flaky')
     }
   }

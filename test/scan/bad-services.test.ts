@@ -15,7 +15,10 @@ type Misbehaviour = (list: SimulatedList, window: Window, answered: number) => A
 
 type Result = Ride & { certificate: Certificate; lost: number }
 
-function scanOf(misbehave: Misbehaviour, { parallel = 1, order = 'id asc' as ListOrder, plain = false } = {}): Result {
+function scanOf(
+  misbehave: Misbehaviour,
+  { parallel = 1, order = 'id asc', plain = false }: { parallel?: number; order?: ListOrder; plain?: boolean } = {},
+): Result {
   const luck = dice(7)
   const list = new SimulatedList(luck, { size: ROWS, order })
   const scan = plain ? plainScan() : chainScan()
