@@ -1,5 +1,7 @@
+import { ContractBroken, SourceRefused } from './errors.ts'
 import type { Absent } from './mirror/removals.ts'
 import type { CustomersPage } from './source/customers.ts'
+import { windowFailureOf } from './window-failure.ts'
 
 /** Asks the service for the customers that match a text: the first page of them. */
 export type Search = (text: string) => Promise<CustomersPage>
@@ -22,11 +24,17 @@ export async function confirmAbsences(
 ): Promise<Set<string>> {
   const confirmed = new Set<string>()
   const trusted = new Map<Field, boolean>()
-  for (const candidate of candidates.slice(0, MOST_SEARCHES)) {
-    const field = fieldOf(candidate)
-    if (field === undefined || control === undefined) continue
-    if (!trusted.has(field)) trusted.set(field, await isListed(control, field, search))
-    if (trusted.get(field) === true && (await isAbsent(candidate, field, search))) confirmed.add(candidate.id)
+  try {
+    for (const candidate of candidates.slice(0, MOST_SEARCHES)) {
+      const field = fieldOf(candidate)
+      if (field === undefined || control === undefined) continue
+      if (!trusted.has(field)) trusted.set(field, await isListed(control, field, search))
+      if (trusted.get(field) === true && (await isAbsent(candidate, field, search))) confirmed.add(candidate.id)
+    }
+  } catch (error) {
+    // A service that cannot search confirms nothing; one that cannot be reached, or wants us to wait, ends the run.
+    const cannotSearch = error instanceof SourceRefused || error instanceof ContractBroken
+    if (!cannotSearch && windowFailureOf(error) === undefined) throw error
   }
   return confirmed
 }
@@ -35,12 +43,16 @@ type Field = 'email' | 'username'
 
 /** Addresses first: they are the most telling. A text of a letter or two would match half the list. */
 function fieldOf(customer: Absent): Field | undefined {
-  return (['email', 'username'] as const).find((field) => (customer[field]?.trim().length ?? 0) >= 3)
+  return (['email', 'username'] as const).find((field) => isTelling(customer[field]))
+}
+
+function isTelling(text: string | null): text is string {
+  return text !== null && text.trim().length >= 3
 }
 
 async function isListed(control: Control, field: Field, search: Search): Promise<boolean> {
   const text = control[field]
-  if (text === null) return false
+  if (!isTelling(text)) return false
   const { records } = await search(text)
   return idsIn(records).has(control.id)
 }

@@ -87,7 +87,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     arrivals.forEach(({ window, page }, index) => {
       scan.read({ ...page, window, rows: rows[index] ?? [], perPage: page.size })
     })
-    control = pages.at(-1)?.customers.find(({ username, email }) => username !== null && email !== null) ?? control
+    control = pages.at(-1)?.customers.find(({ username, email }) => Boolean(username) && Boolean(email)) ?? control
     const total = arrivals.at(-1)?.page.total
     const { received, duplicates } = run.records
     mirroring.onProgress?.({ organization, customers: received - duplicates, total, pages: run.pages })

@@ -5,6 +5,7 @@ import { saveCustomers } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
+import { releaseListed } from './removals.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
 import { recordWindow, type RecordedRow, type RecordedWindow } from './windows.ts'
@@ -64,6 +65,7 @@ export function savePages(db: Connection, run: Run, pages: readonly SortedPage[]
     addRecords(saved.records, counts)
     addWarnings(saved.warnings, page.warnings)
   }
+  releaseListed(db, run, saved.seen)
   saveRunCounts(db, run, saved)
   return saved
 }

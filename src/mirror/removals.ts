@@ -79,11 +79,32 @@ export function findRemovalCandidates(db: Connection, run: Run, rule: RemovalRul
   return isTooMuch(db, run, absent.length, rule) ? [] : absent.filter((row) => isCandidate(row, rule))
 }
 
-/** Forgets held removals whose customers the run has received: they are listed after all. */
-export function releaseListed(db: Connection, run: Run): void {
+/** The rows of an organization whose removal is held back. */
+export function findHeldRows(db: Connection, organization: string): Set<number> {
   const held = statement<[string], number>(db, 'SELECT row_id FROM held_removals WHERE organization = ?').pluck()
-  const release = statement(db, 'DELETE FROM held_removals WHERE organization = ? AND row_id = ?')
-  for (const rowId of held.all(run.organization)) if (run.seen.has(rowId)) release.run(run.organization, rowId)
+  return new Set(held.all(organization))
+}
+
+/** Forgets held removals of customers that were just received: they are listed after all. */
+export function releaseListed(db: Connection, run: Run, received: Iterable<number>): void {
+  if (run.heldRows.size === 0) return
+  for (const rowId of received) if (run.heldRows.has(rowId)) release(db, rowId)
+}
+
+/** The same for one customer by its id, received in a record that had to be rejected. */
+export function releaseHeld(db: Connection, run: Run, id: string): void {
+  if (run.heldRows.size === 0) return
+  const rowId = statement<[string, string], number>(
+    db,
+    'SELECT row_id FROM customers WHERE organization = ? AND id = ?',
+  )
+    .pluck()
+    .get(run.organization, id)
+  if (rowId !== undefined) release(db, rowId)
+}
+
+function release(db: Connection, rowId: number): void {
+  statement(db, 'DELETE FROM held_removals WHERE row_id = ?').run(rowId)
 }
 
 /** Removals that were held back and not yet decided, newest first. */
@@ -111,7 +132,7 @@ export function approveRemovals(db: Connection, runId: number, nowMs: number): n
     )
     remove(db, { id: runId, organization }, { rowId: row_id, id }, nowMs)
   }
-  discardRemovals(db, runId)
+  if (held.length === 0) discardRemovals(db, runId)
   return held.length
 }
 
@@ -174,6 +195,7 @@ function remove(
 ): void {
   const now = sqlTime(nowMs)
   statement(db, 'UPDATE customers SET removed_at = ?, last_run_id = ? WHERE row_id = ?').run(now, run.id, rowId)
+  release(db, rowId)
   statement(db, `INSERT INTO changes (run_id, organization, id, change, at) VALUES (?, ?, ?, 'removed', ?)`).run(
     run.id,
     run.organization,

@@ -14,7 +14,7 @@ import {
 import type { Connection } from './database.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
-import { markAbsent, releaseListed, type AbsenceCounts, type RemovalRule } from './removals.ts'
+import { findHeldRows, markAbsent, type AbsenceCounts, type RemovalRule } from './removals.ts'
 import { findResumable } from './resume.ts'
 import { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
@@ -37,6 +37,8 @@ export type Run = {
   readonly seen: RowSet
   /** Ids this run received in a record that had to be rejected. */
   readonly rejectedIds: Set<string>
+  /** Rows whose removal is held back, when the run began. */
+  readonly heldRows: ReadonlySet<number>
   readonly records: RecordCounts
   readonly warnings: Warnings
   pages: number
@@ -94,6 +96,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     isBaseline,
     seen: new RowSet(),
     rejectedIds: new Set(),
+    heldRows: findHeldRows(db, organization),
     records: noRecords(),
     warnings: {},
     pages: 0,
@@ -154,7 +157,6 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
 
 /** What the run did about the customers it did not receive. */
 function settleAbsences(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): AbsenceCounts {
-  releaseListed(db, run)
   if (proof === 'unproven' || removals === undefined) return { missing: 0, removed: 0, held: 0 }
   return markAbsent(db, run, { ...removals, proof }, nowMs)
 }

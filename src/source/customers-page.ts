@@ -82,10 +82,9 @@ function jsonIn(text: string, place: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message quotes what it read, which may be a customer, so it is not kept as a cause.
-    throw new ContractBroken(
-      `${place} answered ${nature(text)} with status 200. Check baseUrl, and try again later: it may be maintenance.`,
-      { code: 'not-json' },
-    )
+    throw new ContractBroken(`${place} answered ${nature(text)} with status 200. Check baseUrl, or try again later.`, {
+      code: 'not-json',
+    })
   }
 }
 

@@ -24,7 +24,7 @@ CREATE TABLE windows (
 -- Removals that a guard held back, until they are approved or discarded, or their customers are listed again.
 CREATE TABLE held_removals (
   organization TEXT NOT NULL,
-  row_id       INTEGER NOT NULL REFERENCES customers (row_id),
-  run_id       INTEGER NOT NULL REFERENCES runs (id),
-  PRIMARY KEY (organization, row_id)
-) WITHOUT ROWID;
+  row_id       INTEGER PRIMARY KEY REFERENCES customers (row_id),
+  run_id       INTEGER NOT NULL REFERENCES runs (id)
+);
+CREATE INDEX held_removals_by_organization ON held_removals (organization);
