@@ -31,11 +31,13 @@ const JSON_TYPE = { 'Content-Type': 'application/json' }
 const ADVICE = /\b(Check|Ask|Lower|Raise|Look for|Try|Wait|Set)\b/
 
 const QUICK = { defaults: { maxWait: '0s', requestTimeout: '300ms' } }
+/** For answers that come, however busy the machine is. */
+const PATIENT = { defaults: { maxWait: '0s', requestTimeout: '15s' } }
 
 /** Syncs against a server that has answered three customers once and then does as the case has it. */
 async function syncTwice(
   reply: Reply,
-  settings: Parameters<typeof aWorkplace>[1] = QUICK,
+  settings: Parameters<typeof aWorkplace>[1] = PATIENT,
 ): Promise<{ code: number; run: SyncRun; said: string; mirror: string; server: FaultServer; before: object }> {
   const server = await aFaultServer(list(3), reply)
   const { config, mirror } = aWorkplace([organizationAt(server)], settings)
@@ -87,7 +89,7 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     ['a connection cut in the middle', 5, 'network', /broke/, cut(PAGE)],
     ['a connection closed without a word', 5, 'network', /broke/, slam()],
   ])('%s', async (_, code, error, said, reply) => {
-    const { run, server, mirror, before, ...ended } = await syncTwice(reply)
+    const { run, server, mirror, before, ...ended } = await syncTwice(reply, error === 'timeout' ? QUICK : PATIENT)
 
     expect({ code: ended.code, status: run.status, error: run.error?.code }).toEqual({ code, status: 'failed', error })
     expect(run.error?.message).toMatch(said)
@@ -144,7 +146,7 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
       return json(200, { ...envelopeOf(200, { page, size }), data })(response, { page, size, ...UNSEEN })
     }
     const server = await aFaultServer(stale)
-    const { config } = aWorkplace([organizationAt(server)], QUICK)
+    const { config } = aWorkplace([organizationAt(server)], PATIENT)
     const { stdout } = await runCommand(syncCommand, ['--json', '--config', config])
     const { status, proof, reasons, removed, error } = onlyRun(stdout)
 
