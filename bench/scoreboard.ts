@@ -1,5 +1,5 @@
 import { UsageError } from '../src/errors.ts'
-import { runScoreboard } from './run-scoreboard.ts'
+import { runScoreboard } from './scoreboard/run-scoreboard.ts'
 
 try {
   process.exitCode = await runScoreboard(process.argv.slice(2), process)

@@ -7,6 +7,9 @@ import { isoTime, jsonDocument, withMirror } from './reading.ts'
 export function removalsCommand(io: Io) {
   return new Command('removals')
     .description('list, approve or discard removals that were held back because they were too many at once')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .enablePositionalOptions()
     .addCommand(listCommand(io), { isDefault: true })
     .addCommand(decisionCommand(io, 'approve'))
     .addCommand(decisionCommand(io, 'discard'))
@@ -19,7 +22,8 @@ function listCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText('after', LIST_EXAMPLES)
-    .action(async ({ config, json }) => {
+    .action(async (own, command) => {
+      const { config, json } = { ...own, ...command.optsWithGlobals() }
       const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
       if (json) {
         const documents = held.map(({ runId, startedAtMs, ...run }) => ({
@@ -44,7 +48,8 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       'after',
       `\nExamples:\n  $ customer-mirror removals ${decision} 12\n  $ customer-mirror removals ${decision} 12 --config production.yaml\n`,
     )
-    .action(async (run, { config: file }) => {
+    .action(async (run, own, command) => {
+      const { config: file } = { ...own, ...command.optsWithGlobals() }
       const [{ readConfig }, { openMirror }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../mirror/mirror.ts'),

@@ -13,7 +13,9 @@ export function runsShowCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
-    .action(async (id, { config, json }) => {
+    .action(async (id, own, command) => {
+      // Options may also stand before the subcommand, where they are its parent's.
+      const { config, json } = { ...own, ...command.optsWithGlobals() }
       const run = await withMirror(config, (mirror) => mirror.findRun(id))
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
       if (json) {

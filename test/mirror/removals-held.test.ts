@@ -74,6 +74,15 @@ test('a list that is empty and always was, or whose customers are all removed, h
   expect(await mirror.listHeldRemovals()).toEqual([])
 })
 
+test('a list of nothing but records that have to be rejected is not empty', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 5))
+
+  const report = await night(mirror, 2, customers(2, 5, { name: ['Two', 'Names'] }))
+
+  expect(report).toMatchObject({ rejected: 4, missing: 1, held: 0 })
+})
+
 test('a guard marks nobody: not even one that was missing before', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))

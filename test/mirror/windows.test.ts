@@ -80,6 +80,7 @@ test('any window of any records comes back the same', async () => {
 test('windows are recalled in the order of their positions, however they came in', async () => {
   const mirror = await aMirror()
   const windows = [
+    { page: 2, size: 50 },
     { page: 3, size: 10 },
     { page: 1, size: 25 },
     { page: 1, size: 10 },
@@ -97,6 +98,7 @@ test('windows are recalled in the order of their positions, however they came in
     [1, 25],
     [2, 10],
     [3, 10],
+    [2, 50],
     [12, 9],
   ])
 })

@@ -1,4 +1,4 @@
-import type { OrganizationInHand } from '../src/service/sandbox.ts'
+import type { OrganizationInHand } from '../../src/service/sandbox.ts'
 import { askForPage, PageRefused } from './ask-for-page.ts'
 import { idsIn } from './contender.ts'
 import type { Organization, Terms } from './contender.ts'

@@ -1,6 +1,6 @@
-import type { Sandbox } from '../src/service/sandbox.ts'
-import type { Pace } from '../src/source/pace.ts'
-import type { Hole } from '../src/scan/certificate.ts'
+import type { Sandbox } from '../../src/service/sandbox.ts'
+import type { Pace } from '../../src/source/pace.ts'
+import type { Hole } from '../../src/scan/certificate.ts'
 import type { SkippingClock } from './skipping-clock.ts'
 
 /** Somebody who keeps a copy of an organization's list and brings it up to date every night. */

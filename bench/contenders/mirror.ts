@@ -1,0 +1,70 @@
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import PQueue from 'p-queue'
+import type { Organization } from '../../src/config/organization.ts'
+import type { Outcome } from '../../src/mirror-organization.ts'
+import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import { runOrganization, type Paces } from '../../src/run-organization.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { createStopwatch, tell } from '../measure.ts'
+import { baseUrlOf, readTask, type Task } from '../messages.ts'
+
+/** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
+const task = readTask()
+const stopwatch = createStopwatch(dirname(task.file))
+const outcomes = await stopwatch.time(() => sync(task))
+
+const counts: Record<string, number> = {}
+let [requests, received] = [0, 0]
+for (const { report, error } of outcomes) {
+  if (error !== undefined) throw error
+  const { inserted, updated, unchanged, duplicates, rejected, missing, removed, held, proof } = report
+  requests += report.requests
+  received += report.received - duplicates
+  const did = { inserted, updated, unchanged, rejected, missing, removed, held, proven: proof === 'proven' ? 1 : 0 }
+  for (const [name, count] of Object.entries(did)) counts[name] = (counts[name] ?? 0) + count
+}
+tell({ ...stopwatch.result(), requests, customers: received, counts, fileBytes: statSync(task.file).size })
+
+async function sync({ organizations, file }: Task): Promise<Outcome[]> {
+  const mirror = await openMirror(file)
+  const paces: Paces = new Map()
+  // As many side by side as the command runs.
+  const queue = new PQueue({ concurrency: 8 })
+  try {
+    return await queue.addAll(organizations.map((id) => () => run(id, mirror, paces)))
+  } finally {
+    await mirror.close()
+  }
+}
+
+function run(id: string, mirror: Mirror, paces: Paces): Promise<Outcome> {
+  return runOrganization(organizationOf(id, task), {
+    mirror,
+    paces,
+    trigger: 'sync',
+    longestWaitMs: 0,
+    now: Date.now,
+    random: Math.random,
+    signal: new AbortController().signal,
+  })
+}
+
+function organizationOf(id: string, { origin, scan, concurrency }: Task): Organization {
+  return {
+    id,
+    baseUrl: new URL(baseUrlOf(origin, id)),
+    apiKey: { literal: 'made-up-key' },
+    secret: { literal: 'made-up-secret' },
+    pageSize: 100,
+    concurrency,
+    requestTimeoutMs: 30_000,
+    maxWaitMs: 0,
+    resumeWithinMs: 0,
+    scan,
+    removals: { after: 2, maxShare: 0.1 },
+    rateLimit: {},
+    signing: recipeOf(DEFAULT_PRESET),
+    schedule: undefined,
+  }
+}

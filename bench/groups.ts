@@ -1,0 +1,188 @@
+import type { Answering, Dataset } from './messages.ts'
+import type { ProgramName } from './run-program.ts'
+
+/** What is measured together, in turns. */
+export type Group = { name: string; about: string; members: readonly Member[] }
+
+/** A contender or a floor. Its name is the same in every size of the benchmark. */
+export type Member = {
+  name: string
+  program: ProgramName
+  dataset: Dataset
+  scan: 'chain' | 'plain'
+  answering: Answering
+  /** Whether it starts with an empty file, or with the one its own program left behind the night before. */
+  start: 'empty' | 'yesterday'
+  /** The member whose requests it repeats, for a floor. */
+  repeats?: string
+  /** What it is compared with; several together are one floor, their sum. */
+  floors: readonly (readonly string[])[]
+  /** Counts to be seen in its result, as shares of the customers: that what is measured is what its name says. */
+  expect?: Readonly<Record<string, readonly [from: number, to: number]>>
+  /** Once before the first round, unmeasured: the service compresses each page once. */
+  warmUp?: boolean
+  /** Tells more, but no target depends on it. */
+  extra?: boolean
+  /** The Python that has the tool, for one written in it. */
+  python?: string
+}
+
+/** As many requests at once, for every member that asks more than one at a time. */
+export const CONCURRENCY = 8
+
+/** How large everything is. */
+export type Sizes = { customers: number; large?: { one: Dataset; many: Dataset } }
+
+export const FULL: Sizes = {
+  customers: 100_000,
+  large: { one: { organizations: 1, customers: 1_000_000 }, many: { organizations: 100, customers: 10_000 } },
+}
+export const QUICK: Sizes = { customers: 20_000 }
+
+/** The groups without their extras, and without those that are nothing else. */
+export function briefly(groups: readonly Group[]): Group[] {
+  return groups
+    .map((group) => ({ ...group, members: group.members.filter(({ extra }) => extra !== true) }))
+    .filter(({ members }) => members.length > 0)
+}
+
+/** Everything to be measured that needs a service. */
+export function groupsOf({ customers, large }: Sizes): Group[] {
+  const dataset = { organizations: 1, customers }
+  const size = customers.toLocaleString('en')
+  return [
+    { name: 'night', about: `${size} customers, mirrored before, no latency`, members: night(dataset) },
+    { name: 'load', about: `${size} customers into an empty file, no latency`, members: load(dataset) },
+    { name: 'latency', about: `${size} customers, each answer delayed`, members: latency(dataset) },
+    { name: 'gzip', about: `${size} customers, compressed answers, no latency`, members: gzip(dataset) },
+    { name: 'by-hand', about: `${size} customers: fetch in a loop, one upsert a row`, members: byHand(dataset) },
+    ...(large === undefined
+      ? []
+      : [{ name: 'million', about: 'a million customers, no latency', members: million(large.one, large.many) }]),
+  ]
+}
+
+function night(dataset: Dataset): Member[] {
+  return [
+    ...withFloor(atRest('at rest', dataset, [['at rest, plain']])),
+    ...withFloor({ ...atRest('1 % changed', dataset), answering: edition('changed'), expect: CHANGED }),
+    ...extras(withFloor({ ...atRest('1 % gone', dataset), answering: edition('gone'), expect: GONE })),
+    plain(atRest('at rest, plain', dataset)),
+  ]
+}
+
+function load(dataset: Dataset): Member[] {
+  const chain = firstLoad('first load', dataset)
+  const inserted = insertFloor('rows inserted', dataset)
+  return [
+    ...withFloor({ ...chain, floors: [[floorOf(chain.name), inserted.name]] }),
+    inserted,
+    ...extras(withFloor(plain(firstLoad('first load, plain', dataset)))),
+  ]
+}
+
+function latency(dataset: Dataset): Member[] {
+  const delayed = (member: Member, latencyMs: number): Member => ({
+    ...member,
+    name: `${member.name}, ${latencyMs} ms`,
+    answering: { ...member.answering, latencyMs },
+  })
+  const loop = loopMember('sequential loop at rest', 'yesterday', dataset)
+  const rest = atRest('at rest', dataset)
+  const [rest20, rest20Floor] = withFloor(delayed(rest, 20))
+  const [load20, load20Floor] = withFloor(delayed(firstLoad('first load', dataset), 20))
+  return [
+    rest20,
+    ...extras([rest20Floor]),
+    load20,
+    ...extras([load20Floor]),
+    delayed({ ...loop, floors: [['at rest, 20 ms']] }, 20),
+    ...extras(withFloor(delayed(rest, 100))),
+  ]
+}
+
+function gzip(dataset: Dataset): Member[] {
+  const compressed = (member: Member): Member => ({
+    ...member,
+    name: `${member.name}, gzip`,
+    answering: { ...member.answering, gzip: true },
+    warmUp: true,
+  })
+  return extras([
+    ...withFloor(compressed(atRest('at rest', dataset))),
+    ...withFloor(compressed(firstLoad('first load', dataset))),
+  ])
+}
+
+function byHand(dataset: Dataset): Member[] {
+  return extras([
+    ...withFloor(loopMember('loop, at rest', 'yesterday', dataset)),
+    ...withFloor(loopMember('loop, first load', 'empty', dataset)),
+  ])
+}
+
+function million(one: Dataset, many: Dataset): Member[] {
+  const inserted = insertFloor('rows inserted', one)
+  const whole = firstLoad('first load, one organization', one)
+  return [
+    ...withFloor({ ...whole, floors: [[floorOf(whole.name), inserted.name]] }),
+    inserted,
+    firstLoad('first load, a hundred organizations', many, [[whole.name]]),
+    ...withFloor(atRest('at rest, one organization', one)),
+    atRest('at rest, a hundred organizations', many, [['at rest, one organization']]),
+  ]
+}
+
+const BASE: Answering = { latencyMs: 0, gzip: false, edition: 'base' }
+const AT_REST = { unchanged: [1, 1] } as const
+const CHANGED = { updated: [0.002, 0.03], unchanged: [0.97, 0.998] } as const
+const GONE = { missing: [0.002, 0.03], unchanged: [0.97, 0.998] } as const
+const LOADED = { inserted: [1, 1] } as const
+
+function edition(name: Answering['edition']): Answering {
+  return { ...BASE, edition: name }
+}
+
+export function atRest(name: string, dataset: Dataset, floors: Member['floors'] = []): Member {
+  return { ...of(name, dataset), start: 'yesterday', floors, expect: AT_REST }
+}
+
+export function firstLoad(name: string, dataset: Dataset, floors: Member['floors'] = []): Member {
+  return { ...of(name, dataset), start: 'empty', floors, expect: LOADED }
+}
+
+function of(name: string, dataset: Dataset) {
+  return { name, program: 'mirror', dataset, scan: 'chain', answering: BASE } as const
+}
+
+export function plain(member: Member): Member {
+  return { ...member, scan: 'plain' }
+}
+
+function loopMember(name: string, start: Member['start'], dataset: Dataset): Member {
+  return { ...of(name, dataset), program: 'loop', scan: 'plain', start, floors: [] }
+}
+
+function insertFloor(name: string, dataset: Dataset): Member {
+  return { ...of(name, dataset), program: 'insert', start: 'empty', floors: [] }
+}
+
+function extras(members: readonly Member[]): Member[] {
+  return members.map((member) => ({ ...member, extra: true }))
+}
+
+/** A contender, followed by its floor: the same requests downloaded and parsed, nothing kept. */
+function withFloor(member: Member): [Member, Member] {
+  const { dataset, scan, answering, name, warmUp } = member
+  const floor: Member = {
+    ...{ name: floorOf(name), dataset, scan, answering, start: 'empty', repeats: name, floors: [] },
+    program: 'download',
+    ...(warmUp !== undefined && { warmUp }),
+  }
+  return [{ ...member, floors: [[floor.name], ...member.floors] }, floor]
+}
+
+/** The name of a contender's floor. */
+export function floorOf(name: string): string {
+  return `${name}: its downloads`
+}

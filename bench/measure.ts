@@ -1,0 +1,56 @@
+import { readFileSync, statfsSync } from 'node:fs'
+import { resourceUsage } from 'node:process'
+import type { Measurement } from './messages.ts'
+
+/** Measures the parts of this process's work that are handed to it, and leaves out the rest. */
+export type Stopwatch = {
+  time<Result>(work: () => Promise<Result>): Promise<Result>
+  /** All the parts together; the peak memory is that of the whole process. */
+  result(): Pick<Measurement, 'wallMs' | 'cpuMs' | 'peakRssBytes' | 'writtenBytes'>
+}
+
+/** `folder` is where the work writes: what can be known about bytes written depends on its file system. */
+export function createStopwatch(folder: string): Stopwatch {
+  const column = writtenColumn(folder)
+  let [wallMs, cpuMs, writtenBytes] = [0, 0, column === undefined ? undefined : 0]
+  return {
+    async time(work) {
+      const written = writtenSoFar(column)
+      const cpu = process.cpuUsage()
+      const startMs = performance.now()
+      const result = await work()
+      wallMs += performance.now() - startMs
+      const { user, system } = process.cpuUsage(cpu)
+      cpuMs += (user + system) / 1000
+      if (writtenBytes !== undefined) writtenBytes += writtenSoFar(column) - written
+      return result
+    },
+    // The kernel counts in KiB.
+    result: () => ({ wallMs, cpuMs, peakRssBytes: resourceUsage().maxRSS * 1024, writtenBytes }),
+  }
+}
+
+/** Prints what was measured, for the process that started this one. */
+export function tell(measurement: Measurement): void {
+  process.stdout.write(`${JSON.stringify(measurement)}\n`)
+}
+
+const TMPFS = 0x0102_1994
+
+/**
+ * Which count of /proc/self/io tells the bytes written in this folder. `write_bytes` are the pages handed to the disk,
+ * whoever rewrites a page before it went there writes it once. In memory no page ever goes to a disk; there `wchar`, the
+ * bytes passed to write(2), is all there is, and it holds requests and output too.
+ */
+export function writtenColumn(folder: string): 'write_bytes' | 'wchar' | undefined {
+  if (process.platform !== 'linux') return undefined
+  return statfsSync(folder).type === TMPFS ? 'wchar' : 'write_bytes'
+}
+
+function writtenSoFar(column: string | undefined): number {
+  if (column === undefined) return 0
+  const line = readFileSync('/proc/self/io', 'utf8')
+    .split('\n')
+    .find((text) => text.startsWith(`${column}: `))
+  return Number(line?.slice(column.length + 2) ?? 0)
+}

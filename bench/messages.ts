@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import { EDITIONS } from './served-list.ts'
+
+/** What the processes of the benchmark tell each other, as JSON: in an argument, a line of output or a request. */
+
+/** How the service answers from now on. */
+export const answeringSchema = z.object({ latencyMs: z.number(), gzip: z.boolean(), edition: z.enum(EDITIONS) })
+export type Answering = z.output<typeof answeringSchema>
+
+/** What the service lists: so many organizations of so many customers each. */
+export const datasetSchema = z.object({ organizations: z.number(), customers: z.number() })
+export type Dataset = z.output<typeof datasetSchema>
+
+/** The first line of the service process. */
+export const startedSchema = z.object({ origin: z.string() })
+
+/** The paths that were asked for, in the order in which they came in. */
+export const askedSchema = z.array(z.string())
+
+/** What a contender or a floor is told. */
+const taskSchema = z.object({
+  origin: z.string(),
+  organizations: z.array(z.string()),
+  /** The file to write. */
+  file: z.string(),
+  /** A JSON file of the paths to ask for, where a floor repeats what a contender asked. */
+  asked: z.string().optional(),
+  scan: z.enum(['chain', 'plain']),
+  concurrency: z.number(),
+})
+export type Task = z.output<typeof taskSchema>
+
+/** What one process measured of its own work. */
+export const measurementSchema = z.object({
+  wallMs: z.number(),
+  /** Of all threads, in user and system. Unknown where the process was only watched from outside. */
+  cpuMs: z.number().optional(),
+  peakRssBytes: z.number().optional(),
+  /** Unknown where the system does not tell. */
+  writtenBytes: z.number().optional(),
+  /** Size of the file that was left behind. */
+  fileBytes: z.number().optional(),
+  requests: z.number().optional(),
+  customers: z.number().optional(),
+  /** What became of the customers, to see that the right thing was measured. */
+  counts: z.record(z.string(), z.number()).optional(),
+})
+export type Measurement = z.output<typeof measurementSchema>
+
+/** The task this process was started with. */
+export function readTask(): Task {
+  return taskSchema.parse(JSON.parse(process.argv[2] ?? ''))
+}
+
+/** Where the service lists the customers of an organization, without `/customers`. */
+export function baseUrlOf(origin: string, organization: string): string {
+  return `${origin}/${organization}/api/v1`
+}
+
+/** The ids of the organizations of a dataset. */
+export function organizationIds({ organizations }: Dataset): string[] {
+  return Array.from({ length: organizations }, (_, index) => `org-${index + 1}`)
+}

@@ -1,0 +1,95 @@
+import { CONCURRENCY, floorOf } from './groups.ts'
+import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
+import { spreadOf } from './statistics.ts'
+
+/** What the program is to achieve. */
+export type Target = {
+  title: string
+  /** A ratio between things measured in turns holds on any machine; an amount is that of this machine. */
+  kind: 'ratio' | 'amount'
+  limit: number
+  unit: '×' | 'MB' | 'ms' | 'bytes'
+  /** The limit is the least instead of the most. */
+  atLeast?: true
+  samples: (results: readonly GroupResult[]) => number[]
+}
+
+export type Verdict = Pick<Target, 'title' | 'kind' | 'limit' | 'unit'> & {
+  atLeast: boolean
+  measured: number
+  met: boolean
+  /** Worse than the limit by more than its double: no noise explains that. */
+  farOutside: boolean
+}
+
+function wall(of: string, ...over: string[]): Target['samples'] {
+  return (results) => ratiosOf(results, { of, over })
+}
+
+function megabytes(of: string): Target['samples'] {
+  return (results) => samplesOf(results, of, 'peakRssBytes').map((bytes) => bytes / 1024 ** 2)
+}
+
+/** Wall time over what the requests take when each is answered after exactly the latency, and nothing else takes time. */
+function overWaiting(of: string, latencyMs: number): Target['samples'] {
+  return (results) =>
+    sharesOf(results, of, 'wallMs', 'requests').map((msPerRequest) => msPerRequest / (latencyMs / CONCURRENCY))
+}
+
+function memory(of: string, over: string): Target['samples'] {
+  return (results) => ratiosOf(results, { of, over: [over], quantity: 'peakRssBytes' })
+}
+
+const ONE_LARGE = 'first load, one organization'
+const ONE_LARGE_AT_REST = 'at rest, one organization'
+
+/** The limits are of one run on two cores. */
+export const TARGETS: readonly Target[] = [
+  ratio('at rest, over downloading the same', 1.2, wall('at rest', floorOf('at rest'))),
+  ratio('1 % changed, over downloading the same', 2.1, wall('1 % changed', floorOf('1 % changed'))),
+  ratio(
+    'first load, over downloading and inserting the same',
+    1.35,
+    wall('first load', floorOf('first load'), 'rows inserted'),
+  ),
+  ratio('the chain scan at rest, over the plain scan', 1.2, wall('at rest', 'at rest, plain')),
+  ratio('at rest at 20 ms, over waiting alone', 1.25, overWaiting('at rest, 20 ms', 20)),
+  ratio('first load at 20 ms, over waiting alone', 1.25, overWaiting('first load, 20 ms', 20)),
+  {
+    ...ratio(
+      'a sequential loop at 20 ms, over us at rest',
+      8,
+      wall('sequential loop at rest, 20 ms', 'at rest, 20 ms'),
+    ),
+    atLeast: true,
+  },
+  amount('written to disk per customer at rest', 100, 'bytes', (results) =>
+    sharesOf(results, 'at rest', 'writtenBytes', 'customers'),
+  ),
+  ratio('peak memory of loading 1,000,000, over 100,000', 1.15, memory(ONE_LARGE, 'first load')),
+  ratio('peak memory of 1,000,000 at rest, over 100,000', 1.15, memory(ONE_LARGE_AT_REST, 'at rest')),
+  amount('peak memory of loading 1,000,000', 220, 'MB', megabytes(ONE_LARGE)),
+  amount('peak memory of 1,000,000 at rest', 220, 'MB', megabytes(ONE_LARGE_AT_REST)),
+  ratio('loading 100 × 10,000, over 1 × 1,000,000', 1.1, wall('first load, a hundred organizations', ONE_LARGE)),
+  ratio('100 × 10,000 at rest, over 1 × 1,000,000', 1.1, wall('at rest, a hundred organizations', ONE_LARGE_AT_REST)),
+  amount('customer-mirror --help', 120, 'ms', (results) => samplesOf(results, '--help', 'wallMs')),
+  amount('customer-mirror status', 200, 'ms', (results) => samplesOf(results, 'status', 'wallMs')),
+]
+
+function ratio(title: string, limit: number, samples: Target['samples']): Target {
+  return { title, kind: 'ratio', limit, unit: '×', samples }
+}
+
+function amount(title: string, limit: number, unit: Target['unit'], samples: Target['samples']): Target {
+  return { title, kind: 'amount', limit, unit, samples }
+}
+
+/** What became of each target that was measured, judged by the median. */
+export function verdicts(results: readonly GroupResult[], targets: readonly Target[] = TARGETS): Verdict[] {
+  return targets.flatMap(({ title, kind, limit, unit, atLeast = false, samples }) => {
+    const measured = spreadOf(samples(results))?.median
+    if (measured === undefined) return []
+    const worse = atLeast ? limit / measured : measured / limit
+    return { title, kind, limit, unit, atLeast, measured, met: worse <= 1, farOutside: worse > 2 }
+  })
+}

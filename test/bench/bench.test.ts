@@ -1,0 +1,193 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { performancePage } from '../../bench/curves-page.ts'
+import { atRest, briefly, firstLoad, floorOf, groupsOf, type Member } from '../../bench/groups.ts'
+import type { Measurement } from '../../bench/messages.ts'
+import { groupTable, verdictTable } from '../../bench/report.ts'
+import type { GroupResult } from '../../bench/results.ts'
+import { runRounds } from '../../bench/rounds.ts'
+import { runBench } from '../../bench/run-bench.ts'
+import { servedList } from '../../bench/served-list.ts'
+import { startService } from '../../bench/service.ts'
+import { createStage } from '../../bench/stage.ts'
+import { ratios, spreadOf } from '../../bench/statistics.ts'
+import { TARGETS, verdicts, type Target } from '../../bench/targets.ts'
+import { listEnvelope } from '../../src/source/envelope.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+describe('what is made of samples', () => {
+  test.each([
+    ['none', [], undefined],
+    ['one', [3], { min: 3, median: 3, max: 3 }],
+    ['an odd number, in no order', [10, 2, 9], { min: 2, median: 9, max: 10 }],
+    ['an even number', [4, 1, 100, 2], { min: 1, median: 3, max: 100 }],
+  ])('the spread of %s', (_, samples, spread) => {
+    expect(spreadOf(samples)).toEqual(spread)
+  })
+
+  test('a ratio compares what ran in the same round, and several floors are one', () => {
+    expect(ratios([10, 40], [4, 10], [1, 10])).toEqual([2, 2])
+  })
+
+  test('a round in which a floor is missing gives no ratio', () => {
+    expect(ratios([10, 40], [5])).toEqual([2])
+    expect(ratios([10], [0])).toEqual([])
+  })
+})
+
+describe('targets', () => {
+  const aTarget = (target: Partial<Target>): Target => ({
+    ...{ title: 'made up', kind: 'ratio', limit: 2, unit: '×', samples: () => [] },
+    ...target,
+  })
+  const judge = (target: Partial<Target>) => verdicts([], [aTarget(target)]).at(0)
+
+  test.each([
+    ['at its limit', [2, 2, 2], { measured: 2, met: true, farOutside: false }],
+    ['a little over', [1, 3, 9], { measured: 3, met: false, farOutside: false }],
+    ['over twice as bad', [4.1], { measured: 4.1, met: false, farOutside: true }],
+  ])('at most: %s', (_, samples, expected) => {
+    expect(judge({ samples: () => samples })).toMatchObject(expected)
+  })
+
+  test.each([
+    ['more than asked', [3], { met: true, farOutside: false }],
+    ['less than asked', [1.5], { met: false, farOutside: false }],
+    ['less than half', [0.9], { met: false, farOutside: true }],
+  ])('at least: %s', (_, samples, expected) => {
+    expect(judge({ samples: () => samples, atLeast: true })).toMatchObject(expected)
+  })
+
+  test('what was not measured is not judged', () => {
+    expect(verdicts([])).toEqual([])
+  })
+
+  test('every target is about something that is measured, in brief as well unless it is about a million', () => {
+    const large = { one: { organizations: 1, customers: 50 }, many: { organizations: 5, customers: 10 } }
+    const all = madeUpResults(groupsOf({ customers: 10, large }).flatMap(({ members }) => members))
+    const brief = madeUpResults(briefly(groupsOf({ customers: 10 })).flatMap(({ members }) => members))
+    const titles = (results: GroupResult[]) => verdicts(results).map(({ title }) => title)
+
+    expect(titles(all)).toEqual(TARGETS.map(({ title }) => title))
+    expect(titles(brief)).toEqual(titles(all).filter((title) => !/1,000,000|100 × /.test(title)))
+  })
+
+  test('the table tells what is missed, and what is missed by far', () => {
+    const judged = verdicts(
+      [],
+      [1, 3, 5].map((measured) => aTarget({ title: `measured ${measured}`, samples: () => [measured] })),
+    )
+
+    expect(verdictTable(judged)).toMatch(/measured 1 .* ok\n.*measured 3 .* missed\n.*measured 5 .* missed by far\n/)
+  })
+})
+
+describe('the service that is never what is measured', () => {
+  const options = { seed: 'test', count: 1234 } as const
+  const page = (list: ReturnType<typeof servedList>, number: number, size: number) =>
+    listEnvelope.parse(JSON.parse(list.page(number, size, 'http://service.example.com/customers').toString()))
+
+  test.each([50, 73, 100])('pages of %i hold the whole list, each record once', (size) => {
+    const list = servedList({ ...options, edition: 'base' })
+    const pages = Array.from({ length: Math.ceil(list.total / size) + 1 }, (_, index) => page(list, index + 1, size))
+    const records = pages.flatMap(({ data }) => data)
+
+    expect(new Set(records.map((record) => JSON.stringify(record))).size).toBe(1234)
+    expect(pages.at(0)?.meta).toMatchObject({ current_page: 1, per_page: size, total: 1234, from: 1, to: size })
+    expect(pages.at(-1)).toMatchObject({ data: [], meta: { from: null, to: null, total: 1234 } })
+  })
+
+  test('an edition changes a hundredth of the rows, or leaves it out', () => {
+    const texts = (edition: 'base' | 'changed' | 'gone') => {
+      const list = servedList({ ...options, count: 10_000, edition })
+      return page(list, 1, list.total).data.map((record) => JSON.stringify(record))
+    }
+    const base = new Set(texts('base'))
+    const [changed, gone] = [texts('changed'), texts('gone')]
+
+    expect(changed).toHaveLength(10_000)
+    expect(changed.filter((text) => !base.has(text)).length).toBeGreaterThan(50)
+    expect(changed.filter((text) => !base.has(text)).length).toBeLessThan(200)
+    expect(gone.every((text) => base.has(text))).toBe(true)
+    expect(gone.length).toBeGreaterThan(9800)
+    expect(gone.length).toBeLessThan(9950)
+  })
+
+  test('it answers as it is told, compressed too, and tells what it was asked since', async () => {
+    const service = await startService({ organizations: 2, customers: 120 })
+    onTestFinished(() => service.close())
+    const target = '/org-2/api/v1/customers?page=2&per_page=100'
+    const plain = await (await fetch(service.origin + target)).text()
+    await service.answer({ latencyMs: 0, gzip: true, edition: 'base' })
+    const compressed = await fetch(service.origin + target)
+
+    expect(compressed.headers.get('content-encoding')).toBe('gzip')
+    expect(await compressed.text()).toBe(plain)
+    expect(listEnvelope.parse(JSON.parse(plain)).data).toHaveLength(20)
+    expect(await service.asked()).toEqual([target])
+    expect((await fetch(`${service.origin}/org-3/api/v1/customers`)).status).toBe(404)
+  })
+})
+
+test('a contender and its floor run in turns, make the same requests, and are measured', async () => {
+  const dataset = { organizations: 1, customers: 1000 }
+  const stage = createStage(temporaryFolder(), {})
+  onTestFinished(() => stage.clear())
+  const rest = atRest('at rest', dataset, [[floorOf('at rest')]])
+  const floor: Member = {
+    ...{ dataset, scan: rest.scan, answering: rest.answering, start: 'empty', floors: [] },
+    ...{ name: floorOf('at rest'), program: 'download', repeats: 'at rest' },
+  }
+  const turns: string[] = []
+  const group = { name: 'small', about: 'a thousand', members: [rest, floor] }
+  const result = await runRounds(group, stage, 2, ({ member }) => turns.push(member))
+  const [contender, downloads] = result.rows.map(({ measurements }) => measurements)
+
+  expect(turns).toEqual(['at rest', floor.name, 'at rest', floor.name])
+  expect(contender).toHaveLength(2)
+  expect(contender?.[0]).toMatchObject({ customers: 1000, counts: { unchanged: 1000, inserted: 0, proven: 1 } })
+  expect(downloads?.[0]?.requests).toBe(contender?.[0]?.requests)
+  for (const { wallMs, cpuMs, peakRssBytes } of [...(contender ?? []), ...(downloads ?? [])]) {
+    expect(Math.min(wallMs, cpuMs ?? 0)).toBeGreaterThan(0)
+    expect(peakRssBytes).toBeGreaterThan(10 * 1024 ** 2)
+  }
+  expect(groupTable(result, [result])).toMatch(/at rest {2}.*\n {4}× at rest: its downloads +\d/)
+  // A load that finds everybody there is no load.
+  await expect(stage.run({ ...firstLoad('at rest', dataset), start: 'yesterday' })).rejects.toThrow(
+    'inserted 0 of 1000',
+  )
+})
+
+test('the page on performance shows every size, and what a night at the usual rate comes to', () => {
+  const costs = [10_000, 100_000].map((customers) => {
+    const load = madeUp({ requests: customers / 80, customers })
+    return { customers, load, rest: load, plain: { ...load, requests: customers / 100 } }
+  })
+  const page = performancePage(costs, { node: 'v24' })
+
+  expect(page).toContain('| 10,000 | 100 | 125 | 25.0 % |')
+  expect(page).toContain('| 100,000 | 20.8 min | 4.2 min | 20.0 % |')
+  expect(page).not.toMatch(/NaN|undefined|Infinity/)
+})
+
+test('an unknown group is a mistake, told before anything is measured', async () => {
+  let said = ''
+  const output = { stdout: { write: () => true }, stderr: { write: (text: string) => (said += text) } }
+
+  expect(await runBench(['--only', 'nihgt'], output)).toBe(2)
+  expect(said).toContain('"nihgt"')
+})
+
+function madeUp(measurement: Partial<Measurement> = {}): Measurement {
+  return {
+    ...{ wallMs: 1000, cpuMs: 900, peakRssBytes: 100 * 1024 ** 2, writtenBytes: 5000, fileBytes: 8000 },
+    ...{ requests: 12, customers: 1000 },
+    ...measurement,
+  }
+}
+
+/** Results in which every member took the same, and the short commands too. */
+function madeUpResults(members: readonly Member[]): GroupResult[] {
+  const names = [...members.map(({ name }) => name), '--help', 'status']
+  const rows = names.map((name) => ({ name, floors: [], measurements: [madeUp()] }))
+  return [{ name: 'made up', about: 'nothing', rows }]
+}

@@ -1,0 +1,216 @@
+import { beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { runsCommand } from '../../src/cli/runs.ts'
+import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import type { Ending } from '../../src/mirror/runs.ts'
+import { explainReason, REASONS } from '../../src/scan/reasons.ts'
+import { anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { mirrorPages } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace, type Workplace } from '../support/workplace.ts'
+
+const document = z.strictObject({
+  schemaVersion: z.literal(1),
+  run: z.looseObject({
+    id: z.int(),
+    organization: z.string(),
+    reasons: z.array(z.string()),
+    startedAt: z.iso.datetime(),
+    resumedFrom: z.int().nullable(),
+    certificate: z.looseObject({}).nullable(),
+  }),
+})
+
+const CERTIFICATE = { passes: 1, requests: 12, distinct: 3, total: 3, empty: false, notes: [], holes: [], reasons: [] }
+
+let workplace: Workplace
+let mirror: Mirror
+
+beforeEach(async () => {
+  const organization = { id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }
+  workplace = aWorkplace([organization])
+  mirror = await openMirror(workplace.mirror)
+  return () => mirror.close()
+})
+
+const show = (...args: string[]) => runCommand(runsCommand, ['show', ...args, '--config', workplace.config])
+const ended = (ending: Partial<Ending>) => mirrorPages(mirror, [customers(1, 3)], { ending })
+
+test.each(REASONS)('%s is explained in a sentence', async (reason) => {
+  await ended({ proof: 'unproven', reasons: [reason], certificate: { ...CERTIFICATE, reasons: [reason] } })
+
+  const { code, stdout } = await show('1')
+
+  expect(code).toBe(0)
+  expect(stdout).toContain('Unproven: nobody was marked missing or removed')
+  expect(stdout).toContain(`  ${reason}: ${explainReason(reason)}\n`)
+  expect(explainReason(reason)).toMatch(/^[A-Z].{15,}\.$/)
+})
+
+test('every reason of a run is explained, in order, and each once', async () => {
+  await ended({ proof: 'unproven', reasons: ['hole', 'ties', 'not-converged'], certificate: CERTIFICATE })
+
+  const lines = (await show('1')).stdout.split('\n').filter((line) => line.startsWith('  '))
+
+  expect(lines.map((line) => line.trim().split(':')[0])).toEqual(['hole', 'ties', 'not-converged'])
+})
+
+test.each([
+  ['failed', 'failed', 'The run ended with the error above'],
+  ['interrupted', 'interrupted', 'The scan was stopped before'],
+] as const)('a run that %s tells its error, and that what it saved is kept', async (status, reason, sentence) => {
+  const error = { code: 'timeout', message: 'acme: no answer within 30 s' }
+  await ended({ status, reasons: [reason], error })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toMatch(new RegExp(`^run #1 of acme, ${status}, started 2026-01-05 02:00 UTC \\(sync\\)\n`))
+  expect(stdout).toContain('timeout: acme: no answer within 30 s')
+  expect(stdout).toContain(`  ${reason}: ${sentence}`)
+})
+
+test.each([
+  [{ basis: 'one-page' }, 'the list fits one page'],
+  [{ basis: 'quiet' }, 'nothing moved while it was read'],
+  [{ basis: 'witness', witness: 'created_at asc, id asc' }, 'its pages are linked, ordered by created_at asc, id asc'],
+])('a proof says what it rests on: %o', async (basis, words) => {
+  await ended({ proof: 'proven', reasons: [], certificate: { ...CERTIFICATE, ...basis } })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toContain(`Proven: everybody who was listed during the whole scan was read (${words}).`)
+  expect(stdout).not.toContain('pass')
+})
+
+test('a converged scan says that it is weaker, why, and how often it read the list', async () => {
+  await ended({ proof: 'converged', reasons: ['ties'], certificate: { ...CERTIFICATE, passes: 3 } })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toMatch(/^Converged: .*in 3 passes\. Weaker than a proof:$/m)
+  expect(stdout).toContain(`  ties: ${explainReason('ties')}`)
+})
+
+test('what went wrong on the way is told apart from what stands in the way of the proof', async () => {
+  const notes = [
+    { reason: 'short-page', times: 2 },
+    { reason: 'hole', times: 5 },
+  ]
+  const holes = [
+    { position: 499, size: 1 },
+    { position: 600, size: 5 },
+  ]
+  await ended({ proof: 'unproven', reasons: ['hole'], certificate: { ...CERTIFICATE, notes, holes } })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toContain(
+    `On the way, and mended by reading again:\n  short-page, 2 times: ${explainReason('short-page')}`,
+  )
+  expect(stdout.match(/^ +hole\b/gm)).toHaveLength(1)
+  expect(stdout).toContain('  not read: position 500 of the list\n')
+  expect(stdout).toContain('  not read: positions 601 to 605 of the list\n')
+})
+
+test('a run that held removals back says how to let them through, and how not', async () => {
+  await mirrorPages(mirror, [customers(1, 100)])
+  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
+  const ending = { proof: 'proven', reasons: [], removals, certificate: CERTIFICATE } as const
+  await mirrorPages(mirror, [customers(51, 100)], { atMs: START_MS + MINUTE_MS, ending })
+
+  const { stdout } = await show('2')
+
+  expect(stdout).toContain('50 removals held back')
+  expect(stdout).toContain('customer-mirror removals approve 2')
+  expect(stdout).toContain('customer-mirror removals discard 2')
+})
+
+test('a run that went on from another says from which', async () => {
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 60 * MINUTE_MS } as const
+  const first = await mirror.startRun({ ...start, nowMs: START_MS })
+  const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
+  const page = { page: 1, received: 0, rows: [], customers: [], rejects: [], warnings: {}, window }
+  await mirror.savePages(first, [page], START_MS)
+  const error = { code: 'interrupted', message: 'stopped as asked' }
+  await mirror.finishRun(first, anEnding({ status: 'interrupted', reasons: ['interrupted'], error }), START_MS)
+  const second = await mirror.startRun({ ...start, nowMs: START_MS + MINUTE_MS })
+  await mirror.finishRun(second, anEnding(), START_MS + MINUTE_MS)
+
+  expect((await show('2')).stdout).toContain('It went on from run #1, which had been interrupted.')
+  expect(document.parse(JSON.parse((await show('2', '--json')).stdout)).run).toMatchObject({ resumedFrom: 1 })
+})
+
+test('a run without a certificate, from before there were any, is shown all the same', async () => {
+  await ended({ proof: 'proven', reasons: [] })
+  await ended({ proof: 'unproven', reasons: ['something-new'] })
+
+  expect(await show('1')).toMatchObject({ code: 0, stdout: expect.stringContaining('Proven: everybody') })
+  expect(await show('2')).toMatchObject({ code: 0, stdout: expect.stringContaining('something-new') })
+})
+
+test('--json carries the report and the certificate as it was recorded', async () => {
+  const certificate = { ...CERTIFICATE, proof: 'proven', basis: 'quiet' }
+  await ended({ proof: 'proven', reasons: [], certificate })
+
+  const { run } = document.parse(JSON.parse((await show('1', '--json')).stdout))
+
+  expect(run).toMatchObject({ id: 1, organization: 'acme', proof: 'proven', received: 3, resumedFrom: null })
+  expect(run.certificate).toEqual(certificate)
+})
+
+test.each([['7'], ['#7']])(
+  'a run that does not exist, such as %s, ends with 2 and says how to find one',
+  async (number) => {
+    const { code, stdout, stderr } = await show(number)
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain("There is no run 7. 'customer-mirror runs' lists them.")
+  },
+)
+
+test('the program takes the options before and after the number, and of its parent command too', async () => {
+  await ended({ proof: 'unproven', reasons: ['ties'], certificate: CERTIFICATE })
+  const told = (await show('1')).stdout
+  const folder = temporaryFolder()
+  const elsewhere = workplace.config
+
+  for (const args of [
+    ['runs', 'show', '1', '-c', elsewhere],
+    ['runs', 'show', '-c', elsewhere, '1'],
+    ['runs', 'show', '#1', `--config=${elsewhere}`],
+    ['runs', '-c', elsewhere, 'show', '1'],
+    ['runs', '--config', elsewhere, 'show', '1'],
+  ]) {
+    expect({ args, ...(await runCli(args, { cwd: folder })) }).toMatchObject({ args, code: 0, stdout: told })
+  }
+})
+
+test('--json before the subcommand is not lost either', async () => {
+  await ended({ proof: 'unproven', reasons: ['ties'], certificate: CERTIFICATE })
+
+  const { stdout, code } = await runCli(['runs', '--json', 'show', '1', '-c', workplace.config], {
+    cwd: workplace.folder,
+  })
+
+  expect(code).toBe(0)
+  expect(document.parse(JSON.parse(stdout)).run).toMatchObject({ id: 1 })
+})
+
+test.each([['0'], ['-3'], ['many'], ['1.5'], ['9999999999999999'], ['']])(
+  'the number %j is refused with 2',
+  async (number) => {
+    const { code, stdout, stderr } = await runCli(['runs', 'show', number], { cwd: workplace.folder })
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/must be the number of a run, such as 12|unknown option '-3'/)
+  },
+)
+
+test('without a number the command says what is missing', async () => {
+  const { code, stderr } = await runCli(['runs', 'show'], { cwd: workplace.folder })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain("missing required argument 'id'")
+})
