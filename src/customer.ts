@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
+import { isDate } from './calendar.ts'
 
 /**
  * What a customer is, and how received records are sorted into customers and rejects. A record is rejected only when it
@@ -113,12 +114,6 @@ export function utcTime(text: string): string | null {
 }
 
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
-
-function isDate(year: number, month: number, day: number): boolean {
-  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
-  const days = month === 2 ? (leap ? 29 : 28) : month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
-  return month >= 1 && month <= 12 && day >= 1 && day <= days
-}
 
 /** How far a zone is ahead of UTC; undefined for what is no zone. None on Earth is a day away. */
 function minutesAhead(zone: string): number | undefined {

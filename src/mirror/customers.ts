@@ -12,6 +12,18 @@ type StoredCustomer = Customer & { row_id: number; missing_since: string | null;
 const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const
 const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 
+const FIND = `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, removed_at FROM customers
+     WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
+
+const INSERT = `INSERT INTO customers (organization, id, ${WRITTEN_FIELDS.join(', ')}, first_seen_at, changed_at, last_run_id)
+     VALUES (@organization, @id, ${WRITTEN_FIELDS.map((field) => `@${field}`).join(', ')}, @now, @now, @run_id)`
+
+const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} = @${field}`).join(', ')},
+       missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL,
+       changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
+       last_run_id = @run_id
+     WHERE row_id = @row_id`
+
 /**
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
@@ -50,20 +62,20 @@ type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number> }
 
 /** One query a page: a lookup a row costs more than twice as much. */
 function findStored(db: Connection, run: Run, customers: readonly Customer[]): Map<string, StoredCustomer> {
-  const rows = statement<[string, string], StoredCustomer>(
-    db,
-    `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, removed_at FROM customers
-     WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`,
-  ).all(run.organization, JSON.stringify(customers.map(({ id }) => id)))
+  const rows = statement<[string, string], StoredCustomer>(db, FIND).all(
+    run.organization,
+    JSON.stringify(customers.map(({ id }) => id)),
+  )
   return new Map(rows.map((row) => [row.id, row]))
 }
 
 function insertCustomer(db: Connection, run: Run, customer: Customer, nowMs: number): number {
-  const { lastInsertRowid } = statement<[Record<string, unknown>], never>(
-    db,
-    `INSERT INTO customers (organization, id, ${WRITTEN_FIELDS.join(', ')}, first_seen_at, changed_at, last_run_id)
-     VALUES (@organization, @id, ${WRITTEN_FIELDS.map((field) => `@${field}`).join(', ')}, @now, @now, @run_id)`,
-  ).run({ ...customer, organization: run.organization, now: sqlTime(nowMs), run_id: run.id })
+  const { lastInsertRowid } = statement<[Record<string, unknown>], never>(db, INSERT).run({
+    ...customer,
+    organization: run.organization,
+    now: sqlTime(nowMs),
+    run_id: run.id,
+  })
   if (!run.isBaseline) recordChange(db, run, customer.id, 'added', null, nowMs)
   return Number(lastInsertRowid)
 }
@@ -81,14 +93,7 @@ function saveAgain(
     counts.unchanged += 1
     return
   }
-  statement<[Record<string, unknown>], never>(
-    db,
-    `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} = @${field}`).join(', ')},
-       missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL,
-       changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
-       last_run_id = @run_id
-     WHERE row_id = @row_id`,
-  ).run({
+  statement<[Record<string, unknown>], never>(db, UPDATE).run({
     ...customer,
     changed: changed.length > 0 ? 1 : 0,
     now: sqlTime(nowMs),

@@ -1,7 +1,13 @@
 /** Unix milliseconds as the mirror writes times: `YYYY-MM-DD HH:MM:SS.SSS` in UTC, which compares with datetime('now'). */
 export function sqlTime(unixMs: number): string {
-  return new Date(unixMs).toISOString().replace('T', ' ').replace('Z', '')
+  if (unixMs !== lastWritten.unixMs) {
+    lastWritten = { unixMs, text: new Date(unixMs).toISOString().replace('T', ' ').replace('Z', '') }
+  }
+  return lastWritten.text
 }
+
+/** All rows of a transaction carry the same time. */
+let lastWritten = { unixMs: 0, text: '1970-01-01 00:00:00.000' }
 
 /** A time the mirror wrote, as Unix milliseconds. */
 export function fromSqlTime(time: string): number {

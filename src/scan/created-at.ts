@@ -1,3 +1,5 @@
+import { isDate } from '../calendar.ts'
+
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
 
 /**
@@ -7,10 +9,15 @@ const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*
 export function sortableInstant(createdAt: string | undefined): string | undefined {
   const [, date, time, fraction = '', zone = 'Z'] = (createdAt ?? '').match(ISO_8601) ?? []
   if (date === undefined || time === undefined) return undefined
-  const written = Date.parse(`${date}T${time}Z`)
-  if (Number.isNaN(written) || !new Date(written).toISOString().startsWith(date)) return undefined
-  const utc = new Date(written - zoneMs(zone)).toISOString()
-  return utc.length === 24 ? `${utc.slice(0, 19)}.${fraction.padEnd(9, '0')}` : undefined
+  if (!isDate(Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8)))) return undefined
+  if (time > '23:59:59' || time.slice(3, 5) > '59' || time.slice(6) > '59') return undefined
+  const utc = zone === 'Z' ? `${date}T${time}` : shifted(`${date}T${time}`, -zoneMs(zone))
+  return utc === undefined ? undefined : `${utc}.${fraction.padEnd(9, '0')}`
+}
+
+function shifted(written: string, byMs: number): string | undefined {
+  const utc = new Date(Date.parse(`${written}Z`) + byMs).toISOString()
+  return utc.length === 24 ? utc.slice(0, 19) : undefined
 }
 
 function zoneMs(zone: string): number {

@@ -3,7 +3,7 @@ import type { Dice } from './dice.ts'
 
 type Customer = { id: string; createdSecond: number; name: number; changed: number }
 
-export const ORDERS = {
+const ORDERS = {
   'id asc': (a, b) => compareText(a.id, b.id),
   'id desc': (a, b) => compareText(b.id, a.id),
   'created asc, id asc': (a, b) => a.createdSecond - b.createdSecond || compareText(a.id, b.id),
