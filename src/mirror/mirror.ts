@@ -11,6 +11,7 @@ import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.t
 import { thisHolder } from './holder.ts'
 import { renewLease } from './lease.ts'
 import { listFreshness, type Freshness } from './freshness.ts'
+import { listLastRuns, type LastRun } from './last-runs.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
 import { finishRun, listRuns, startRun, type Ending, type Run, type Start } from './runs.ts'
 
@@ -35,6 +36,8 @@ export type Mirror = {
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
   listFreshness(): Promise<Freshness[]>
+  /** How each organization's latest run ended, and when its last complete one began. */
+  listLastRuns(): Promise<LastRun[]>
   /** What SQLite finds wrong with the file when it reads all of it; nothing when it is sound. */
   findDamage(): Promise<string[]>
   close(): Promise<void>
@@ -73,6 +76,7 @@ function mirrorOf(file: string, db: Connection): Mirror {
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
+    listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
     findDamage: async () => readTransaction(db, file, () => findDamage(db)),
     close: async () => {
       db.close()

@@ -121,6 +121,7 @@ export function openSource(options: SourceOptions): Source {
     counts.requests += 1
     const answer = await connection.get(url, headers, { signal, place })
     clock.observe(answer)
+    onEvent?.({ kind: 'answered', status: answer.status })
     const isBeyondEnd = answer.status === 404 && asked.page > 1
     if (answer.status !== 200 && !isBeyondEnd) {
       const secrets = [options.credentials.secret, ...Object.values(headers)]

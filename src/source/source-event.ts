@@ -2,3 +2,4 @@
 export type SourceEvent =
   | { kind: 'waiting'; reason: 'rate-limited' | 'unavailable'; waitMs: number; untilMs: number }
   | { kind: 'clock-corrected'; offsetMs: number }
+  | { kind: 'answered'; status: number }
