@@ -16,9 +16,9 @@ export type Backend = {
   factory: BackendFactory<IQueueBackend, unknown>
   telemetry: Telemetry | undefined
   /** Rejects, or never settles, while the queue cannot be reached. */
-  ping(): Promise<void>
+  ping: () => Promise<void>
   /** Ends every connection at once. */
-  close(): Promise<void>
+  close: () => Promise<void>
 }
 
 /** What a kind of backend is made of. */

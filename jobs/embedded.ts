@@ -19,7 +19,7 @@ export async function openEmbedded(folder: string): Promise<Store> {
     await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`)
     let closed: Promise<void> | undefined
     const close = async () => {
-      pool.end()
+      await pool.end()
       await database.close()
       await lock.release()
     }

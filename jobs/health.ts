@@ -8,10 +8,10 @@ import { scheduled } from './schedule.ts'
 export type Readiness = { ready: boolean; problems: string[] }
 
 export type Examined = {
-  ping(): Promise<void>
+  ping: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** The schedules that the queue has, by organization. */
-  scheduledIds(): Promise<string[]>
+  scheduledIds: () => Promise<string[]>
   organizations: readonly Organization[]
   mirror: Pick<Mirror, 'listLastRuns'>
   nowMs: number

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { HTTPException } from 'hono/http-exception'
 import { listen, type Listening } from '../src/service/listen.ts'
 import type { Readiness } from './health.ts'
 
@@ -22,7 +23,9 @@ export async function serveHttp(watched: Watched, address: { host: string; port:
     return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
   if (watched.board !== undefined) app.route(BOARD_PATH, watched.board)
-  app.onError((_error, context) => context.json({ error: 'This could not be looked up.' }, 500))
+  app.onError((error, context) =>
+    error instanceof HTTPException ? error.getResponse() : context.json({ error: 'This could not be looked up.' }, 500),
+  )
   return listen(app, address)
 }
 

@@ -5,7 +5,7 @@ import { checkSchedules } from './schedule.ts'
 /** The configuration as it was last read without a mistake. */
 export type LiveConfig = {
   readonly current: Config
-  organizationOf(id: string): Organization | undefined
+  organizationOf: (id: string) => Organization | undefined
   /** Reads the file again. Throws ConfigError for one with mistakes, and keeps what was. */
   reload(): Promise<void>
 }

@@ -107,7 +107,7 @@ function run(
     now,
     random,
     signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
-    onProgress: listener.onProgress,
+    onProgress: (progress) => listener.onProgress?.(progress),
     onEvent: (event) => listener.onEvent?.(organization.id, event),
   })
 }

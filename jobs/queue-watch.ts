@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import type { Logger } from 'pino'
+import type { Logger } from '../src/log.ts'
 import { within } from './deadline.ts'
 
 /** Whether the queue can be reached, as far as is known. */
@@ -8,11 +8,11 @@ export type QueueWatch = { readonly reachable: boolean; stop(): void }
 export type Watching = {
   /** Queues and workers, which tell of errors. */
   emitters: readonly Pick<EventEmitter, 'on'>[]
-  ping(): Promise<void>
+  ping: () => Promise<void>
   log: Pick<Logger, 'info' | 'warn'>
   lookMs: number
   /** The queue is there again, and may have forgotten everything. */
-  onBack(): void
+  onBack: () => void
 }
 
 /**
@@ -57,7 +57,8 @@ export function watchQueue({ emitters, ping, log, lookMs, onBack }: Watching): Q
   }
 }
 
-function told(error: unknown): string {
+/** An error in a few words without what it carries. */
+export function told(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return `${code}: ${(error.message.split('\n')[0] ?? '').slice(0, 200)}`

@@ -28,7 +28,7 @@ export function openQueues(backend: Backend) {
   const { Queue } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { tick: tickName, sync: syncName } = queueNames(backend)
   const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
-  const tick = new Queue<Payload, Counts, string>(tickName, options)
+  const tick = new Queue<Payload, Counts>(tickName, options)
   const sync = new Queue<Payload, Counts, Trigger>(syncName, options)
 
   /** Asks for a run of an organization, now or after a delay. */

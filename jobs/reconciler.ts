@@ -1,5 +1,5 @@
-import type { Logger } from 'pino'
 import { describeError } from '../src/errors.ts'
+import type { Logger } from '../src/log.ts'
 import type { Engine } from './engine.ts'
 import { reconcileSchedules } from './schedule.ts'
 

@@ -1,5 +1,5 @@
-import type { Logger } from 'pino'
 import { isOurs } from '../src/errors.ts'
+import type { Logger } from '../src/log.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
 import type { RunOfJob } from './mirror-organization.ts'
 

@@ -16,7 +16,7 @@ export function startTickWorker(
   organizationOf: (id: string) => Organization | undefined,
 ) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  return new Worker<Payload, Counts, string>(
+  return new Worker<Payload, Counts>(
     queueNames(backend).tick,
     async (job) => {
       const { organization } = payload.parse(job.data)

@@ -7,7 +7,7 @@ import { examine } from './health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './http.ts'
 import { openLiveConfig } from './live-config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { watchQueue } from './queue-watch.ts'
+import { told, watchQueue } from './queue-watch.ts'
 import { createReconciler } from './reconciler.ts'
 import { logEvent, logRun } from './run-log.ts'
 import { startTickWorker, type TickWorker } from './tick-worker.ts'
@@ -65,7 +65,7 @@ export async function runWorker(
   })
   await reconcile({ atStart: true })
   for (const worker of [syncWorker, tickWorker])
-    worker.run().catch((error: unknown) => log.error({ err: error }, 'worker ended unexpectedly'))
+    worker.run().catch((error: unknown) => log.error({ reason: told(error) }, 'worker ended unexpectedly'))
   log.info(
     { queue: backend.kind, place: backend.place, http: http.origin, traced: backend.telemetry !== undefined },
     'worker started',
@@ -83,7 +83,7 @@ export async function runWorker(
 }
 
 /** Timers of the queue that nothing can end must not keep the process. Its exit code is set by whoever started it. */
-export function endSoon(): void {
+function endSoon(): void {
   setTimeout(() => process.exit(), LINGER_MS).unref()
 }
 
