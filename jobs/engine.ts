@@ -43,7 +43,7 @@ export async function openEngine(
     const backend = await openBackend(address, { mirrorFile: mirror.file })
     const queues = openQueues(backend)
     const stopping = new AbortController()
-    const syncWorker = startSyncWorker(backend, queues, {
+    const syncWorker = startSyncWorker(backend, {
       organizationOf: config.organizationOf,
       mirror,
       paces: new Map(),

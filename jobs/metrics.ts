@@ -63,8 +63,12 @@ export function createMetrics({ mirror, queues, now }: Measured): Metrics {
   })
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
     jobs.reset()
-    for (const [queue, { getJobCounts }] of Object.entries({ tick: bound(queues.tick), sync: bound(queues.sync) })) {
-      const counts = await within(getJobCounts(), COUNT_MS, {}).catch(() => ({}))
+    const counted = [
+      ['tick', queues.tick.getJobCounts()],
+      ['sync', queues.sync.getJobCounts()],
+    ] as const
+    for (const [queue, counting] of counted) {
+      const counts = await within(counting, COUNT_MS, {}).catch(() => ({}))
       for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
     }
   })
@@ -95,7 +99,3 @@ const CHANGES = [
   'removed',
   'returned',
 ] as const
-
-function bound(queue: Queues['tick'] | Queues['sync']): { getJobCounts: () => Promise<Record<string, number>> } {
-  return { getJobCounts: () => queue.getJobCounts() }
-}

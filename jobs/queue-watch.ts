@@ -2,9 +2,6 @@ import type { EventEmitter } from 'node:events'
 import type { Logger } from '../src/log.ts'
 import { within } from './deadline.ts'
 
-/** Whether the queue can be reached, as far as is known. */
-export type QueueWatch = { readonly reachable: boolean; stop(): void }
-
 export type Watching = {
   /** Queues and workers, which tell of errors. */
   emitters: readonly Pick<EventEmitter, 'on'>[]
@@ -19,14 +16,15 @@ export type Watching = {
  * Says once that the queue was lost, and once that it is back: its clients report every attempt to reconnect. Errors are
  * told by code and first line alone, as they carry commands with passwords in them.
  */
-export function watchQueue({ emitters, ping, log, lookMs, onBack }: Watching): QueueWatch {
+export function watchQueue({ emitters, ping, log, lookMs, onBack }: Watching): { stop: () => void } {
   let lost: NodeJS.Timeout | undefined
+  let stopped = false
   for (const emitter of emitters) emitter.on('error', tell)
 
   function tell(error: unknown): void {
     const reason = told(error)
     if (!isOutage(reason)) log.warn({ reason }, 'queue error')
-    else if (lost === undefined) {
+    else if (lost === undefined && !stopped) {
       log.warn({ reason }, 'queue lost')
       lost = setInterval(() => void look(), lookMs)
     }
@@ -39,21 +37,21 @@ export function watchQueue({ emitters, ping, log, lookMs, onBack }: Watching): Q
       'lost',
     ).catch(() => 'lost')
     if (answer === 'lost' || lost === undefined) return
-    stop()
+    stopLooking()
     log.info('queue back')
     onBack()
   }
 
-  function stop(): void {
+  function stopLooking(): void {
     clearInterval(lost)
     lost = undefined
   }
 
   return {
-    get reachable() {
-      return lost === undefined
+    stop: () => {
+      stopped = true
+      stopLooking()
     },
-    stop,
   }
 }
 

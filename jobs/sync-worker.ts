@@ -3,7 +3,7 @@ import type { Trigger } from '../src/report.ts'
 import type { Backend } from './backend.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './mirror-organization.ts'
 import { retryDelayMs } from './outcome.ts'
-import { queueNames, type Counts, type Payload, type Queues } from './queues.ts'
+import { queueNames, type Counts, type Payload } from './queues.ts'
 
 /** Organizations that are mirrored at the same time by one worker. */
 const AT_ONCE = 8
@@ -13,11 +13,7 @@ const MOST_STALLS = 3
 export type SyncWorker = ReturnType<typeof startSyncWorker>
 
 /** Starts taking sync jobs. */
-export function startSyncWorker(
-  backend: Backend,
-  { requestSync }: Pick<Queues, 'requestSync'>,
-  processing: Processing,
-) {
+export function startSyncWorker(backend: Backend, processing: Processing) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { timings, random } = processing
   const worker = new Worker<Payload, Counts, Trigger>(
@@ -42,15 +38,9 @@ export function startSyncWorker(
       },
     },
   )
-  const organizations = new Map<string, string>()
-  worker.on('active', (job) => organizations.set(job.id ?? '', job.data.organization))
+  // Another worker has the job now, or the queue has forgotten it: either way this run is not to write any more.
   worker.on('lockRenewalFailed', (jobIds) => {
-    for (const jobId of jobIds) {
-      worker.cancelJob(jobId, 'the lock of this job was lost')
-      // Another worker has the job, and then this adds nothing; or the queue has forgotten it, and then it is back.
-      const organization = organizations.get(jobId)
-      if (organization !== undefined) requestSync(organization, 'catch-up').catch(() => {})
-    }
+    for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
   })
   return worker
 }

@@ -29,6 +29,6 @@ export const TIMINGS: Timings = {
   firstRetryMs: 30_000,
   longestRetryMs: 900_000,
   handBackMs: 5000,
-  closeMs: 8000,
+  closeMs: 7000,
   lookMs: 2000,
 }

@@ -58,6 +58,8 @@ export async function runWorker(
     lookMs: timings.lookMs,
     onBack: () => void reconcile({ atStart: false }),
   })
+  // Where the queue has forgotten the job, what is still due is asked for again.
+  syncWorker.on('lockRenewalFailed', () => void reconcile({ atStart: false }))
   syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker that fell silent'))
   const http = await serveHttp(watched(engine, tickWorker, metrics), options.http).catch(async (error: unknown) => {
     await engine.stop([tickWorker])
