@@ -28,6 +28,7 @@ export async function runWorker(
   { signal, stderr }: { signal: AbortSignal; stderr: NodeJS.WritableStream },
 ): Promise<void> {
   const timings = { ...TIMINGS, ...options.timings }
+  const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
   let metrics: Metrics | undefined
@@ -61,10 +62,7 @@ export async function runWorker(
   // Where the queue has forgotten the job, what is still due is asked for again.
   syncWorker.on('lockRenewalFailed', () => void reconcile({ atStart: false }))
   syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker that fell silent'))
-  const http = await serveHttp(watched(engine, tickWorker, metrics), options.http).catch(async (error: unknown) => {
-    await engine.stop([tickWorker])
-    throw error
-  })
+  const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(letGo)
   await reconcile({ atStart: true })
   for (const worker of [syncWorker, tickWorker])
     worker.run().catch((error: unknown) => log.error({ reason: told(error) }, 'worker ended unexpectedly'))
@@ -82,6 +80,13 @@ export async function runWorker(
   await http.close()
   log.info({ inOrder }, 'worker stopped')
   endSoon()
+
+  async function letGo(error: unknown): Promise<never> {
+    watch.stop()
+    await engine.stop([tickWorker])
+    endSoon()
+    throw error
+  }
 }
 
 /** Timers of the queue that nothing can end must not keep the process. Its exit code is set by whoever started it. */
@@ -91,9 +96,12 @@ function endSoon(): void {
 
 const LINGER_MS = 500
 
-function watched(engine: Engine, tickWorker: TickWorker, metrics: Metrics | undefined): Watched {
+function watched(
+  engine: Engine,
+  tickWorker: TickWorker,
+  { metrics, token }: { metrics: Metrics | undefined; token: string | undefined },
+): Watched {
   const { backend, config, mirror, queues, syncWorker } = engine
-  const token = boardToken()
   return {
     metrics: () => metrics?.text() ?? Promise.resolve(''),
     board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
