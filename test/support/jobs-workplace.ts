@@ -29,7 +29,7 @@ export function aQueue(address: string = inject('queueAddress')): string {
 }
 
 /** Puts an embedded queue nobody has used beside a mirror. */
-export function prepareQueue(mirrorFile: string): void {
+function prepareQueue(mirrorFile: string): void {
   cpSync(inject('queueTemplate'), join(mirrorFile, '..', 'queue'), { recursive: true })
 }
 
