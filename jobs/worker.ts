@@ -50,7 +50,7 @@ export async function runWorker(
     },
   })
   const { backend, queues, syncWorker } = engine
-  const tickWorker = startTickWorker(backend, queues, config.organizationOf)
+  const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf })
   const reconcile = createReconciler(engine, log)
   const watch = watchQueue({
     emitters: [queues.tick, queues.sync, syncWorker, tickWorker],

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { DelayedError, withBackend, type IQueueBackend } from 'bullmq'
 import { expect, test } from 'vitest'
 import type { Organization } from '../../src/config/organization.ts'
@@ -5,6 +6,7 @@ import { readConfig } from '../../src/config/read-config.ts'
 import type { LastRun } from '../../src/mirror/last-runs.ts'
 import { reconcileSchedules } from '../../jobs/schedule.ts'
 import { queueNames } from '../../jobs/queues.ts'
+import { startTickWorker } from '../../jobs/tick-worker.ts'
 import { aJobsWorkplace, FAR_AWAY, someQueues } from '../support/jobs-workplace.ts'
 import { organizationAt } from '../support/workplace.ts'
 
@@ -89,6 +91,27 @@ test('a schedule that has stopped ticking ticks again', async () => {
   expect(await queues.tick.getDelayed()).toHaveLength(1)
 })
 
+test.each([
+  ['asks for a run', 'before', 1],
+  ['asks for none when a worker has caught up since', 'after', 0],
+])('a tick that was overdue %s', async (_what, when, jobs) => {
+  const { backend, queues, organizations } = await aSchedule(['acme'])
+  const { timestamp } = await queues.tick.add('tick', { organization: 'acme' })
+  const asOfMs = when === 'after' ? timestamp + 1 : timestamp - 1
+  const worker = startTickWorker(backend, {
+    queues,
+    mirror: { listLastRuns: async () => [completeRun('acme', asOfMs)] },
+    organizationOf: (id) => organizations.find((organization) => organization.id === id),
+  })
+  worker.on('error', () => {})
+  const done = once(worker, 'completed')
+  worker.run().catch(() => {})
+  await done
+  await worker.close()
+
+  expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(jobs)
+})
+
 test('twelve wishes for one organization are one job, also while it waits for the service', async () => {
   const { backend, queues } = await aSchedule(['acme'])
   for (let wish = 1; wish <= 6; wish += 1) await queues.requestSync('acme', wish % 2 === 0 ? 'schedule' : 'manual')
@@ -124,7 +147,7 @@ async function aSchedule(ids: readonly string[], schedule: object = FAR_AWAY) {
   )
   const { backend, queues } = await someQueues(queue, mirror)
   const { organizations } = await readConfig({ file: config, cwd: '/' })
-  return { backend, queues, reconcile }
+  return { backend, queues, organizations, reconcile }
 
   async function reconcile({
     lastRuns,
