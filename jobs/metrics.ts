@@ -1,13 +1,12 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Mirror } from '../src/mirror/mirror.ts'
-import type { SourceEvent } from '../src/source/customers.ts'
 import { within } from './deadline.ts'
 import type { RunOfJob } from './mirror-organization.ts'
 import type { Queues } from './queues.ts'
 
 export type Metrics = {
   countRun(run: RunOfJob): void
-  countEvent(organization: string, event: SourceEvent): void
+  countAnswer(organization: string, answer: { status: number }): void
   /** In the text format of Prometheus. */
   text(): Promise<string>
 }
@@ -82,8 +81,8 @@ export function createMetrics({ mirror, queues, now }: Measured): Metrics {
       waited.inc({ organization }, report.waitedMs / 1000)
       took.observe({ organization }, report.durationMs / 1000)
     },
-    countEvent(organization, event) {
-      if (event.kind === 'answered') requests.inc({ organization, status: `${Math.floor(event.status / 100)}xx` })
+    countAnswer(organization, { status }) {
+      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
     },
     text: () => registry?.metrics() ?? Promise.resolve(''),
   }

@@ -21,6 +21,7 @@ export type RunOfJob = { organization: string; outcome: Outcome; verdict: Verdic
 export type Listener = {
   onProgress?(progress: Progress): void
   onEvent?(organization: string, event: SourceEvent): void
+  onAnswer?(organization: string, answer: { status: number }): void
   onRun?(run: RunOfJob): void
 }
 
@@ -109,6 +110,7 @@ function run(
     signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
     onProgress: (progress) => listener.onProgress?.(progress),
     onEvent: (event) => listener.onEvent?.(organization.id, event),
+    onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
   })
 }
 

@@ -1,6 +1,5 @@
 import { isOurs } from '../src/errors.ts'
 import type { Logger } from '../src/log.ts'
-import type { SourceEvent } from '../src/source/customers.ts'
 import type { RunOfJob } from './mirror-organization.ts'
 
 /** What became of a run, in one line. */
@@ -12,9 +11,4 @@ export function logRun(log: Logger, { outcome: { report, error }, verdict, isLas
   else if (verdict.kind === 'abandon') log.warn(facts, 'run left to another worker')
   else if (isOurs(error)) log.error(facts, isLast ? 'run given up' : 'run failed, to be tried again')
   else log.error({ ...facts, err: error }, 'run failed unexpectedly')
-}
-
-/** What a run waits for meanwhile. */
-export function logEvent(log: Logger, organization: string, event: SourceEvent): void {
-  if (event.kind !== 'answered') log.info({ organization, event }, 'run slowed down')
 }

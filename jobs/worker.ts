@@ -9,7 +9,7 @@ import { openLiveConfig } from './live-config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { told, watchQueue } from './queue-watch.ts'
 import { createReconciler } from './reconciler.ts'
-import { logEvent, logRun } from './run-log.ts'
+import { logRun } from './run-log.ts'
 import { startTickWorker, type TickWorker } from './tick-worker.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 
@@ -38,10 +38,8 @@ export async function runWorker(
     listenerFor: (parts) => {
       const counted = (metrics = createMetrics({ ...parts, now: Date.now }))
       return {
-        onEvent: (organization, event) => {
-          counted.countEvent(organization, event)
-          logEvent(log, organization, event)
-        },
+        onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
+        onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
         onRun: (run) => {
           counted.countRun(run)
           logRun(log, run)

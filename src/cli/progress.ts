@@ -60,7 +60,7 @@ function talkWith(say: (text: string) => void, sayAlways: (text: string) => void
     onEvent: (event) => {
       if (event.kind === 'clock-corrected') {
         sayAlways(`the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`)
-      } else if (event.kind === 'waiting') {
+      } else {
         const why = event.reason === 'rate-limited' ? 'asked to slow down' : 'not available'
         sayAlways(`${why}; goes on in ${duration(event.waitMs)}, at ${clockTime(event.untilMs)}`)
       }

@@ -17,7 +17,10 @@ const timezone = z
 
 const spread = duration({ min: '0s', max: '1d' })
   .exactOptional()
-  .meta({ description: 'Start organizations at different moments within this time, each always at its own.', default: '0s' })
+  .meta({
+    description: 'Start organizations at different moments within this time, each always at its own.',
+    default: '0s',
+  })
 
 /** The schedule of all organizations. */
 export const schedule = z.strictObject({ cron, timezone, spread })

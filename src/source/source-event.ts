@@ -2,4 +2,3 @@
 export type SourceEvent =
   | { kind: 'waiting'; reason: 'rate-limited' | 'unavailable'; waitMs: number; untilMs: number }
   | { kind: 'clock-corrected'; offsetMs: number }
-  | { kind: 'answered'; status: number }
