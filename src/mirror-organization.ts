@@ -1,33 +1,37 @@
+import { confirmAbsences, type Control } from './confirm-absences.ts'
 import { sortRecords } from './customer.ts'
-import { describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
+import { ContractBroken, describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
 import { holdOrganization } from './mirror/hold-organization.ts'
 import type { Mirror } from './mirror/mirror.ts'
+import type { RemovalRule } from './mirror/removals.ts'
 import type { Ending, Run } from './mirror/runs.ts'
-import { emptyReport, type Report, type Trigger } from './report.ts'
 import { readWindows, type Arrival } from './read-windows.ts'
-import { plainScan } from './scan/plain-scan.ts'
+import { emptyReport, type Report, type Trigger } from './report.ts'
+import type { Certificate } from './scan/certificate.ts'
+import type { Scan } from './scan/scan.ts'
 import type { Source } from './source/customers.ts'
+import { startScan, type ScanSettings } from './start-scan.ts'
 
 /** What a run is told. `organization` is its id; times come from `now`, in Unix milliseconds. */
-export type Mirroring = {
+export type Mirroring = ScanSettings & {
   organization: string
-  source: Pick<Source, 'readPage' | 'counters'>
+  source: Pick<Source, 'readPage' | 'search' | 'counters'>
   mirror: Mirror
   trigger: Trigger
-  /** Records a page, 1 to 100. */
-  pageSize: number
   /** Pages asked for at once. */
   concurrency: number
-  /** Stop after so many pages, for a trial. */
-  pageLimit?: number | undefined
+  /** How old an interrupted scan may be for the run to go on from it. */
+  resumeWithinMs: number
+  /** When customers that are no longer listed are taken for removed. */
+  removals: RemovalRule
   now: () => number
-  /** Aborting it finishes the page at hand, keeps it, and ends the run as interrupted. */
+  /** Aborting it finishes the pages under way, keeps them, and ends the run as interrupted. */
   signal: AbortSignal
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** How far a run has come. */
-export type Progress = { organization: string; received: number; total: number | undefined; pages: number }
+/** How far a run has come: the customers received so far, each counted once, of those the service says it has. */
+export type Progress = { organization: string; customers: number; total: number | undefined; pages: number }
 
 /** What a run did, and the error that ended it, for the caller to decide what follows. */
 export type Outcome = { report: Report; error: unknown }
@@ -38,19 +42,22 @@ export type Outcome = { report: Report; error: unknown }
  * comes back with its error.
  */
 export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome> {
-  const { organization, mirror, trigger, now } = mirroring
-  const scan = plainScan(mirroring)
+  const { organization, mirror, source, trigger, now } = mirroring
   let run: Run
   try {
-    run = await mirror.startRun({ organization, trigger, nowMs: now() })
+    run = await mirror.startRun({ ...mirroring, nowMs: now() })
   } catch (error) {
     return { report: unrecorded(error), error }
   }
   const held = holdOrganization(mirror, run, now)
+  let control: Control | undefined
   try {
-    const { readPage } = mirroring.source
-    await readWindows({ ...mirroring, scan, readPage, stop: mirroring.signal, abort: held.lost }, saveArrivals)
-    return { report: await finish({ status: 'complete', ...scan.certificate() }), error: undefined }
+    const scan = await startScan(mirroring, mirror, run)
+    const reading = { ...mirroring, scan, readPage: source.readPage, stop: mirroring.signal, abort: held.lost }
+    await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
+    const certificate = scan.certificate()
+    const confirmed = certificate.proof === 'converged' ? await confirmAbsent() : NOBODY
+    return { report: await finish(completed(certificate, { rule: mirroring.removals, confirmed })), error: undefined }
   } catch (failure) {
     const error = whatEnded(failure)
     const status = error instanceof Interrupted ? 'interrupted' : 'failed'
@@ -68,16 +75,38 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     held.stop()
   }
 
-  async function saveArrivals(arrivals: Arrival[]): Promise<void> {
-    const pages = arrivals.map(({ page: { page, records, bytes } }) => {
-      return { ...sortRecords(records, { pageBytes: bytes }), page, received: records.length }
-    })
-    await mirror.savePages(run, pages, now())
+  async function saveArrivals(scan: Scan, arrivals: Arrival[]): Promise<void> {
+    const pages = arrivals.map(({ window, page }) => ({
+      ...sortRecords(page.records, { pageBytes: page.bytes }),
+      page: page.page,
+      received: page.records.length,
+      window: mirroring.scan === 'chain' ? { ...page, ...window, perPage: page.size } : undefined,
+    }))
+    if (run.pages === 0) await refuseStrangers(pages.flatMap(({ rows }) => rows.flatMap(({ id }) => id ?? [])))
+    const { rows } = await mirror.savePages(run, pages, now())
     arrivals.forEach(({ window, page }, index) => {
-      scan.read({ ...page, window, rows: pages[index]?.rows ?? [], perPage: page.size })
+      scan.read({ ...page, window, rows: rows[index] ?? [], perPage: page.size })
     })
+    control = pages.at(-1)?.customers.find(({ username, email }) => Boolean(username) && Boolean(email)) ?? control
     const total = arrivals.at(-1)?.page.total
-    mirroring.onProgress?.({ organization, received: run.records.received, total, pages: run.pages })
+    const { received, duplicates } = run.records
+    mirroring.onProgress?.({ organization, customers: received - duplicates, total, pages: run.pages })
+  }
+
+  /** The customers of another organization come with a wrong key or address; nothing of them is written. */
+  async function refuseStrangers(ids: readonly string[]): Promise<void> {
+    const strangers = await mirror.countStrangers(organization, ids)
+    if (strangers * 2 <= ids.length) return
+    throw new ContractBroken(
+      `${organization}: ${strangers} of the first ${ids.length} customers are known under another organization and new ` +
+        'to this one. Nothing was written. Check its key and address; each organization has its own.',
+      { code: 'tenant-mixup' },
+    )
+  }
+
+  async function confirmAbsent(): Promise<ReadonlySet<string>> {
+    const candidates = await mirror.findRemovalCandidates(run, mirroring.removals)
+    return confirmAbsences(candidates, control, (text) => source.search(text, { signal: mirroring.signal }))
   }
 
   function finish(ending: Omit<Ending, 'source'>): Promise<Report> {
@@ -94,6 +123,14 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const empty = emptyReport({ organization, trigger, startedAtMs: now() })
     return { ...empty, ...mirroring.source.counters, reasons: [reason], error: describeError(error) }
   }
+}
+
+const NOBODY: ReadonlySet<string> = new Set()
+
+function completed(certificate: Certificate, removals: Ending['removals']): Omit<Ending, 'source'> {
+  const { proof, reasons } = certificate
+  const readToEnd = proof !== 'unproven' || reasons.every((reason) => reason === 'plain-scan')
+  return { status: 'complete', proof, reasons, readToEnd, certificate, removals }
 }
 
 function interrupted(organization: string): Interrupted {

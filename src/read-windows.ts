@@ -1,5 +1,7 @@
-import type { Scan, Window } from './scan/scan.ts'
+import type { Scan } from './scan/scan.ts'
+import type { Window } from './scan/window.ts'
 import type { CustomersPage, Source } from './source/customers.ts'
+import { windowFailureOf } from './window-failure.ts'
 
 export type Reading = {
   scan: Scan
@@ -10,6 +12,8 @@ export type Reading = {
   stop: AbortSignal
   /** Aborting it ends the reading at once. */
   abort: AbortSignal
+  /** Unix milliseconds. */
+  now: () => number
 }
 
 /** A window that was asked for, and the page that answered. */
@@ -18,22 +22,52 @@ export type Arrival = { window: Window; page: CustomersPage }
 /** How long a request that is under way may take once the reading was asked to stop. */
 const GRACE_MS = 5000
 
+/** Pages handed over together at most, and how long the first of them may wait for others, while there is more to ask for. */
+const MOST_ARRIVALS = 32
+const LONGEST_HOLD_MS = 100
+
+/**
+ * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Narrowing a
+ * page down to one poison row in a corner of it takes five.
+ */
+const MOST_FAILURES_IN_A_ROW = 12
+const MOST_FAILURES_AT_FIRST = 6
+
 /**
  * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
  * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
  */
 export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) => Promise<void>): Promise<void> {
-  const { scan, readPage, concurrency, stop, abort } = reading
+  const { scan, readPage, concurrency, stop, abort, now } = reading
   const ending = endingOf(stop, abort)
+  const outages = countOutages()
   const underWay = new Set<Promise<void>>()
   let arrivals: Arrival[] = []
+  const fatal: unknown[] = []
+  let heldSinceMs = now()
+  let wake: () => void = () => {}
 
   const ask = (window: Window) => {
     const settled = readPage(window, ending)
-      .then((page) => {
-        arrivals.push({ window, page })
+      .then(
+        (page) => {
+          if (arrivals.length === 0) heldSinceMs = now()
+          arrivals.push({ window, page })
+          outages.answered()
+        },
+        (error: unknown) => {
+          const failure = windowFailureOf(error)
+          outages.failed(error)
+          if (failure === undefined) fatal.push(error)
+          else if (outages.isDown) fatal.push(outages.first)
+          else scan.failed(window, failure)
+          if (scan.done && !outages.hasAnswered) fatal.push(outages.first)
+        },
+      )
+      .finally(() => {
+        underWay.delete(settled)
+        wake()
       })
-      .finally(() => underWay.delete(settled))
     underWay.add(settled)
   }
   const saveArrivals = async () => {
@@ -41,14 +75,29 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
     arrivals = []
     if (arrived.length > 0) await save(arrived)
   }
+  const news = async (withinMs: number | undefined) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    wake = resolve
+    const timer = withinMs === undefined ? undefined : setTimeout(resolve, withinMs)
+    await promise
+    clearTimeout(timer)
+  }
 
   try {
-    while (!scan.done) {
+    while (fatal.length === 0 && !scan.done) {
       ending.stop.throwIfAborted()
-      for (const window of scan.next(concurrency - underWay.size)) ask(window)
-      if (underWay.size > 0) await Promise.race(underWay)
-      await saveArrivals()
+      const heldMs = now() - heldSinceMs
+      const mayHold = concurrency > 1 && arrivals.length < MOST_ARRIVALS && heldMs < LONGEST_HOLD_MS
+      if (mayHold || arrivals.length === 0) {
+        for (const window of scan.next(concurrency - underWay.size)) ask(window)
+      }
+      // With a place free although more might be asked for, the scan waits to be told what has arrived.
+      if (arrivals.length > 0 && (!mayHold || underWay.size < concurrency)) await saveArrivals()
+      else if (underWay.size > 0) await news(arrivals.length > 0 ? LONGEST_HOLD_MS - heldMs : undefined)
+      else if (!scan.done)
+        throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
     }
+    if (fatal.length > 0) throw fatal[0]
   } catch (error) {
     if (!stop.aborted) ending.endNow()
     await Promise.allSettled(underWay)
@@ -56,6 +105,33 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
     throw error
   } finally {
     ending.dispose()
+  }
+}
+
+/** Tells windows that fail from a service that is down: then the error that began it is the one to be told. */
+function countOutages() {
+  let failuresInARow = 0
+  let first: unknown
+  let hasAnswered = false
+  return {
+    get first() {
+      return first
+    },
+    get hasAnswered() {
+      return hasAnswered
+    },
+    get isDown() {
+      return failuresInARow > (hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
+    },
+    answered() {
+      hasAnswered = true
+      failuresInARow = 0
+      first = undefined
+    },
+    failed(error: unknown) {
+      failuresInARow += 1
+      first ??= error
+    },
   }
 }
 
@@ -70,6 +146,7 @@ function endingOf(stop: AbortSignal, abort: AbortSignal) {
     grace = setTimeout(endNow, GRACE_MS)
   }
   if (stop.aborted) endSoon()
+  if (abort.aborted) endNow()
   stop.addEventListener('abort', endSoon, { once: true })
   abort.addEventListener('abort', endNow, { once: true })
   return {

@@ -30,10 +30,9 @@ export async function runOrganization(organization: Organization, settings: RunS
   try {
     return await mirrorOrganization({
       ...settings,
+      ...organization,
       organization: organization.id,
       source,
-      pageSize: organization.pageSize,
-      concurrency: organization.concurrency,
     })
   } finally {
     await source.close()
@@ -62,9 +61,10 @@ export async function openConfiguredSource(
 }
 
 /** Stands in for a source that could not be opened, so that the failure is recorded like any other. */
-function neverOpened(error: unknown): Pick<Source, 'readPage' | 'counters' | 'close'> {
+function neverOpened(error: unknown): Pick<Source, 'readPage' | 'search' | 'counters' | 'close'> {
   return {
     readPage: () => Promise.reject(error),
+    search: () => Promise.reject(error),
     counters: { requests: 0, throttled: 0, waitedMs: 0 },
     close: () => Promise.resolve(),
   }

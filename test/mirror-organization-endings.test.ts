@@ -5,7 +5,7 @@ import { mirrorOrganization } from '../src/mirror-organization.ts'
 import { customers } from './support/builders.ts'
 import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'
 import { aMirror, tamper } from './support/mirror-file.ts'
-import { mirroring, namesOf, storedNames } from './support/mirroring.ts'
+import { mirroring, movingClock, namesOf, storedNames } from './support/mirroring.ts'
 import { untilAborted } from './support/until-aborted.ts'
 
 test('an error keeps what was saved, and the run is recorded as failed with it', async () => {
@@ -80,6 +80,7 @@ test('a run that was stopped keeps what it saved, asks for nothing more, and say
     mirroring(mirror, source, {
       signal: stop.signal,
       concurrency: 1,
+      now: movingClock(),
       onProgress: ({ pages }) => {
         if (pages === 4) stop.abort()
       },

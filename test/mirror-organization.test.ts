@@ -7,7 +7,7 @@ import { rehearseMirror, type Mirror } from '../src/mirror/mirror.ts'
 import { aCustomer, customers, START_MS } from './support/builders.ts'
 import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'
 import { aMirror, dump, valueOf } from './support/mirror-file.ts'
-import { mirroring, namesOf, storedNames } from './support/mirroring.ts'
+import { mirroring, movingClock, namesOf, storedNames } from './support/mirroring.ts'
 
 test('a list is mirrored whole, page by page, and the report says what was done', async () => {
   const mirror = await aMirror()
@@ -82,16 +82,29 @@ test.each([1, 2, 7])(
 )
 
 test.each([
-  ['to nothing', 0],
-  ['to fewer pages', 25],
-  ['by one record', 99],
-])('a list that shrinks %s while it is read comes to its end', async (_, left) => {
+  ['to nothing', 0, 3],
+  ['to fewer pages', 25, 3],
+  ['by one record', 99, 10],
+])('a list that shrinks %s while it is read is read to its new end and no further', async (_, left, requests) => {
   const source: PageSource = listedSource(() => (source.counters.requests > 2 ? customers(1, left) : customers(1, 100)))
 
-  const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { concurrency: 3 }))
+  const { report } = await mirrorOrganization(
+    mirroring(await aMirror(), source, { concurrency: 1, now: movingClock() }),
+  )
 
-  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'] })
-  expect(report.requests).toBeLessThanOrEqual(10)
+  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], requests })
+})
+
+test('a service that is unsure how long its list is, is read to the last page it told of', async () => {
+  const lengths = [30, 40, 30, 40]
+  const source = sourceOf(async (window) => ({
+    ...pageOfList(customers(1, 40), window),
+    lastPage: (lengths[window.page - 1] ?? 40) / 10,
+  }))
+
+  const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { concurrency: 1 }))
+
+  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: 40 })
 })
 
 test('a list that grows while it is read is read to its new end', async () => {
@@ -131,14 +144,14 @@ test('progress is told after each save and never runs ahead of the mirror', asyn
   const mirror = await aMirror()
   const told: Progress[] = []
   const onProgress = (progress: Progress) => {
-    expect(valueOf(mirror.file, 'SELECT received FROM runs')).toBe(progress.received)
+    expect(valueOf(mirror.file, 'SELECT received FROM runs')).toBe(progress.customers)
     told.push(progress)
   }
 
   const { error } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 95)), { onProgress }))
 
   expect(error).toBeUndefined()
-  expect(told.at(-1)).toEqual({ organization: 'acme', received: 95, total: 95, pages: 10 })
+  expect(told.at(-1)).toEqual({ organization: 'acme', customers: 95, total: 95, pages: 10 })
   expect(told.map(({ pages }) => pages)).toEqual(told.map(({ pages }) => pages).toSorted((a, b) => a - b))
 })
 

@@ -86,9 +86,9 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
       random: Math.random,
     })
     try {
-      const { total, records, size } = await source.probe({ signal })
+      const { total, records, size, askedSize } = await source.probe(organization.pageSize, { signal })
       const customers = total === undefined ? `${records.length} on the first page` : count(total, 'customer')
-      const capped = size < organization.pageSize ? `; the service caps pages at ${size}` : ''
+      const capped = size < askedSize ? `; the service caps pages at ${size}` : ''
       return { what, said: `answered, ${customers}${capped}, ${clockWords(source.clockOffsetMs)}`, decides: true }
     } finally {
       await source.close()

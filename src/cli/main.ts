@@ -7,6 +7,7 @@ import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { initCommand } from './init.ts'
 import type { Io } from './io.ts'
 import { rejectsCommand } from './rejects.ts'
+import { removalsCommand } from './removals.ts'
 import { runCommand } from './run.ts'
 import { runsCommand } from './runs.ts'
 import { sandboxCommand } from './sandbox.ts'
@@ -22,7 +23,8 @@ import { version } from '../version.ts'
 async function main(): Promise<void> {
   // Whatever a command writes, the mirror and its journals included, is for this user alone.
   process.umask(0o077)
-  process.stdout.on('error', stopQuietlyWhenNobodyReads)
+  process.stdout.on('error', endWhenNobodyReads)
+  process.stderr.on('error', goOnInSilence)
   const stopped = listenForStop()
   const io: Io = {
     signal: stopped.signal,
@@ -52,6 +54,7 @@ function program(io: Io): Command {
     statusCommand(io),
     runsCommand(io),
     rejectsCommand(io),
+    removalsCommand(io),
     signingCommand(io),
     schemaCommand(io),
     sandboxCommand(io),
@@ -62,6 +65,7 @@ function program(io: Io): Command {
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .enablePositionalOptions()
     .addHelpText('after', EXAMPLES + exitCodes())
   for (const command of commands) root.addCommand(command)
   for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
@@ -133,9 +137,16 @@ function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | unde
   return { signal: stopping.signal, exitCode: () => code }
 }
 
-function stopQuietlyWhenNobodyReads(error: NodeJS.ErrnoException): void {
+/** Without a reader there is nobody to have results for; a full disk behind standard output loses them. */
+function endWhenNobodyReads(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE)
-  throw error
+  process.stderr.write(`The results could not be written: ${error.message}\n`)
+  process.exit(1)
+}
+
+/** The work goes on when nobody listens to what is said beside it. */
+function goOnInSilence(): void {
+  process.stderr.write = () => true
 }
 
 await main()

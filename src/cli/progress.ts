@@ -53,19 +53,24 @@ export async function showProgress<Item extends { id: string }>(
 
 function talkWith(say: (text: string) => void, sayAlways: (text: string) => void): Talk {
   return {
-    onProgress: ({ received, total, pages }) => {
+    onProgress: ({ customers, total, pages }) => {
       const of = total === undefined ? '' : ` of ${total.toLocaleString('en')}`
-      say(`${received.toLocaleString('en')}${of} customers · ${count(pages, 'page')}`)
+      say(`${customers.toLocaleString('en')}${of} customers · ${count(pages, 'page')}`)
     },
     onEvent: (event) => {
       if (event.kind === 'clock-corrected') {
         sayAlways(`the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`)
       } else {
         const why = event.reason === 'rate-limited' ? 'asked to slow down' : 'not available'
-        sayAlways(`${why}; goes on in ${duration(event.waitMs)}, at ${clockTime(event.untilMs)}`)
+        sayAlways(`${why}; goes on in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`)
       }
     },
   }
+}
+
+/** A wait is told no shorter than it is. */
+function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000) * 1000
 }
 
 function lastWord({ report, error }: Outcome): string {

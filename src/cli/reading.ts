@@ -20,6 +20,14 @@ export async function withMirror<Result>(
   }
 }
 
+/** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
+export async function requireKnown(organization: string | undefined, mirror: Mirror, config: Config): Promise<void> {
+  if (organization === undefined) return
+  if ((await mirror.listRuns({ organization, limit: 1 })).length > 0) return
+  const { chooseOrganizations } = await import('../config/organization.ts')
+  chooseOrganizations(config, [organization])
+}
+
 /** `--limit`, for commands that list the latest of something. */
 export function limitOption(most: number) {
   return new Option('--limit <number>', 'how many at most').default(most).argParser((text) => {

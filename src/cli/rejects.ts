@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { StoredReject } from '../mirror/rejects.ts'
 import type { Io } from './io.ts'
-import { isoTime, jsonDocument, limitOption, withMirror } from './reading.ts'
+import { isoTime, jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {
@@ -13,7 +13,10 @@ export function rejectsCommand(io: Io) {
     .addOption(limitOption(50))
     .addHelpText('after', EXAMPLES)
     .action(async (organization, { config, json, limit }) => {
-      const rejects = await withMirror(config, async (mirror) => mirror.listRejects({ organization, limit }))
+      const rejects = await withMirror(config, async (mirror, known) => {
+        await requireKnown(organization, mirror, known)
+        return mirror.listRejects({ organization, limit })
+      })
       if (json) io.stdout.write(jsonDocument({ rejects: rejects.map(asJson) }))
       else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : await asTable(rejects))
     })

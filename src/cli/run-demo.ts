@@ -1,7 +1,9 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { UsageError } from '../errors.ts'
 import { startSandbox } from '../service/sandbox.ts'
-import { writeConfig } from '../service/write-config.ts'
+import { SANDBOX_HEADING, writeConfig } from '../service/write-config.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { runsTable } from './runs-table.ts'
@@ -19,9 +21,7 @@ const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
  */
 export async function runDemo(folder: string, io: Io): Promise<void> {
   const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
-  const before = [config, mirror, `${mirror}-wal`, `${mirror}-shm`, join(folder, 'queue')]
-  for (const file of before) await rm(file, { force: true, recursive: true })
-
+  await clearAway(config, mirror)
   const sandbox = await startSandbox({ customers: CUSTOMERS, rateLimits: [RATE_LIMIT] })
   try {
     await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule: SCHEDULE })
@@ -43,6 +43,18 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
   } finally {
     await sandbox.close()
   }
+}
+
+/** Removes what an earlier demo left; throws UsageError for files that no demo made. */
+async function clearAway(config: string, mirror: string): Promise<void> {
+  const text = await readFile(config, 'utf8').catch(() => undefined)
+  const isOurs = text?.startsWith(SANDBOX_HEADING) ?? !existsSync(mirror)
+  if (!isOurs) {
+    throw new UsageError(`${config} and ${mirror} were not made by a demo. Name another folder with --folder.`)
+  }
+  const queue = join(dirname(mirror), 'queue')
+  for (const file of [config, mirror, `${mirror}-wal`, `${mirror}-shm`, queue])
+    await rm(file, { force: true, recursive: true })
 }
 
 function nextSteps(config: string, mirror: string): string {

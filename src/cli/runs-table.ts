@@ -1,13 +1,13 @@
 import type { Report } from '../report.ts'
 import { renderTable } from './table.ts'
-import { duration, proofWords } from './wording.ts'
+import { differentCustomers, duration, proofWords } from './wording.ts'
 
 /** What runs did, a row each, for people. */
 export function runsTable(reports: readonly Report[], { withStart = false } = {}): string {
   const head = [
     'organization',
     'status',
-    'read',
+    'customers',
     'new',
     'changed',
     'unchanged',
@@ -20,7 +20,7 @@ export function runsTable(reports: readonly Report[], { withStart = false } = {}
   const rows = reports.map((report) => [
     report.organization,
     report.error === undefined ? report.status : `${report.status}: ${report.error.code}`,
-    report.received,
+    differentCustomers(report),
     report.inserted,
     report.updated,
     report.unchanged,

@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
-import { isoTime, jsonDocument, limitOption, withMirror } from './reading.ts'
+import { runsShowCommand } from './runs-show.ts'
+import { isoTime, jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
 /** `customer-mirror runs`: what the latest runs did. */
 export function runsCommand(io: Io) {
@@ -10,9 +11,14 @@ export function runsCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addOption(limitOption(20))
+    .enablePositionalOptions()
+    .addCommand(runsShowCommand(io))
     .addHelpText('after', EXAMPLES)
     .action(async (organization, { config, json, limit }) => {
-      const runs = await withMirror(config, async (mirror) => mirror.listRuns({ organization, limit }))
+      const runs = await withMirror(config, async (mirror, known) => {
+        await requireKnown(organization, mirror, known)
+        return mirror.listRuns({ organization, limit })
+      })
       if (json) {
         const { toJson } = await import('../report.ts')
         const documents = runs.map((run) => ({
@@ -36,4 +42,6 @@ Examples:
       the last twenty runs of every organization
   $ customer-mirror runs acme --limit 100 --json
       the last hundred of acme, as JSON
+  $ customer-mirror runs show 12
+      one run, and what its reasons mean
 `

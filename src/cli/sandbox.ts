@@ -36,6 +36,8 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
         .choices(LARGE_PAGES)
         .default('refuse' as const),
     )
+    .option('--scenario <name>', 'a way in which the service is hard to read (default: still)')
+    .option('--list-scenarios', 'print every scenario with what it does, and end')
     .option('--forbid <organizations>', 'organizations whose plan answers 403: acme,globex', readList)
     .option('--signing <recipe>', `a preset, or a template with {ts} (default: ${DEFAULT_PRESET})`, readTemplate)
     .addOption(new Option('--signature-encoding <name>', 'how signatures are written').choices(SIGNATURE_ENCODINGS))
@@ -45,7 +47,11 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
     .option('--explain-401', 'answer a wrong signature with the string that was to be signed')
     .option('--write-config <file>', 'write a configuration that mirrors the sandbox')
     .addHelpText('after', EXAMPLES)
-    .action(async ({ rateLimit, forbid, latency, writeConfig: file, ...options }) => {
+    .action(async ({ rateLimit, forbid, latency, writeConfig: file, listScenarios, ...options }) => {
+      if (listScenarios) {
+        stdout.write(await scenarioList())
+        return
+      }
       const [{ startSandbox }, { writeConfig }] = await Promise.all([
         import('../service/sandbox.ts'),
         import('../service/write-config.ts'),
@@ -61,7 +67,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
       try {
         if (file !== undefined) await writeConfig(file, sandbox)
         stdout.write(describe(sandbox))
-        stderr.write(nextSteps(sandbox, file))
+        stderr.write(nextSteps(sandbox, file, options.scenario))
         if (!signal.aborted) await once(signal, 'abort')
       } finally {
         await sandbox.close()
@@ -98,10 +104,18 @@ function describe({ organizations }: Sandbox): string {
   return blocks.join('\n')
 }
 
-function nextSteps({ origin }: Sandbox, file: string | undefined): string {
+/** A line for each scenario: its name, then what it does. */
+async function scenarioList(): Promise<string> {
+  const { SCENARIOS } = await import('../service/scenarios/scenarios.ts')
+  const width = Math.max(...SCENARIOS.map(({ name }) => name.length))
+  return SCENARIOS.map(({ name, says }) => `${name.padEnd(width)}  ${says}\n`).join('')
+}
+
+function nextSteps({ origin }: Sandbox, file: string | undefined, scenario: string | undefined): string {
   const written =
     file === undefined ? '' : `Wrote ${file}. In another terminal: customer-mirror sync --config ${file}\n`
-  return `\nThe sandbox listens at ${origin}. Ctrl-C stops it.\n${written}`
+  const playing = scenario === undefined ? '' : ` and plays the scenario ${scenario}`
+  return `\nThe sandbox listens at ${origin}${playing}. Ctrl-C stops it.\n${written}`
 }
 
 function wholeNumber(least: number, most: number): (text: string) => number {
@@ -177,4 +191,6 @@ Examples:
       three organizations of 1,000 customers, and a configuration that mirrors them
   $ customer-mirror sandbox --customers 2500,1000,40 --rate-limit globex=8/5s --latency 20ms
       lists of different lengths, of which the second is throttled and all are slow
+  $ customer-mirror sandbox --scenario insert-delete --seed 7
+      a list that moves while it is paged, always in the same way for the same seed
 `

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import type { Io } from './io.ts'
@@ -12,7 +12,7 @@ export function syncCommand(io: Io) {
     .option('--json', 'print one JSON document with what was done')
     .option('--dry-run', 'read everything and tell what would change, but write nothing')
     .option('--limit-pages <number>', 'stop after this many pages of each organization', atLeastOne)
-    .option('--log-level <level>', 'log JSON lines to stderr: debug, info, warn or error')
+    .addOption(new Option('--log-level <level>', 'log JSON lines to stderr').choices(LOG_LEVELS))
     .addHelpText('after', EXAMPLES)
     .action(async (ids, options) => {
       const { syncOrganizations } = await import('./sync-organizations.ts')
@@ -34,6 +34,8 @@ async function describe(outcomes: readonly Outcome[], mirrorFile: string | undef
   const where = mirrorFile === undefined ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
   return `${table}\n${where}\n`
 }
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 function atLeastOne(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)

@@ -23,7 +23,6 @@ export function summary(report: Report): string {
     [report.inserted, 'new'],
     [report.updated, 'changed'],
     [report.unchanged, 'unchanged'],
-    [report.duplicates, 'read twice'],
     [report.rejected, 'rejected'],
     [report.missing, 'missing'],
     [report.removed, 'removed'],
@@ -34,9 +33,14 @@ export function summary(report: Report): string {
     .map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
   return (
-    `${count(report.received, 'customer')} read${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +
+    `${count(differentCustomers(report), 'customer')}${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +
     `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${proofWords(report)}`
   )
+}
+
+/** Records received, each customer once: neighbouring pages overlap on purpose. */
+export function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
+  return received - duplicates
 }
 
 /** `proven`, `converged`, or `unproven (plain-scan)`. */

@@ -16,15 +16,16 @@ const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
  * change the mirror back and forth every night. Adds to `counts` what became of each, to
- * `warnings` what was odd about it, and to `seen` the rows that the run had not received before.
+ * `warnings` what was odd about it, and to `seen` the rows that the run had not received before. Returns the row of each
+ * by its id.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
   customers: readonly Customer[],
-  { counts, warnings, seen }: { counts: RecordCounts; warnings: Warnings; seen: Set<number> },
+  { counts, warnings, seen }: Tallies,
   nowMs: number,
-): void {
+): Map<string, number> {
   const stored = findStored(db, run, customers)
   for (const customer of customers) {
     const before = stored.get(customer.id)
@@ -42,7 +43,10 @@ export function saveCustomers(
       stored.set(customer.id, { ...before, ...customer })
     }
   }
+  return new Map(Array.from(stored.values(), ({ id, row_id }) => [id, row_id]))
 }
+
+type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number> }
 
 /** One query a page: a lookup a row costs more than twice as much. */
 function findStored(db: Connection, run: Run, customers: readonly Customer[]): Map<string, StoredCustomer> {
@@ -80,7 +84,8 @@ function saveAgain(
   statement<[Record<string, unknown>], never>(
     db,
     `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} = @${field}`).join(', ')},
-       missing_since = NULL, removed_at = NULL, changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
+       missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL,
+       changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
        last_run_id = @run_id
      WHERE row_id = @row_id`,
   ).run({

@@ -42,7 +42,10 @@ export function openRehearsal(file: string, organizations: readonly string[]): C
     migrate(db)
     if (!exists) return db
     db.prepare('ATTACH ? AS original').run(file)
-    for (const table of ['runs', 'customers', 'rejects']) copyRows(db, table, organizations)
+    // One transaction, so that what is copied is one state of the original.
+    db.transaction(() => {
+      for (const table of ['runs', 'customers', 'rejects']) copyRows(db, table, organizations)
+    })()
     db.exec('DETACH original')
     return db
   } catch (error) {

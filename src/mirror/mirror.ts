@@ -7,13 +7,25 @@ import {
   writeTransaction,
   type Connection,
 } from './database.ts'
-import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
+import { listFreshness, type Freshness } from './freshness.ts'
 import { thisHolder } from './holder.ts'
 import { renewLease } from './lease.ts'
-import { listFreshness, type Freshness } from './freshness.ts'
 import { listLastRuns, type LastRun } from './last-runs.ts'
+import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
-import { finishRun, listRuns, startRun, type Ending, type Run, type Start } from './runs.ts'
+import {
+  approveRemovals,
+  discardRemovals,
+  findRemovalCandidates,
+  listHeldRemovals,
+  type Absent,
+  type HeldRemovals,
+  type RemovalRule,
+} from './removals.ts'
+import { finishRun, startRun, type Ending, type Run, type Start } from './runs.ts'
+import { findRun, listRuns, type StoredRun } from './stored-runs.ts'
+import { countStrangers } from './strangers.ts'
+import { recallWindows, type RecordedWindow } from './windows.ts'
 
 /**
  * The SQLite file, through a small set of verbs. Each write is one transaction that first checks that its run still holds
@@ -28,10 +40,24 @@ export type Mirror = {
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
   /** Keeps the organization held while a run waits. Throws OrganizationHeld if the lease was lost. */
   renewLease(run: Run, nowMs: number): Promise<void>
+  /** The windows the run went on from, in the order of their positions. To be gone through before anything is saved. */
+  recallWindows(run: Run): Promise<Iterable<RecordedWindow>>
+  /** How many of these ids are known under another organization and not under this one. */
+  countStrangers(organization: string, ids: readonly string[]): Promise<number>
+  /** Those whom a converged scan would remove if their absence were confirmed. */
+  findRemovalCandidates(run: Run, rule: RemovalRule): Promise<Absent[]>
   /** Ends a run, gives its organization back, and tells what it did. */
   finishRun(run: Run, ending: Ending, nowMs: number): Promise<Report>
   /** The latest runs, newest first, of one organization or of all. */
   listRuns(filter: { organization?: string | undefined; limit: number }): Promise<Report[]>
+  /** One run; undefined when there is none of that number. */
+  findRun(id: number): Promise<StoredRun | undefined>
+  /** Removals that a guard held back and nobody decided yet, newest run first. */
+  listHeldRemovals(): Promise<HeldRemovals[]>
+  /** Removes the customers whose removal that run held back; how many. Throws UsageError when it holds none. */
+  approveRemovals(runId: number, nowMs: number): Promise<number>
+  /** Forgets what that run held back; how many. Throws UsageError when it holds none. */
+  discardRemovals(runId: number): Promise<number>
   /** Records that are no valid customers and still keep coming, newest first. */
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
@@ -72,8 +98,15 @@ function mirrorOf(file: string, db: Connection): Mirror {
       return saved
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
+    recallWindows: async (run) => recallWindows(db, run.id),
+    countStrangers: async (organization, ids) => readTransaction(db, file, () => countStrangers(db, organization, ids)),
+    findRemovalCandidates: async (run, rule) => readTransaction(db, file, () => findRemovalCandidates(db, run, rule)),
     finishRun: async (run, ending, nowMs) => writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
+    findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
+    listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),
+    approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
+    discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
     listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),

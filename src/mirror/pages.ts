@@ -1,17 +1,23 @@
-import { addWarnings, type Customer, type Reject, type Warnings } from '../customer.ts'
+import { addWarnings, type Customer, type Reject, type Row, type Warnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
 import { saveCustomers } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
+import { releaseListed } from './removals.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
+import { recordWindow, type RecordedRow, type RecordedWindow } from './windows.ts'
 
 /** One page whose records were sorted: `received` records, each either a customer or a reject. */
 export type SortedPage = {
   page: number
   received: number
+  /** Who stood where in it. */
+  rows: readonly Row[]
+  /** The window it answers, when that is to be recorded for a later run to go on from. */
+  window?: Omit<RecordedWindow, 'rows'> | undefined
   customers: readonly Customer[]
   rejects: readonly Reject[]
   warnings: Warnings
@@ -25,6 +31,8 @@ export type PagesSaved = {
   /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
   seen: Set<number>
   rejectedIds: Set<string>
+  /** Who stood where in each of the pages, with the row of each customer. */
+  rows: RecordedRow[][]
 }
 
 /**
@@ -39,20 +47,25 @@ export function savePages(db: Connection, run: Run, pages: readonly SortedPage[]
     warnings: {},
     seen: new Set(),
     rejectedIds: new Set(),
+    rows: [],
   }
   for (const page of pages) {
     const counts = { ...noRecords(), received: page.received }
     saveRejects(db, run, page, { counts, rejectedIds: saved.rejectedIds }, nowMs)
-    saveCustomers(db, run, page.customers, { counts, warnings: saved.warnings, seen: saved.seen }, nowMs)
+    const rowIds = saveCustomers(db, run, page.customers, { ...saved, counts }, nowMs)
+    const rows = page.rows.map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIds.get(row.id) }))
     if (!addsUp(counts)) {
       throw new AccountingBroken(
         `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
           'The page was not saved. This is a defect of Customer Mirror; please report it.',
       )
     }
+    if (page.window !== undefined) recordWindow(db, run, { ...page.window, rows })
+    saved.rows.push(rows)
     addRecords(saved.records, counts)
     addWarnings(saved.warnings, page.warnings)
   }
+  releaseListed(db, run, saved.seen)
   saveRunCounts(db, run, saved)
   return saved
 }

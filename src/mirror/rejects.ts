@@ -1,6 +1,7 @@
 import type { Reject } from '../customer.ts'
 import type { RecordCounts } from '../report.ts'
 import type { Connection } from './database.ts'
+import { releaseHeld } from './removals.ts'
 import type { Run } from './runs.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
@@ -35,7 +36,10 @@ export function saveRejects(
       counts.duplicates += 1
       continue
     }
-    if (recordId !== null) rejectedIds.add(recordId)
+    if (recordId !== null) {
+      rejectedIds.add(recordId)
+      markListed(db, run, recordId)
+    }
     counts.rejected += 1
     statement<[Record<string, unknown>], never>(
       db,
@@ -54,6 +58,16 @@ export function saveRejects(
       now: sqlTime(nowMs),
     })
   }
+}
+
+/** Its customer is listed after all, whatever is wrong with the record. */
+function markListed(db: Connection, run: Run, id: string): void {
+  statement(
+    db,
+    `UPDATE customers SET missing_since = NULL, missing_proven = 0, missing_scans = 0
+     WHERE organization = ? AND id = ? AND missing_since IS NOT NULL AND removed_at IS NULL`,
+  ).run(run.organization, id)
+  releaseHeld(db, run, id)
 }
 
 /** Marks as resolved every open reject that a run which read the whole list did not receive again. */

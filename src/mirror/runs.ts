@@ -14,9 +14,12 @@ import {
 import type { Connection } from './database.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
-import { RowSet } from './row-set.ts'
+import { findHeldRows, markAbsent, type AbsenceCounts, type RemovalRule } from './removals.ts'
+import { findResumable } from './resume.ts'
+import { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
+import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
 
 /** A run that is being made: who it is for, and what it has seen and counted so far. */
 export type Run = {
@@ -24,18 +27,30 @@ export type Run = {
   readonly organization: string
   readonly trigger: Trigger
   readonly startedAtMs: number
+  /** When its scan began: earlier than the run, when it goes on from an interrupted one. */
+  readonly dataAsOfMs: number
+  /** The interrupted run whose windows it goes on from. */
+  readonly resumedFrom: number | undefined
   /** Whether this organization was never read to its end before: then additions are no changes. */
   readonly isBaseline: boolean
   /** Rows of `customers` this run has received. */
   readonly seen: RowSet
   /** Ids this run received in a record that had to be rejected. */
   readonly rejectedIds: Set<string>
+  /** Rows whose removal is held back, when the run began. */
+  readonly heldRows: ReadonlySet<number>
   readonly records: RecordCounts
   readonly warnings: Warnings
   pages: number
 }
 
-export type Start = { organization: string; trigger: Trigger; nowMs: number }
+export type Start = {
+  organization: string
+  trigger: Trigger
+  nowMs: number
+  /** How old an interrupted scan may be for the run to go on from it; never, when undefined. */
+  resumeWithinMs?: number | undefined
+}
 
 /** How a run ended. */
 export type Ending = {
@@ -45,36 +60,58 @@ export type Ending = {
   source: SourceCounts
   /** Whether the list was read from its first position to its end, so that what was not received is no longer listed. */
   readToEnd: boolean
+  /** What the proof rests on, to be stored as JSON. */
+  certificate?: object | undefined
+  /** What to do about customers that were not received; without it, or without a proof, nothing. */
+  removals?: { rule: RemovalRule; confirmed: ReadonlySet<string> } | undefined
   error?: { code: string; message: string } | undefined
 }
 
-/** Starts a run, after marking as interrupted any that was left running. The caller holds the transaction. */
-export function startRun(db: Connection, { organization, trigger, nowMs }: Start, holder: string): Run {
+/**
+ * Starts a run, after marking as interrupted any that was left running, and goes on from the last one where that was
+ * interrupted recently enough. The caller holds the transaction.
+ */
+export function startRun(db: Connection, start: Start, holder: string): Run {
+  const { organization, trigger, nowMs } = start
   const isBaseline = !hasBaseline(db, organization)
+  const resumable = findResumable(db, start)
+  const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
   const { lastInsertRowid } = statement(
     db,
-    `INSERT INTO runs (organization, "trigger", started_at, data_as_of, status) VALUES (?, ?, ?, ?, 'running')`,
-  ).run(organization, trigger, sqlTime(nowMs), sqlTime(nowMs))
+    `INSERT INTO runs (organization, "trigger", started_at, data_as_of, resumed_from, status)
+     VALUES (?, ?, ?, ?, ?, 'running')`,
+  ).run(organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), resumable?.id ?? null)
   const id = Number(lastInsertRowid)
   takeLease(db, organization, id, holder, nowMs)
+  closeAbandoned(db, organization, id, nowMs)
+  if (resumable === undefined) forgetWindows(db, organization)
+  else inheritWindows(db, resumable.id, id)
+  const run: Run = {
+    id,
+    organization,
+    trigger,
+    startedAtMs: nowMs,
+    dataAsOfMs,
+    resumedFrom: resumable?.id,
+    isBaseline,
+    seen: new RowSet(),
+    rejectedIds: new Set(),
+    heldRows: findHeldRows(db, organization),
+    records: noRecords(),
+    warnings: {},
+    pages: 0,
+  }
+  recallSeen(db, run)
+  return run
+}
+
+function closeAbandoned(db: Connection, organization: string, id: number, nowMs: number): void {
   statement(
     db,
     `UPDATE runs SET status = 'interrupted', finished_at = ?, reasons = '["interrupted"]', error_code = 'interrupted',
        error = 'The process ended before the run did. What it had saved is kept.'
      WHERE organization = ? AND status = 'running' AND id <> ?`,
   ).run(sqlTime(nowMs), organization, id)
-  return {
-    id,
-    organization,
-    trigger,
-    startedAtMs: nowMs,
-    isBaseline,
-    seen: new RowSet(),
-    rejectedIds: new Set(),
-    records: noRecords(),
-    warnings: {},
-    pages: 0,
-  }
 }
 
 /**
@@ -88,12 +125,16 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
     renewLease(db, run, nowMs)
     requireSum(db, run)
     if (ending.readToEnd) resolveRejects(db, run, nowMs)
+    Object.assign(report, settleAbsences(db, run, ending, nowMs))
+    forgetWindows(db, run.organization)
   }
   if (!releaseLease(db, run)) return report
   statement(
     db,
     `UPDATE runs SET finished_at = @finishedAt, status = @status, proof = @proof, reasons = @reasons,
+       certificate = @certificate,
        requests = @requests, throttled = @throttled, waited_ms = @waitedMs, warnings = @warnings,
+       missing = @missing, removed = @removed, held = @held,
        error_code = @errorCode, error = @errorMessage
      WHERE id = @id`,
   ).run({
@@ -103,24 +144,21 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
     status: ending.status,
     proof: ending.proof,
     reasons: JSON.stringify(ending.reasons),
+    certificate: ending.certificate === undefined ? null : JSON.stringify(ending.certificate),
     warnings: JSON.stringify(run.warnings),
+    missing: report.missing,
+    removed: report.removed,
+    held: report.held,
     errorCode: ending.error?.code ?? null,
     errorMessage: ending.error?.message ?? null,
   })
   return report
 }
 
-/** The latest runs, newest first. */
-export function listRuns(
-  db: Connection,
-  { organization, limit }: { organization?: string | undefined; limit: number },
-): Report[] {
-  return statement<[Record<string, unknown>], RunColumns>(
-    db,
-    `SELECT * FROM runs WHERE organization = coalesce(@organization, organization) ORDER BY id DESC LIMIT @limit`,
-  )
-    .all({ organization: organization ?? null, limit })
-    .map(fromColumns)
+/** What the run did about the customers it did not receive. */
+function settleAbsences(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): AbsenceCounts {
+  if (proof === 'unproven' || removals === undefined) return { missing: 0, removed: 0, held: 0 }
+  return markAbsent(db, run, { ...removals, proof }, nowMs)
 }
 
 function requireSum(db: Connection, run: Run): void {
@@ -154,45 +192,7 @@ function reportOf(run: Run, ending: Ending, nowMs: number): Report {
     pages: run.pages,
     warnings: run.warnings,
     durationMs: nowMs - startedAtMs,
-    dataAsOfMs: startedAtMs,
+    dataAsOfMs: run.dataAsOfMs,
     error: ending.error,
-  }
-}
-
-type RunColumns = RecordCounts & {
-  id: number
-  organization: string
-  trigger: Trigger
-  started_at: string
-  finished_at: string | null
-  status: RunStatus
-  proof: Proof
-  reasons: string
-  requests: number
-  pages: number
-  missing: number
-  removed: number
-  held: number
-  throttled: number
-  waited_ms: number
-  warnings: string
-  data_as_of: string
-  error_code: string | null
-  error: string | null
-}
-
-function fromColumns(row: RunColumns): Report {
-  const { id, started_at, finished_at, waited_ms, data_as_of, error_code, error, ...same } = row
-  const startedAtMs = fromSqlTime(started_at)
-  return {
-    ...same,
-    runId: id,
-    reasons: JSON.parse(row.reasons),
-    warnings: JSON.parse(row.warnings),
-    waitedMs: waited_ms,
-    startedAtMs,
-    durationMs: finished_at === null ? 0 : fromSqlTime(finished_at) - startedAtMs,
-    dataAsOfMs: fromSqlTime(data_as_of),
-    error: error_code === null ? undefined : { code: error_code, message: error ?? '' },
   }
 }

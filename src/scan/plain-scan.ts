@@ -1,43 +1,95 @@
-import type { Certificate, Scan, Window } from './scan.ts'
+import type { Certificate } from './certificate.ts'
+import { passCap } from './planner.ts'
+import type { Reason } from './reasons.ts'
+import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
+import { type SeenIds, seenIds } from './seen.ts'
+import type { Window, WindowFailure, WindowRead } from './window.ts'
 
-/**
- * Page 1 to the last, once. Fast, and proof of nothing: rows that move while the list is read can slip from a page not yet
- * read to one that was, so the certificate always says `unproven`. `pageLimit` ends it early.
- */
-export function plainScan(options: { pageSize: number; pageLimit?: number | undefined }): Scan {
-  const limit = options.pageLimit ?? Number.POSITIVE_INFINITY
-  let size = options.pageSize
-  /** As told by the answers; the greatest, since a list that grew while it was read has more pages at its end. */
-  let lastPage = 1
-  let highestRead = 0
-  let pagesRead = 0
-  let nextPage = 1
-  let cameToEnd = false
+/** A scan of page 1 to the last, each page once: as fast as it gets, and no proof of anything. */
+export function plainScan(options: { pageSize?: number; caps?: Partial<ScanCaps>; seen?: SeenIds } = {}): Scan {
+  return new PlainScan(options)
+}
 
-  const readToEnd = () => cameToEnd || (pagesRead > 0 && highestRead >= lastPage)
-  const reachable = () => (pagesRead === 0 ? 1 : Math.min(limit, cameToEnd ? 0 : lastPage))
+class PlainScan implements Scan {
+  #size: number
+  #most: number
+  readonly #seen: SeenIds
+  readonly #reasons = new Set<Reason>(['plain-scan'])
+  #planned = 0
+  #underWay = 0
+  #answers = 0
+  #received = 0
+  #total: number | undefined
+  #ended = false
 
-  return {
-    next(free) {
-      const windows: Window[] = []
-      while (windows.length < free && nextPage <= reachable()) windows.push({ page: nextPage++, size })
-      return windows
-    },
-    read({ window, rows, perPage, total, lastPage: told, beyondEnd }) {
-      if (window.page === 1) size = perPage
-      pagesRead += 1
-      highestRead = Math.max(highestRead, window.page)
-      // Without a promise of how many pages there are, the first page that is not full is the last.
-      const promised = told ?? (total === undefined ? undefined : Math.ceil(total / size))
-      lastPage = Math.max(lastPage, promised ?? (rows.length < size ? window.page : window.page + 1))
-      if (beyondEnd) cameToEnd = true
-    },
-    get done() {
-      return pagesRead > 0 && pagesRead === nextPage - 1 && nextPage > reachable()
-    },
-    certificate(): Certificate {
-      const whole = readToEnd()
-      return { proof: 'unproven', reasons: [whole ? 'plain-scan' : 'page-limit'], readToEnd: whole }
-    },
+  constructor({ pageSize = 100, caps = {}, seen = seenIds() }: Parameters<typeof plainScan>[0] & object) {
+    this.#size = pageSize
+    this.#most = caps.requests ?? USUAL_CAPS.requests
+    this.#seen = seen
+  }
+
+  next(free: number): Window[] {
+    const windows: Window[] = []
+    while (windows.length < free && this.#mayAsk()) {
+      this.#planned += 1
+      this.#underWay += 1
+      windows.push({ page: this.#planned, size: this.#size })
+    }
+    return windows
+  }
+
+  /** Up to the total at once; beyond it, and before it is known, one page at a time. */
+  #mayAsk(): boolean {
+    if (this.#ended) return false
+    if (this.#underWay > 0 && this.#planned * this.#size >= (this.#total ?? 0)) return false
+    if (this.#planned < this.#most) return true
+    this.#ended = true
+    this.#reasons.add('page-cap')
+    return false
+  }
+
+  read(read: WindowRead): void {
+    this.#arrived()
+    if (this.#total === undefined) {
+      this.#size = Math.max(1, Math.min(read.perPage, this.#size))
+      this.#most = Math.min(this.#most, passCap(read.total ?? 0, this.#size))
+    }
+    this.#total = Math.max(read.total ?? 0, this.#total ?? 0)
+    this.#received += read.rows.length
+    for (const { id, rowId } of read.rows) if (id !== undefined) this.#seen.add({ id, rowId })
+    if (read.rows.length < this.#size && read.window.page * this.#size >= (read.total ?? 0)) this.#ended = true
+    if (read.rows.length === 0) this.#ended = true
+    if (read.window.page * this.#size === read.total) this.#ended = true
+  }
+
+  failed(_window: Window, failure: WindowFailure): void {
+    this.#arrived()
+    this.#reasons.add(failure)
+    if (failure !== 'hole' || this.#total === undefined) this.#ended = true
+  }
+
+  get done(): boolean {
+    return this.#ended && this.#underWay === 0
+  }
+
+  certificate(): Certificate {
+    return {
+      proof: 'unproven',
+      basis: undefined,
+      witness: undefined,
+      reasons: this.done ? [...this.#reasons] : ['interrupted', ...this.#reasons],
+      notes: [],
+      passes: 1,
+      requests: this.#answers,
+      distinct: this.#seen.size,
+      total: this.#total,
+      empty: this.done && this.#answers > 0 && this.#received === 0,
+      holes: [],
+    }
+  }
+
+  #arrived(): void {
+    this.#underWay -= 1
+    this.#answers += 1
   }
 }

@@ -1,37 +1,31 @@
+import type { Certificate } from './certificate.ts'
+import type { Window, WindowFailure, WindowRead } from './window.ts'
+
 /**
- * The reading part of a run, without any reading: which window of the list to ask for next, and what the windows read so
- * far prove. Pure: no network, no clock, no randomness.
+ * One reading of a whole list, driven from outside: ask it for windows, fetch them, tell it what came. While it is not
+ * done and nothing is under way, `next` always has a window.
  */
 export interface Scan {
-  /** Windows to ask for now, at most `free` of them; none while the answer depends on windows still under way. */
+  /** The next windows that may be asked for now, at most `free`; [] while it must wait for windows under way. */
   next(free: number): Window[]
-  /** Tells the scan what a window showed. Windows may be told in any order. */
+  /** A window was read. */
   read(read: WindowRead): void
-  /** Whether everything there is to read was read. */
+  /** A window could not be read, and asking for it in the same way would fail again. */
+  failed(window: Window, failure: WindowFailure): void
+  /** Nothing more will be asked for, and nothing is under way. */
   readonly done: boolean
-  /** What the windows read prove, and if not everything, why not. */
+  /** What the scan has proven. Before it is done: unproven, because interrupted. */
   certificate(): Certificate
 }
 
-/** The positions `[size * (page - 1), size * page)` that a page covers; pages count from 1. */
-export type Window = { page: number; size: number }
-
-/** A record's place in the listing: who stands there, if it can be read, and its `created_at`. */
-export type Row = { id: string | undefined; createdAt: string | undefined }
-
-export type WindowRead = {
-  window: Window
-  rows: readonly Row[]
-  /** The page size in effect, smaller than the window's when the service caps it. */
-  perPage: number
-  /** `meta.total`, where the service tells it. */
-  total: number | undefined
-  /** `meta.last_page`, where the service tells it. */
-  lastPage: number | undefined
-  /** The window lies beyond the last page. */
-  beyondEnd: boolean
+export type ScanCaps = {
+  /** Requests in the whole scan, whatever the service says. */
+  readonly requests: number
+  /** Readings of the list while its total stands still. */
+  readonly passes: number
+  /** Times the total may change before further passes are given up. */
+  readonly restarts: number
 }
 
-export type Reason = 'plain-scan' | 'page-limit' | 'interrupted' | 'failed'
-
-export type Certificate = { proof: 'proven' | 'converged' | 'unproven'; reasons: Reason[]; readToEnd: boolean }
+/** Room for a list of some twelve million rows. */
+export const USUAL_CAPS: ScanCaps = { requests: 150_000, passes: 12, restarts: 3 }

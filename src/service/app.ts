@@ -3,13 +3,15 @@ import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Credentials, Recipe } from '../source/signing.ts'
+import { send } from './answer.ts'
+import type { AnswerList, Serve } from './answer.ts'
 import { findRefusal } from './authentication.ts'
 import type { Refusal, SentRequest } from './authentication.ts'
 import type { ServiceCustomer } from './customers.ts'
 import { errorEnvelope } from './error-envelope.ts'
 import type { Details, ErrorStatus } from './error-envelope.ts'
 import { listPage, readListQuery } from './listing.ts'
-import type { LargePages } from './listing.ts'
+import type { LargePages, ListQuery } from './listing.ts'
 import { rateLimiter } from './rate-limit.ts'
 import type { RateLimit, RateLimiter } from './rate-limit.ts'
 
@@ -20,20 +22,26 @@ export type ServiceOrganization = Credentials & {
   /** `forbidden` answers 403: the plan does not permit reading customers. */
   plan?: 'permitted' | 'forbidden' | undefined
   rateLimit?: RateLimit | undefined
+  /** Answers in the place of the service what is asked of the list. */
+  answer?: AnswerList | undefined
 }
 
-/** The customers as they are now: asked once for each request, so a list may move while it is paged. */
-type CustomerList = { list(): readonly ServiceCustomer[] }
+/** The customers as they are now: asked once for each page that is served, so a list may move while it is paged. */
+type CustomerList = { list(query: ListQuery): readonly ServiceCustomer[] }
 
 export type ServiceOptions = {
   organizations: readonly ServiceOrganization[]
   recipe: Recipe
   now: () => number
+  /** One limit over all organizations that have none of their own. */
+  sharedRateLimit?: RateLimit | undefined
   /** Every answer is held back this long. */
   latencyMs?: number | undefined
   /** Answers a 401 with the reason and the string that was to be signed. */
   explain401?: boolean | undefined
   largePages?: LargePages | undefined
+  /** Sees every request and every answer, and leaves them as they are. */
+  observe?: MiddlewareHandler<ServiceEnv> | undefined
   /** Sees every request before the service does and every answer after it, and may answer in its place. */
   intercept?: MiddlewareHandler<ServiceEnv> | undefined
 }
@@ -49,22 +57,26 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   const service = new Hono<ServiceEnv>()
 
   service.use(tellTime(options.now), delay(options.latencyMs ?? 0))
+  if (options.observe) service.use(options.observe)
   if (options.intercept) service.use(options.intercept)
   service.use(`${BASE_PATH}/*`, identify(options), limitRate(options), authenticate(options))
 
   service.get(`${BASE_PATH}/customers`, (c) => {
-    const { plan, customers } = c.get('organization')
+    const { plan, customers, answer = answerHonestly } = c.get('organization')
     if (plan === 'forbidden') return fail(c, 403, 'The plan of this organization does not permit reading customers.')
     const url = new URL(c.req.url)
     const read = readListQuery(url.searchParams, largePages)
     if ('details' in read) return fail(c, 422, 'A query parameter is invalid.', read.details)
-    return c.json(listPage(customers.list(), read.query, url.origin + url.pathname))
+    const serve: Serve = (query) => listPage(customers.list(query), query, url.origin + url.pathname)
+    return send(c, answer(read.query, serve), c.env.outgoing)
   })
 
   service.notFound((c) => fail(c, 404, `There is no ${c.req.method} ${c.req.path}.`))
   service.onError((_error, c) => fail(c, 500, 'The service failed to answer this request.'))
   return service
 }
+
+const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: serve(query) })
 
 /** Puts the service's own clock into `Date`, so that a clock that is wrong can be seen to be wrong. */
 function tellTime(now: () => number): MiddlewareHandler<ServiceEnv> {
@@ -98,11 +110,12 @@ function identify({ organizations, recipe, explain401 }: ServiceOptions): Middle
 }
 
 /** Counts the request against its organization's limit, and describes the limit on every answer. */
-function limitRate({ organizations, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   const limiters = new Map<string, RateLimiter>()
   for (const { id, rateLimit } of organizations) if (rateLimit) limiters.set(id, rateLimiter(rateLimit))
+  const shared = sharedRateLimit && rateLimiter(sharedRateLimit)
   return async (c, next) => {
-    const turn = limiters.get(c.get('organization').id)?.(now())
+    const turn = (limiters.get(c.get('organization').id) ?? shared)?.(now())
     if (turn === undefined) return next()
     c.header('X-RateLimit-Limit', String(turn.limit))
     c.header('X-RateLimit-Remaining', String(turn.remaining))

@@ -59,8 +59,8 @@ function digits(value: number, length: number): string {
   return String(value).padStart(length, '0')
 }
 
-/** In the form Laravel gives to timestamps, microseconds included. */
-function isoSecond(unixMs: number): string {
+/** A time in the form Laravel gives to timestamps, microseconds included. */
+export function isoSecond(unixMs: number): string {
   return `${new Date(unixMs).toISOString().slice(0, 19)}.000000Z`
 }
 

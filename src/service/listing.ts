@@ -8,9 +8,9 @@ export type ListQuery = { page: number; perPage: number; search: string; languag
 export const LARGE_PAGES = ['refuse', 'cap', 'serve'] as const
 export type LargePages = (typeof LARGE_PAGES)[number]
 
-export type ListEnvelope = {
+export type ListEnvelope<Row = ServiceCustomer> = {
   success: true
-  data: readonly ServiceCustomer[]
+  data: readonly Row[]
   meta: {
     current_page: number
     from: number | null

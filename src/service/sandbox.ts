@@ -8,6 +8,14 @@ import { generateCustomers } from './customers.ts'
 import type { ServiceCustomer } from './customers.ts'
 import { listen } from './listen.ts'
 import type { RateLimit } from './rate-limit.ts'
+import { requestLog } from './request-log.ts'
+import type { LoggedRequest, RequestLog } from './request-log.ts'
+import type { MovingList, Truth } from './scenarios/moving-list.ts'
+import { scenarioNamed } from './scenarios/scenarios.ts'
+import { stageOrganization } from './stage.ts'
+import type { Staged } from './stage.ts'
+
+export type { Mark, Truth } from './scenarios/moving-list.ts'
 
 /** Everything has a default: three organizations of 1,000 customers each, on a free port of 127.0.0.1. */
 export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'explain401' | 'largePages' | 'intercept'> & {
@@ -24,6 +32,10 @@ export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'explain401' | '
   host?: string | undefined
   port?: number | undefined
   now?: (() => number) | undefined
+  /** The name of a way in which the service is hard to read. */
+  scenario?: string | undefined
+  /** How long the answers of a scenario that drip take, in milliseconds. */
+  dripMs?: number | undefined
 }
 
 /** A limit for one organization, or for each of them when none is named. */
@@ -33,47 +45,90 @@ export type Sandbox = {
   origin: string
   organizations: readonly SandboxOrganization[]
   recipe: Recipe
+  /** What is really so of an organization's list. Throws a UsageError for an unknown organization. */
+  truth: (organizationId: string) => Truth
+  /** A hand on an organization while it is served. Throws a UsageError for an unknown one. */
+  organization: (id: string) => OrganizationInHand
   close: () => Promise<void>
 }
 
 type SandboxOrganization = Credentials & {
   id: string
   baseUrl: string
+  /** As they were listed at the start. */
   customers: readonly ServiceCustomer[]
+}
+
+export type OrganizationInHand = {
+  /** As they are listed now. */
+  readonly customers: readonly ServiceCustomer[]
+  /** Lists a customer where the order of the list wants it. */
+  insert: (customer: ServiceCustomer) => void
+  /** Takes a customer off the list. Throws a UsageError when it is not on it. */
+  delete: (id: string) => void
+  /** What was asked so far, in the order in which it came in. */
+  readonly requests: readonly LoggedRequest[]
 }
 
 /** Starts the service over made-up customers in this process. Throws a UsageError for options that cannot be met. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { seed = '1', recipe = recipeOf(DEFAULT_PRESET), host = '127.0.0.1', port = 0, now = Date.now } = options
+  const { scenario: name = 'still', dripMs = DRIP_MS } = options
+  const scenario = scenarioNamed(name)
+  const { rateLimit, sharedRateLimit, clockAheadMs = 0 } = scenario.service ?? {}
   const counts = customerCounts(options)
-  const ids = counts.map((_, index) => organizationId(index))
-  requireKnown(ids, [
-    ...(options.forbidden ?? []),
-    ...(options.rateLimits ?? []).flatMap((rule) => rule.organization ?? []),
-  ])
+  // What is asked for goes before what the scenario brings.
+  const rateLimits: readonly RateLimitRule[] = [...(rateLimit ? [rateLimit] : []), ...(options.rateLimits ?? [])]
 
   const organizations = counts.map((count, index) => {
     const id = organizationId(index)
-    return { id, ...credentials(seed, id, recipe), customers: generateCustomers({ seed: `${seed} ${id}`, count }) }
+    const customers = generateCustomers({ seed: `${seed} ${id}`, count })
+    const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs })
+    return { id, ...credentials(seed, id, recipe), staged, atStart: [...staged.list.rows()] }
   })
+  for (const id of options.forbidden ?? []) find(id, organizations)
+  for (const { organization } of rateLimits) if (organization !== undefined) find(organization, organizations)
+
+  const log = requestLog(organizations, recipe.headers.key)
   const service = createService({
     ...options,
     recipe,
-    now,
-    organizations: organizations.map(({ customers, ...organization }) => ({
-      ...organization,
-      customers: { list: () => customers },
-      plan: options.forbidden?.includes(organization.id) ? 'forbidden' : 'permitted',
-      rateLimit: rateLimitOf(organization.id, options.rateLimits ?? []),
+    sharedRateLimit,
+    now: () => now() + clockAheadMs,
+    observe: log.note,
+    organizations: organizations.map(({ id, apiKey, secret, staged }) => ({
+      ...{ id, apiKey, secret, customers: staged.customers, answer: staged.answer },
+      plan: options.forbidden?.includes(id) ? 'forbidden' : 'permitted',
+      rateLimit: rateLimitOf(id, rateLimits),
     })),
   })
-  const listening = await listen(service, { host, port })
-  const baseUrl = listening.origin + BASE_PATH
+  const { origin, close } = await listen(service, { host, port })
+  const staged = (id: string): Staged => find(id, organizations).staged
   return {
-    origin: listening.origin,
-    organizations: organizations.map((organization) => ({ ...organization, baseUrl })),
+    origin,
+    organizations: organizations.map(({ id, apiKey, secret, atStart }) => ({
+      ...{ id, apiKey, secret, customers: atStart },
+      baseUrl: origin + BASE_PATH,
+    })),
     recipe,
-    close: () => listening.close(),
+    truth: (id) => staged(id).truth,
+    organization: (id) => inHand(id, staged(id).list, log),
+    close,
+  }
+}
+
+function inHand(organization: string, list: MovingList, log: RequestLog): OrganizationInHand {
+  return {
+    get customers() {
+      return list.rows()
+    },
+    get requests() {
+      return log.of(organization)
+    },
+    insert: (customer) => list.insert(customer),
+    delete: (id) => {
+      if (!list.delete(id)) throw new UsageError(`${organization} lists no customer ${id}.`)
+    },
   }
 }
 
@@ -98,11 +153,13 @@ function organizationId(index: number): string {
   return FIRST_IDS[index] ?? `org-${index + 1}`
 }
 
-function requireKnown(ids: readonly string[], named: readonly string[]): void {
-  const unknown = named.find((id) => !ids.includes(id))
-  if (unknown === undefined) return
+/** The organization of that id. Throws a UsageError that names those there are. */
+function find<Organization extends { id: string }>(id: string, among: readonly Organization[]): Organization {
+  const found = among.find((organization) => organization.id === id)
+  if (found) return found
+  const ids = among.slice(0, 10).map((organization) => organization.id)
   throw new UsageError(
-    `The sandbox has no organization "${unknown}". It has ${ids.slice(0, 10).join(', ')}${ids.length > 10 ? ' and more' : ''}.`,
+    `The sandbox has no organization "${id}". It has ${ids.join(', ')}${among.length > 10 ? ' and more' : ''}.`,
   )
 }
 
@@ -127,3 +184,5 @@ function credentials(seed: string, id: string, { secretEncoding }: Recipe): Cred
 
 const FIRST_IDS = ['acme', 'globex', 'initech']
 const MAX_CUSTOMERS = 1_000_000
+/** Longer than clients commonly wait for an answer. */
+const DRIP_MS = 40_000

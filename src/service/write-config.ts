@@ -43,7 +43,7 @@ function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | '
     ...(Object.keys(signing).length > 0 && { defaults: { signing } }),
     organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })
-  return `${HEADING}${text}`
+  return `${SANDBOX_HEADING}${text}`
 }
 
 /** What differs from the default recipe. */
@@ -71,6 +71,7 @@ function explain(file: string, error: unknown): string {
   return `${file} cannot be written (${code}). Name a file in a folder this user may write to.`
 }
 
-const HEADING = `# Mirrors the organizations of a sandbox. The keys and secrets below open nothing else; those of a real service
+/** How every configuration written here begins. */
+export const SANDBOX_HEADING = `# Mirrors the organizations of a sandbox. The keys and secrets below open nothing else; those of a real service
 # do not belong in a file like this: name them as { env: NAME } or { file: path }.
 `

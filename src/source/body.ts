@@ -24,7 +24,9 @@ export function decodedText(bytes: Uint8Array, place: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new ContractBroken(`${place}: the answer is not valid UTF-8.`, { code: 'not-utf8' })
+    throw new ContractBroken(`${place}: the answer is not valid UTF-8. Ask the service to mend the record in it.`, {
+      code: 'not-utf8',
+    })
   }
 }
 

@@ -23,7 +23,9 @@ export type CustomersPage = {
 /** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
 export function pageFrom(answer: Answer, asked: Window, place: string): CustomersPage {
   const broken = (code: 'page-mismatch' | 'size-mismatch', what: string): ContractBroken =>
-    new ContractBroken(`${place}: ${what}. The list cannot be trusted.`, { code })
+    new ContractBroken(`${place}: ${what}. Nothing of that page is kept. Look for a cache or a proxy in between.`, {
+      code,
+    })
   const { data, meta } = envelopeIn(answer.text, place)
 
   if (meta.current_page !== asked.page) {
@@ -71,7 +73,7 @@ function isPastEnd({ current_page: page, per_page: size, total, last_page: lastP
 function envelopeIn(text: string, place: string): ListEnvelope {
   const envelope = listEnvelope.safeParse(jsonIn(text, place))
   if (envelope.success) return envelope.data
-  const message = `${place}: the answer is not the documented list: ${envelopeProblem(envelope.error)}.`
+  const message = `${place}: the answer is not the documented list: ${envelopeProblem(envelope.error)}. Check baseUrl; it ends in /api/v1.`
   throw new ContractBroken(message, { code: 'envelope' })
 }
 
@@ -80,7 +82,9 @@ function jsonIn(text: string, place: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message quotes what it read, which may be a customer, so it is not kept as a cause.
-    throw new ContractBroken(`${place} answered ${nature(text)} with status 200.`, { code: 'not-json' })
+    throw new ContractBroken(`${place} answered ${nature(text)} with status 200. Check baseUrl, or try again later.`, {
+      code: 'not-json',
+    })
   }
 }
 

@@ -3,11 +3,15 @@ import { UsageError } from '../errors.ts'
 /** Which page to ask for, and how many customers it should hold. Both from 1 up. */
 export type Window = { page: number; size: number }
 
+/** What to ask the list for: a page of all of it, or of those customers that match a search. */
+export type Question = Window & { search?: string | undefined }
+
 /** The address of one page: the configured base address, never a link, with its query sorted and encoded as it is signed. */
-export function customersUrl(baseUrl: URL, { page, size }: Window): URL {
+export function customersUrl(baseUrl: URL, { page, size, search }: Question): URL {
   const url = new URL(baseUrl.origin)
   url.pathname = `${baseUrl.pathname.replace(/\/+$/, '')}/customers`
-  url.search = canonicalQuery({ page: String(page), per_page: String(size) })
+  const paging = { page: String(page), per_page: String(size) }
+  url.search = canonicalQuery(search === undefined ? paging : { ...paging, search })
   return url
 }
 

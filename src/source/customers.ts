@@ -3,7 +3,7 @@ import { RateLimited, SourceRefused } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { createClock } from './clock.ts'
 import { type CustomersPage, pageBeyondEnd, pageFrom } from './customers-page.ts'
-import { customersUrl, placeOf, refuseOpenWire, type Window } from './customers-url.ts'
+import { customersUrl, placeOf, type Question, refuseOpenWire, type Window } from './customers-url.ts'
 import { createPace, type Pace, type Stopping } from './pace.ts'
 import { createPatience } from './patience.ts'
 import { refusalOf } from './refusal.ts'
@@ -56,8 +56,10 @@ export type SourceOptions = {
 export type Source = {
   /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
   readPage(window: Window, options: Stopping): Promise<CustomersPage>
-  /** One request for the first page, without patience: the first refusal is thrown. */
-  probe(options: { signal: AbortSignal }): Promise<CustomersPage>
+  /** The first page of the customers that match a search; with patience, like readPage. */
+  search(text: string, options: Stopping): Promise<CustomersPage>
+  /** One request for the first page of that size, without patience: the first refusal is thrown. */
+  probe(size: number, options: { signal: AbortSignal }): Promise<CustomersPage>
   readonly counters: { requests: number; throttled: number; waitedMs: number }
   /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer told. */
   readonly clockOffsetMs: number | undefined
@@ -65,9 +67,8 @@ export type Source = {
   close(): Promise<void>
 }
 
-/** The documented maximum and default of `per_page`, and the size to fall back on where the maximum is refused. */
+/** The documented maximum of `per_page`, and the size to fall back on where it is refused. */
 const LARGEST_SIZE = 100
-const DEFAULT_SIZE = 15
 const FALLBACK_SIZE = 50
 
 const DEFAULT_ATTEMPTS = 5
@@ -99,7 +100,7 @@ export function openSource(options: SourceOptions): Source {
     }
   }
 
-  async function readWindow(asked: Window, stopping: Stopping): Promise<CustomersPage> {
+  async function readWindow(asked: Question, stopping: Stopping): Promise<CustomersPage> {
     let signedAheadMs = 0
     const attempt = (): Promise<CustomersPage> => {
       signedAheadMs = clock.correctionMs
@@ -116,7 +117,7 @@ export function openSource(options: SourceOptions): Source {
   }
 
   /** Signs at this very moment, sends, and says what the answer means. */
-  async function askOnce(asked: Window, signal: AbortSignal): Promise<CustomersPage> {
+  async function askOnce(asked: Question, signal: AbortSignal): Promise<CustomersPage> {
     const place = placeOf(baseUrl, asked)
     const { correctionMs } = clock
     const { url, headers } = signedRequest(asked)
@@ -135,11 +136,11 @@ export function openSource(options: SourceOptions): Source {
     pace.succeeded(remainingIn(answer))
     if (isBeyondEnd) return pageBeyondEnd(asked)
     const page = pageFrom(answer, asked, place)
-    repeatedPages.refuse(page, place)
+    if (asked.search === undefined) repeatedPages.refuse(page, place)
     return page
   }
 
-  function signedRequest(asked: Window): { url: URL; headers: Record<string, string> } {
+  function signedRequest(asked: Question): { url: URL; headers: Record<string, string> } {
     const { signing } = settings
     const url = customersUrl(baseUrl, asked)
     const unixMs = now() + clock.correctionMs
@@ -150,7 +151,8 @@ export function openSource(options: SourceOptions): Source {
 
   return {
     readPage,
-    probe: ({ signal }) => askOnce({ page: 1, size: DEFAULT_SIZE }, signal),
+    search: (search, stopping) => readWindow({ page: 1, size: largestSize, search }, stopping),
+    probe: (size, { signal }) => askOnce({ page: 1, size }, signal),
     get counters() {
       return { ...counts, waitedMs: patience.waitedMs }
     },

@@ -35,6 +35,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
     code: advice.code,
     status,
     clockOffsetMs: context.clockOffsetMs,
+    said,
   })
 }
 
@@ -44,7 +45,11 @@ const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (cont
     text: () => 'The service takes the request for a bad one. Check baseUrl, pageSize and the signing headers.',
   },
   401: { code: 'unauthorized', text: unauthorizedAdvice },
-  403: { code: 'forbidden', text: () => 'The plan or the key of this organization does not permit listing customers.' },
+  403: {
+    code: 'forbidden',
+    text: () =>
+      'The plan or the key of this organization does not permit listing customers. Ask the service to permit it.',
+  },
   404: {
     code: 'not-found',
     text: () => 'There is no customer list at this address. Check baseUrl; it ends in /api/v1.',

@@ -55,12 +55,13 @@ test('a rehearsal may be held while a real run holds the organization, and does 
 
 test('a rehearsal knows the organizations it was given and no others', async () => {
   const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 4)], { organization: 'acme' })
+  await mirrorPages(mirror, [[...customers(1, 4), null]], { organization: 'acme' })
   await mirrorPages(mirror, [customers(1, 4)], { organization: 'globex' })
 
   const rehearsal = await aRehearsal(mirror.file)
 
-  expect((await rehearsal.listFreshness()).map(({ organization }) => organization)).toEqual(['acme'])
+  expect(await rehearsal.listFreshness()).toMatchObject([{ organization: 'acme', active: 4, openRejects: 1 }])
+  expect(await rehearsal.listFreshness()).toHaveLength(1)
 })
 
 async function aRehearsal(file: string): Promise<Mirror> {

@@ -207,7 +207,11 @@ test('a failure inside is answered 500 without a word of what failed', async () 
   const failing = () => {
     throw new Error('a table of the database is gone')
   }
-  const { acme: asked } = await serve({ ...acme, customers: { list: failing }, rateLimit: { requests: 9, windowMs: 60_000 } })
+  const { acme: asked } = await serve({
+    ...acme,
+    customers: { list: failing },
+    rateLimit: { requests: 9, windowMs: 60_000 },
+  })
   const answer = await ask(asked, '/customers')
   expect(answer.status).toBe(500)
   expect(failure(answer)).toMatchObject({ error: 'server_error', details: {} })

@@ -155,7 +155,7 @@ test.each([
 ])('a probe that is %s sends one request and never waits', async (_, reply, expected) => {
   await using server = await faultServer(reply)
   const { source, slept } = aSource(server)
-  expect(await source.probe(PATIENT).catch((error: unknown) => error)).toMatchObject(expected)
+  expect(await source.probe(15, PATIENT).catch((error: unknown) => error)).toMatchObject(expected)
   expect(server.requests).toHaveLength(1)
   expect(slept).toEqual([])
 })

@@ -73,7 +73,7 @@ test.each([
   [2000, /Check the API key/],
 ])('a probe refused by a service %i ms ahead says whether the clock may be why', async (offsetMs, message) => {
   await using server = await faultServer(refusal(401, 'unauthorized', 'No', dateOf(offsetMs)))
-  const error = await rejection(aSource(server).source.probe(PATIENT))
+  const error = await rejection(aSource(server).source.probe(15, PATIENT))
   expect(String(error)).toMatch(message)
   expect(server.requests).toHaveLength(1)
 })

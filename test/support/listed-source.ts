@@ -1,9 +1,9 @@
-import type { Window } from '../../src/scan/scan.ts'
+import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
 import { aSourcePage } from './builders.ts'
 
 /** What mirroring needs of a source. */
-export type PageSource = Pick<Source, 'readPage' | 'counters'>
+export type PageSource = Pick<Source, 'readPage' | 'search' | 'counters'>
 type ReadPage = Source['readPage']
 
 export type ListedOptions = {
@@ -26,7 +26,10 @@ export function pageOfList(
 }
 
 /** A source that answers each page with what `readPage` makes of it, and counts what it was asked for. */
-export function sourceOf(readPage: ReadPage): PageSource & { asked: Window[] } {
+export function sourceOf(
+  readPage: ReadPage,
+  search: Source['search'] = nothingFound,
+): PageSource & { asked: Window[] } {
   const asked: Window[] = []
   return {
     asked,
@@ -34,10 +37,18 @@ export function sourceOf(readPage: ReadPage): PageSource & { asked: Window[] } {
       asked.push(window)
       return readPage(window, options)
     },
+    search(text, options) {
+      asked.push({ page: 1, size: 100 })
+      return search(text, options)
+    },
     get counters() {
       return { requests: asked.length, throttled: 0, waitedMs: 0 }
     },
   }
+}
+
+async function nothingFound(): Promise<CustomersPage> {
+  return aSourcePage(1, [], { total: 0 })
 }
 
 /** A source over a list that may change between its pages. */

@@ -1,22 +1,31 @@
 import type { Mirroring } from '../../src/mirror-organization.ts'
 import type { Mirror } from '../../src/mirror/mirror.ts'
-import { START_MS } from './builders.ts'
+import { MINUTE_MS, START_MS } from './builders.ts'
 import type { PageSource } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'
 
-/** What a run of acme is told: pages of ten, four at once, at a time that stands still. */
+/** What a run of acme is told: a plain scan, pages of ten, four at once, at a time that stands still. */
 export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial<Mirroring> = {}): Mirroring {
   return {
     organization: 'acme',
     source,
     mirror,
     trigger: 'sync',
+    scan: 'plain',
     pageSize: 10,
+    resumeWithinMs: 6 * 60 * MINUTE_MS,
+    removals: { after: 2, maxShare: 0.1 },
     concurrency: 4,
     now: () => START_MS,
     signal: new AbortController().signal,
     ...overrides,
   }
+}
+
+/** A clock that moves a second at every look, so that no page waits for others to be saved with. */
+export function movingClock(): () => number {
+  let nowMs = START_MS
+  return () => (nowMs += 1000)
 }
 
 /** The names of all customers in the mirror, by id. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -42,9 +43,12 @@ export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }
   const lines = linesOf(child.stderr)
   const closed = once(child, 'close')
   const whole = (stream: 'stdout' | 'stderr') => (unread === stream ? Promise.resolve('') : text(child[stream]))
-  const ended = Promise.all([whole('stdout'), whole('stderr'), closed]).then(
-    ([stdout, stderr]): Ended => ({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
-  )
+  const ended = Promise.all([whole('stdout'), whole('stderr'), closed]).then(([stdout, stderr]): Ended => ({
+    code: child.exitCode,
+    signal: child.signalCode,
+    stdout,
+    stderr,
+  }))
   onTestFinished(async () => {
     child.kill('SIGKILL')
     await ended
@@ -55,6 +59,20 @@ export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }
 /** Runs the program to its end. */
 export async function runCli(args: readonly string[], options: CliOptions): Promise<Ended> {
   return startCli(args, options).ended
+}
+
+/**
+ * How to run the program so that the system refuses it what a user may not do: as it is, or, since root may do anything,
+ * as a user who owns nothing. Undefined where that user could not even reach the program.
+ */
+export function asPlainUser(): Pick<CliOptions, 'uid'> | undefined {
+  if (process.getuid?.() !== 0) return {}
+  return [PROGRAM, process.execPath].every(isReachableByAll) ? { uid: 65_534 } : undefined
+}
+
+function isReachableByAll(path: string): boolean {
+  const folder = dirname(path)
+  return folder === path || ((statSync(folder).mode & 0o001) !== 0 && isReachableByAll(folder))
 }
 
 /** The lines a stream has given so far, and those to come. */

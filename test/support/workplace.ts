@@ -12,14 +12,22 @@ export type Workplace = { folder: string; config: string; mirror: string }
 /** An organization as the configuration file writes it. */
 export type Written = { id: string; baseUrl: string; apiKey: unknown; secret: unknown; [setting: string]: unknown }
 
-/** A folder with a configuration for these organizations; `settings` stand at its top level. */
-export function aWorkplace(organizations: readonly Written[], settings: object = {}): Workplace {
+/**
+ * A folder with a configuration for these organizations; `settings` stand at its top level. Its scans are plain, so that
+ * each page is asked for once and the numbers of a run can be foretold.
+ */
+export function aWorkplace(organizations: readonly Written[], settings: Settings = {}): Workplace {
   const folder = temporaryFolder()
   const config = join(folder, 'customer-mirror.yaml')
+  const defaults = { scan: 'plain', ...settings.defaults }
   mkdirSync(join(folder, 'data'), { mode: 0o700 })
-  writeFileSync(config, stringify({ mirror: './data/customers.db', ...settings, organizations }), { mode: 0o600 })
+  writeFileSync(config, stringify({ mirror: './data/customers.db', ...settings, defaults, organizations }), {
+    mode: 0o600,
+  })
   return { folder, config, mirror: join(folder, 'data', 'customers.db') }
 }
+
+type Settings = { defaults?: Readonly<Record<string, unknown>> }
 
 /** A sandbox that ends with the test. */
 export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RowSet } from '../../src/mirror/row-set.ts'
+import { RowSet } from '../src/row-set.ts'
 
 test('holds exactly the rows it was given, and tells which were new', () => {
   const rows = fc.array(fc.oneof(fc.nat(40), fc.nat(3_000_000)), { maxLength: 60 })

@@ -1,0 +1,97 @@
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import type { HeldRemovals } from '../mirror/removals.ts'
+import type { Io } from './io.ts'
+import { isoTime, jsonDocument, withMirror } from './reading.ts'
+
+/** `customer-mirror removals`: removals that a guard held back, to be approved or discarded. */
+export function removalsCommand(io: Io) {
+  return new Command('removals')
+    .description('list, approve or discard removals that were held back because they were too many at once')
+    .addCommand(listCommand(io), { isDefault: true })
+    .addCommand(decisionCommand(io, 'approve'))
+    .addCommand(decisionCommand(io, 'discard'))
+    .addHelpText('after', EXAMPLES)
+}
+
+function listCommand(io: Io) {
+  return new Command('list')
+    .description('list the runs that hold removals back')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', LIST_EXAMPLES)
+    .action(async ({ config, json }) => {
+      const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
+      if (json) {
+        const documents = held.map(({ runId, startedAtMs, ...run }) => ({
+          run: runId,
+          ...run,
+          at: isoTime(startedAtMs),
+        }))
+        io.stdout.write(jsonDocument({ removals: documents }))
+      } else {
+        io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held))
+      }
+    })
+}
+
+function decisionCommand(io: Io, decision: 'approve' | 'discard') {
+  const does = { approve: 'mark as removed those whom a run held back', discard: 'forget what a run held back' }
+  return new Command(decision)
+    .description(does[decision])
+    .argument('<run>', 'number of the run, as the list shows it', readRunNumber)
+    .option('-c, --config <file>', 'configuration file')
+    .addHelpText(
+      'after',
+      `\nExamples:\n  $ customer-mirror removals ${decision} 12\n  $ customer-mirror removals ${decision} 12 --config production.yaml\n`,
+    )
+    .action(async (run, { config: file }) => {
+      const [{ readConfig }, { openMirror }, { count }] = await Promise.all([
+        import('../config/read-config.ts'),
+        import('../mirror/mirror.ts'),
+        import('./wording.ts'),
+      ])
+      const config = await readConfig({ file, cwd: process.cwd() })
+      const mirror = await openMirror(config.mirror)
+      try {
+        const decided =
+          decision === 'approve' ? await mirror.approveRemovals(run, Date.now()) : await mirror.discardRemovals(run)
+        const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay as they are'
+        io.stdout.write(`Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`)
+      } finally {
+        await mirror.close()
+      }
+    })
+}
+
+async function asTable(held: readonly HeldRemovals[]): Promise<string> {
+  const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  return renderTable(
+    ['run', 'organization', 'held', 'at'],
+    held.map(({ runId, organization, held: number, startedAtMs }) => [
+      `#${runId}`,
+      organization,
+      number,
+      moment(startedAtMs),
+    ]),
+  )
+}
+
+/** The number of a run, as `runs` and `removals` show it; a `#` before it will do. */
+export function readRunNumber(text: string): number {
+  if (/^#?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('#', ''))
+  throw new InvalidArgumentError('It must be the number of a run, such as 12.')
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror removals
+      the runs that hold removals back
+  $ customer-mirror removals approve 12
+      mark as removed those whom run 12 held back
+`
+
+const LIST_EXAMPLES = `
+Examples:
+  $ customer-mirror removals list
+  $ customer-mirror removals list --json
+`

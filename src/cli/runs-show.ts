@@ -1,0 +1,37 @@
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import type { StoredRun } from '../mirror/stored-runs.ts'
+import type { Io } from './io.ts'
+import { isoTime, jsonDocument, withMirror } from './reading.ts'
+import { readRunNumber } from './removals.ts'
+
+/** `customer-mirror runs show`: one run, what its scan proves, and what each reason means. */
+export function runsShowCommand(io: Io) {
+  return new Command('show')
+    .description('tell what one run did, what its scan proves, and what every reason means')
+    .argument('<id>', 'number of the run', readRunNumber)
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (id, { config, json }) => {
+      const run = await withMirror(config, (mirror) => mirror.findRun(id))
+      if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
+      if (json) {
+        const { toJson } = await import('../report.ts')
+        const { runId, trigger, warnings, resumedFrom = null, certificate = null } = run
+        const startedAt = isoTime(run.startedAtMs)
+        io.stdout.write(
+          jsonDocument({ run: { id: runId, ...toJson(run), trigger, startedAt, warnings, resumedFrom, certificate } }),
+        )
+      } else {
+        const { describeRun } = await import('./describe-run.ts')
+        io.stdout.write(describeRun(run satisfies StoredRun))
+      }
+    })
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror runs show 12
+  $ customer-mirror runs show 12 --json
+`

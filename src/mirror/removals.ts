@@ -1,0 +1,218 @@
+import { UsageError } from '../errors.ts'
+import type { Connection } from './database.ts'
+import type { Run } from './runs.ts'
+import { fromSqlTime, sqlTime } from './sql-time.ts'
+import { statement } from './statement.ts'
+
+/** When absence from scans becomes removal, and when it is too much at once to be believed. */
+export type RemovalRule = {
+  /** Scans in a row a customer must be absent from. */
+  after: number
+  /** The share of an organization's customers, 0 to 1, above which absences are held back. */
+  maxShare: number
+}
+
+/** A customer that was listed before and not in this scan. */
+export type Absent = {
+  rowId: number
+  id: string
+  username: string | null
+  email: string | null
+  missingProven: number
+  missingScans: number
+}
+
+/** What became of the absent: counts of customers. */
+export type AbsenceCounts = { missing: number; removed: number; held: number }
+
+/** Removals of a run that a guard held back. */
+export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
+
+/** So few absences are believed whatever share they are. */
+const ALWAYS_BELIEVED = 20
+
+/** Everybody of the run's organization who is not removed and was not received by it, not even in a reject. */
+function findAbsent(db: Connection, run: Run): Absent[] {
+  if (run.seen.size === countListed(db, run.organization)) return []
+  const find = statement<[number], AbsentColumns>(
+    db,
+    `SELECT row_id, id, username, email, missing_proven, missing_scans FROM customers
+     WHERE row_id = ? AND removed_at IS NULL`,
+  )
+  const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
+  const unseen: number[] = []
+  for (const rowId of everybody.iterate(run.organization)) if (!run.seen.has(rowId)) unseen.push(rowId)
+  const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
+  return absent.filter(({ id }) => !run.rejectedIds.has(id))
+}
+
+/**
+ * Marks the absent of a proven scan missing, and those absent often enough removed. After a converged one, only those are
+ * removed whose absence was `confirmed` by other means. Too many at once are held back, and then nobody is marked.
+ */
+export function markAbsent(
+  db: Connection,
+  run: Run,
+  { proof, rule, confirmed }: { proof: 'proven' | 'converged'; rule: RemovalRule; confirmed: ReadonlySet<string> },
+  nowMs: number,
+): AbsenceCounts {
+  const absent = findAbsent(db, run)
+  if (absent.length === 0) return { missing: 0, removed: 0, held: 0 }
+  if (isTooMuch(db, run, absent.length, rule)) {
+    holdBack(db, run, absent)
+    return { missing: 0, removed: 0, held: absent.length }
+  }
+  const counts = { missing: 0, removed: 0, held: 0 }
+  for (const row of absent) {
+    const isRemoved =
+      proof === 'proven' ? row.missingProven + 1 >= rule.after : isCandidate(row, rule) && confirmed.has(row.id)
+    markMissing(db, row, proof, nowMs)
+    if (isRemoved) remove(db, run, row, nowMs)
+    counts[isRemoved ? 'removed' : 'missing'] += 1
+  }
+  return counts
+}
+
+/** Those whom a converged scan would remove if their absence were confirmed; nobody when a guard would hold them back. */
+export function findRemovalCandidates(db: Connection, run: Run, rule: RemovalRule): Absent[] {
+  const absent = findAbsent(db, run)
+  return isTooMuch(db, run, absent.length, rule) ? [] : absent.filter((row) => isCandidate(row, rule))
+}
+
+/** The rows of an organization whose removal is held back. */
+export function findHeldRows(db: Connection, organization: string): Set<number> {
+  const held = statement<[string], number>(db, 'SELECT row_id FROM held_removals WHERE organization = ?').pluck()
+  return new Set(held.all(organization))
+}
+
+/** Forgets held removals of customers that were just received: they are listed after all. */
+export function releaseListed(db: Connection, run: Run, received: Iterable<number>): void {
+  if (run.heldRows.size === 0) return
+  for (const rowId of received) if (run.heldRows.has(rowId)) release(db, rowId)
+}
+
+/** The same for one customer by its id, received in a record that had to be rejected. */
+export function releaseHeld(db: Connection, run: Run, id: string): void {
+  if (run.heldRows.size === 0) return
+  const rowId = statement<[string, string], number>(
+    db,
+    'SELECT row_id FROM customers WHERE organization = ? AND id = ?',
+  )
+    .pluck()
+    .get(run.organization, id)
+  if (rowId !== undefined) release(db, rowId)
+}
+
+function release(db: Connection, rowId: number): void {
+  statement(db, 'DELETE FROM held_removals WHERE row_id = ?').run(rowId)
+}
+
+/** Removals that were held back and not yet decided, newest first. */
+export function listHeldRemovals(db: Connection): HeldRemovals[] {
+  return statement<[], { run_id: number; organization: string; held: number; started_at: string }>(
+    db,
+    `SELECT run_id, held_removals.organization, COUNT(*) AS held, started_at
+     FROM held_removals JOIN runs ON runs.id = run_id GROUP BY run_id ORDER BY run_id DESC`,
+  )
+    .all()
+    .map(({ run_id, started_at, ...held }) => ({ ...held, runId: run_id, startedAtMs: fromSqlTime(started_at) }))
+}
+
+/** Removes the customers whose removal that run held back. How many. Throws UsageError when it holds none. */
+export function approveRemovals(db: Connection, runId: number, nowMs: number): number {
+  const held = statement<[number], { organization: string; row_id: number; id: string }>(
+    db,
+    `SELECT held_removals.organization, row_id, id FROM held_removals JOIN customers USING (row_id)
+     WHERE run_id = ? AND removed_at IS NULL`,
+  ).all(runId)
+  for (const { organization, row_id, id } of held) {
+    statement(db, 'UPDATE customers SET missing_since = coalesce(missing_since, ?) WHERE row_id = ?').run(
+      sqlTime(nowMs),
+      row_id,
+    )
+    remove(db, { id: runId, organization }, { rowId: row_id, id }, nowMs)
+  }
+  if (held.length === 0) discardRemovals(db, runId)
+  return held.length
+}
+
+/** Forgets what that run held back; if they stay absent, the next scan holds them back again. How many. */
+export function discardRemovals(db: Connection, runId: number): number {
+  const { changes } = statement(db, 'DELETE FROM held_removals WHERE run_id = ?').run(runId)
+  if (changes > 0) return changes
+  throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
+}
+
+function isCandidate({ missingScans }: Absent, { after }: RemovalRule): boolean {
+  return missingScans + 1 >= after
+}
+
+function isTooMuch(db: Connection, run: Run, absent: number, { maxShare }: RemovalRule): boolean {
+  const listedBefore = countListed(db, run.organization) - countInserted(db, run)
+  const suddenlyEmpty = run.seen.size === 0 && run.rejectedIds.size === 0
+  return suddenlyEmpty || (absent > ALWAYS_BELIEVED && absent > maxShare * listedBefore)
+}
+
+function countListed(db: Connection, organization: string): number {
+  const everybody = statement<[string], number>(db, 'SELECT COUNT(*) FROM customers WHERE organization = ?').pluck()
+  const removed = statement<[string], number>(
+    db,
+    'SELECT COUNT(*) FROM customers WHERE organization = ? AND removed_at IS NOT NULL',
+  ).pluck()
+  return (everybody.get(organization) ?? 0) - (removed.get(organization) ?? 0)
+}
+
+/** By this run and those it went on from, which share the start of their scan. */
+function countInserted(db: Connection, run: Run): number {
+  return (
+    statement<[string, string], number>(db, 'SELECT SUM(inserted) FROM runs WHERE organization = ? AND data_as_of = ?')
+      .pluck()
+      .get(run.organization, sqlTime(run.dataAsOfMs)) ?? 0
+  )
+}
+
+/** Only the latest run's are held: what an earlier one held back is absent again, or has been received since. */
+function holdBack(db: Connection, run: Run, absent: readonly Absent[]): void {
+  statement(db, 'DELETE FROM held_removals WHERE organization = ?').run(run.organization)
+  const hold = statement(db, 'INSERT INTO held_removals (organization, row_id, run_id) VALUES (?, ?, ?)')
+  for (const { rowId } of absent) hold.run(run.organization, rowId, run.id)
+}
+
+function markMissing(db: Connection, { rowId }: Absent, proof: 'proven' | 'converged', nowMs: number): void {
+  statement(
+    db,
+    `UPDATE customers SET missing_since = coalesce(missing_since, ?), missing_scans = missing_scans + 1,
+       missing_proven = missing_proven + ?
+     WHERE row_id = ?`,
+  ).run(sqlTime(nowMs), proof === 'proven' ? 1 : 0, rowId)
+}
+
+function remove(
+  db: Connection,
+  run: Pick<Run, 'id' | 'organization'>,
+  { rowId, id }: Pick<Absent, 'rowId' | 'id'>,
+  nowMs: number,
+): void {
+  const now = sqlTime(nowMs)
+  statement(db, 'UPDATE customers SET removed_at = ?, last_run_id = ? WHERE row_id = ?').run(now, run.id, rowId)
+  release(db, rowId)
+  statement(db, `INSERT INTO changes (run_id, organization, id, change, at) VALUES (?, ?, ?, 'removed', ?)`).run(
+    run.id,
+    run.organization,
+    id,
+    now,
+  )
+}
+
+type AbsentColumns = {
+  row_id: number
+  id: string
+  username: string | null
+  email: string | null
+  missing_proven: number
+  missing_scans: number
+}
+
+function fromColumns({ row_id, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
+  return { ...same, rowId: row_id, missingProven: missing_proven, missingScans: missing_scans }
+}

@@ -1,0 +1,21 @@
+import type { RunStatus } from '../report.ts'
+import type { Connection } from './database.ts'
+import type { Start } from './runs.ts'
+import { fromSqlTime } from './sql-time.ts'
+import { statement } from './statement.ts'
+
+/** Errors after which the windows read so far are as good as before: nothing was wrong with them. */
+const RESUMABLE_ERRORS = ['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost']
+
+/** The last run that recorded windows, if it ended before its list did, and recently enough. */
+export function findResumable(db: Connection, { organization, nowMs, resumeWithinMs }: Start) {
+  if (resumeWithinMs === undefined) return undefined
+  const last = statement<[string], { id: number; data_as_of: string; status: RunStatus; error_code: string | null }>(
+    db,
+    `SELECT id, data_as_of, status, error_code FROM runs
+     WHERE organization = ? AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`,
+  ).get(organization)
+  if (last === undefined || nowMs - fromSqlTime(last.data_as_of) > resumeWithinMs) return undefined
+  const endedEarly = last.status === 'running' || RESUMABLE_ERRORS.includes(last.error_code ?? '')
+  return endedEarly ? last : undefined
+}

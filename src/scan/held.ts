@@ -1,0 +1,58 @@
+import { sortableInstant } from './created-at.ts'
+import { startOf, type Window, type WindowRead } from './window.ts'
+
+/** A row with a readable id, by its position in its window. */
+export type HeldRow = {
+  readonly id: string
+  /** The creation time as sortable text; undefined when unreadable. */
+  readonly createdAt: string | undefined
+  readonly rowId: number | undefined
+}
+
+/** A window that was read, made ready for comparing with its neighbours. */
+export type Held = {
+  /** The window as served: its size is the one the service used. */
+  readonly window: Window
+  /** Position of the first row. */
+  readonly start: number
+  /** Position after the last row. */
+  readonly reach: number
+  readonly total: number | undefined
+  /** The ids by position in the window; undefined where unreadable. */
+  readonly ids: readonly (string | undefined)[]
+  /** The rows with a readable id, in the order served. */
+  readonly rows: readonly HeldRow[]
+}
+
+export function hold(read: WindowRead): Held {
+  const window = { page: read.window.page, size: read.perPage }
+  const ids = read.rows.map((row) => row.id)
+  const rows: HeldRow[] = []
+  for (const { id, createdAt, rowId } of read.rows) {
+    if (id !== undefined) rows.push({ id, createdAt: sortableInstant(createdAt), rowId })
+  }
+  const start = startOf(window)
+  return { window, start, reach: start + ids.length, total: read.total, ids, rows }
+}
+
+/** Whether the window held the last row of the list, and the service's total says the same. */
+export function isEnd(held: Held): boolean {
+  return held.ids.length < held.window.size && (held.total === held.reach || isBeyondEnd(held))
+}
+
+/** An empty answer for positions the list does not have, as its total says. */
+export function isBeyondEnd(held: Held): boolean {
+  return held.ids.length === 0 && held.total !== undefined && held.total <= held.start
+}
+
+/** A short window whose total tells another story: rows were left out, or the total is wrong. */
+export function isDoubtful(held: Held): boolean {
+  return held.ids.length < held.window.size && !isEnd(held)
+}
+
+/** How many rows at the end of the window share its last creation time. */
+export function tiesAtEnd(held: Held): number {
+  const last = held.rows.at(-1)?.createdAt
+  const other = held.rows.findLastIndex((row) => row.createdAt !== last)
+  return held.rows.length - 1 - other
+}

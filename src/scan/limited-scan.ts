@@ -1,0 +1,31 @@
+import type { Certificate } from './certificate.ts'
+import type { Scan } from './scan.ts'
+
+/** A scan that ends after so many windows, for a trial: whatever it has not read by then, it says `page-limit`. */
+export function limitedScan(scan: Scan, limit: number): Scan {
+  let asked = 0
+  let answered = 0
+  const cutShort = () => asked >= limit && answered >= asked && !scan.done
+  return {
+    next(free) {
+      const windows = scan.next(Math.min(free, limit - asked))
+      asked += windows.length
+      return windows
+    },
+    read(read) {
+      answered += 1
+      scan.read(read)
+    },
+    failed(window, failure) {
+      answered += 1
+      scan.failed(window, failure)
+    },
+    get done() {
+      return scan.done || cutShort()
+    },
+    certificate(): Certificate {
+      const certificate = scan.certificate()
+      return cutShort() ? { ...certificate, proof: 'unproven', reasons: ['page-limit'] } : certificate
+    },
+  }
+}

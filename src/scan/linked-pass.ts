@@ -1,0 +1,226 @@
+import type { PassProof } from './certificate.ts'
+import type { Facts } from './facts.ts'
+import { isBeyondEnd, isDoubtful, isEnd, type Held } from './held.ts'
+import { Ledger } from './ledger.ts'
+import { bridge, holds } from './mend.ts'
+import type { Pass, PassFailure } from './pass.ts'
+import { bothEnds, windowAdjoining, windowAfter } from './planner.ts'
+import type { Reason } from './reasons.ts'
+import { repeats, type Seam, seamBetween } from './seam.ts'
+import { type Slot, Slots } from './slots.ts'
+import { endOf, startOf, type Window } from './window.ts'
+
+/** Times a window that failed or makes no sense is asked for, or replaced by another, before the pass gives it up. */
+const MOST_TRIES = 5
+/** The same for a window whose rows have moved so far that another page is likelier than so many changes. */
+const FEW_TRIES = 2
+
+/**
+ * Reads the list forward as a chain of overlapping windows. Windows are asked for ahead and may arrive in any order;
+ * each is linked to its left neighbour when its turn comes, and a link that does not hold is mended by stepping back.
+ */
+export class LinkedPass implements Pass {
+  readonly #facts: Facts
+  readonly #chain: Ledger
+  readonly flaws = new Set<Reason>()
+  /** Planned, asked and held windows to the right of the chain, nearest first. */
+  readonly #slots: Slots
+  /** The last window of the chain; undefined at the start and after positions nobody could read. */
+  #last: Held | undefined
+  /** Where the chain ends. */
+  #reach = 0
+  #overlap: number
+  #attempts = 0
+  /** Windows left unread since the last of the chain. */
+  #skipped = 0
+  /** The two ends, read once more before a witness is trusted. */
+  #closing: Slots | undefined
+  over = false
+  complete = false
+
+  constructor(facts: Facts, overlap: number) {
+    this.#facts = facts
+    this.#chain = new Ledger(facts)
+    this.#overlap = overlap
+    this.#slots = new Slots([{ page: 1, size: facts.pageSize }])
+  }
+
+  get obstacles(): readonly Reason[] {
+    return this.#chain.obstacles
+  }
+
+  proof(): PassProof | undefined {
+    return this.complete && this.flaws.size === 0 ? this.#chain.proof() : undefined
+  }
+
+  next(): Window | undefined {
+    if (this.over) return undefined
+    const slot = (this.#closing ?? this.#slots).notAsked() ?? this.#planAhead()
+    if (slot === undefined) return undefined
+    slot.asked = true
+    return slot.window
+  }
+
+  take(asked: Window, held: Held): void {
+    const slot = (this.#closing ?? this.#slots).waitingFor(asked)
+    if (slot === undefined) return
+    slot.asked = true
+    slot.held = held
+    this.#settle()
+  }
+
+  failed(window: Window, failure: PassFailure): void {
+    const slot = (this.#closing ?? this.#slots).waitingFor(window)
+    if (slot === undefined) return
+    slot.failure = failure
+    this.#settle()
+  }
+
+  /** A window read before an interruption. To be given in the order of their positions, before anything else. */
+  recall(held: Held): void {
+    const isFirst = this.#reach === 0 && held.start === 0
+    const known = isFirst ? this.#slots.nearest : this.#slots.waitingFor(held.window)
+    if (known === undefined && this.#slots.full) return
+    const slot = known ?? this.#slots.add(held.window)
+    slot.asked = true
+    slot.held = held
+    this.#settle()
+  }
+
+  stop(reason: Reason): void {
+    this.flaws.add(reason)
+    this.over = true
+  }
+
+  #planAhead(): Slot | undefined {
+    if (this.#closing !== undefined || this.#slots.full) return undefined
+    if (!this.#slots.empty && (this.#reach === 0 || this.#slots.end > this.#facts.total)) return undefined
+    return this.#slots.add(this.#windowAfter(this.#slots.empty ? this.#reach : this.#slots.end))
+  }
+
+  #windowAfter(end: number): Window {
+    if (end === 0) return { page: 1, size: this.#facts.pageSize }
+    const { pageSize, avoid } = this.#facts
+    const window = windowAfter(end, this.#overlap, pageSize, avoid) ?? windowAfter(end, this.#overlap, pageSize)
+    if (window === undefined) this.flaws.add('no-overlap')
+    return window ?? windowAdjoining(end, pageSize)
+  }
+
+  #settle(): void {
+    if (this.#closing !== undefined) return this.#settleClosing(this.#closing)
+    while (!this.over && this.#closing === undefined) {
+      const slot = this.#slots.nearest
+      if (slot?.failure !== undefined) this.#settleFailure(slot, slot.failure)
+      else if (slot?.held !== undefined) this.#settleHeld(slot, slot.held)
+      else return
+    }
+  }
+
+  #settleFailure(slot: Slot, failure: PassFailure): void {
+    if (failure === 'size-refused') return this.stop(failure)
+    if (failure === 'hole') return this.#skip(slot, failure)
+    if (this.#reach > 0 && startOf(slot.window) >= this.#facts.total) return this.#stepBack(slot)
+    this.#tryAgain(slot, failure === 'flaky' ? 'hole' : failure)
+  }
+
+  #settleHeld(slot: Slot, held: Held): void {
+    if (isBeyondEnd(held) && this.#reach > 0) return this.#stepBack(slot)
+    if (isDoubtful(held)) {
+      return this.#tryAgain(slot, (held.total ?? 0) > held.reach ? 'short-page' : 'total-mismatch')
+    }
+    const left = this.#last
+    if (left === undefined) return this.#begin(slot, held)
+    const seam = seamBetween(left, held)
+    const misplaced = repeats(left, held) || (seam.displaced && this.#attempts < FEW_TRIES)
+    if (misplaced) return this.#tryAgain(slot, 'repeated-page')
+    if (holds(seam, left, held, this.#attempts, this.#chain, this.#facts)) return this.#link(slot, left, held, seam)
+    if (seam.shared === 0) this.#facts.note('link-broken')
+    this.#overlap = Math.min(Math.ceil(this.#facts.pageSize / 5), this.#overlap + 2)
+    this.#attempts += 1
+    if (slot.bridge) this.#slots.remove(slot)
+    this.#slots.addBridge(bridge(left, this.#attempts, this.#facts, slot.window))
+  }
+
+  #begin(slot: Slot, held: Held): void {
+    this.#chain.begin()
+    this.#advance(slot, held)
+  }
+
+  #link(slot: Slot, left: Held, held: Held, seam: Seam): void {
+    this.#chain.link(left, held, seam)
+    this.#advance(slot, held)
+  }
+
+  #advance(slot: Slot, held: Held): void {
+    this.#slots.remove(slot)
+    this.#slots.removeUpTo(held.reach)
+    this.#last = held
+    this.#reach = held.reach
+    this.#attempts = 0
+    this.#skipped = 0
+    if (isEnd(held)) this.#conclude()
+  }
+
+  /** The list ended before this window; where the chain has not ended, it has moved on without us. */
+  #stepBack(slot: Slot): void {
+    this.#slots.remove(slot)
+    if (!this.#slots.empty) return
+    if (this.#last === undefined || this.flaws.size > 0) return this.#conclude()
+    this.#attempts += 1
+    this.#slots.addBridge(bridge(this.#last, this.#attempts, this.#facts, slot.window))
+  }
+
+  /** Asks for the window again, then for others in its place, then goes on without and says so. */
+  #tryAgain(slot: Slot, reason: Reason): void {
+    this.#facts.note(reason)
+    this.#attempts += 1
+    if (this.#attempts > MOST_TRIES || this.flaws.has(reason)) return this.#giveUp(slot, reason)
+    slot.held = undefined
+    slot.failure = undefined
+    slot.asked = false
+    if (this.#last === undefined || this.#attempts % 2 === 1) return
+    this.#slots.remove(slot)
+    this.#facts.avoidPage(slot.window.page)
+    this.#slots.addBridge(this.#windowAfter(this.#last.reach))
+  }
+
+  #giveUp(slot: Slot, reason: Reason): void {
+    const held = slot.held
+    this.flaws.add(reason)
+    if (reason === 'short-page') {
+      // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
+      const isProgress = held !== undefined && held.ids.length > 0 && held.reach > this.#reach
+      if (!isProgress) return this.#skip(slot, reason)
+      if (this.#last === undefined) return this.#begin(slot, held)
+      return this.#link(slot, this.#last, held, seamBetween(this.#last, held))
+    }
+    if (reason === 'hole') return this.#skip(slot, reason)
+    this.complete = false
+    this.over = true
+  }
+
+  /** Leaves positions unread and goes on behind them, a few times: then the list has most likely ended. */
+  #skip(slot: Slot, reason: Reason): void {
+    this.flaws.add(reason)
+    this.#chain.cut()
+    this.#slots.remove(slot)
+    this.#slots.removeUpTo(endOf(slot.window))
+    this.#last = undefined
+    this.#attempts = 0
+    this.#reach = Math.max(this.#reach, endOf(slot.window))
+    this.#skipped += 1
+    if (reason === 'short-page' && this.#skipped > FEW_TRIES) this.#conclude()
+  }
+
+  #conclude(): void {
+    this.complete = true
+    const trusts = this.proof()?.basis === 'witness'
+    if (!trusts) this.over = true
+    else this.#closing = new Slots(bothEnds(this.#facts.total, this.#facts.pageSize))
+  }
+
+  #settleClosing({ all }: Slots): void {
+    for (const { failure } of all) if (failure !== undefined) this.flaws.add(failure === 'flaky' ? 'hole' : failure)
+    if (all.every((slot) => slot.held !== undefined || slot.failure !== undefined)) this.over = true
+  }
+}

@@ -1,0 +1,46 @@
+import type { Facts } from './facts.ts'
+import { tiesAtEnd, type Held } from './held.ts'
+import type { Ledger } from './ledger.ts'
+import { windowFrom } from './planner.ts'
+import type { Seam } from './seam.ts'
+import { windowKey, type Window } from './window.ts'
+
+/** Steps back from one end of a window before a gap is left open; each is four times the one before. */
+const MOST_STEPS = 12
+/** The same where no order can vouch for the list, and mending only spares a customer from being overlooked. */
+const FEW_STEPS = 1
+
+/**
+ * Where only `created_at` orders the list, two rows of equal time in the same places say little: they may change places
+ * at every answer. The first seams are then read with more overlap even at rest; if the order is restless, it shows.
+ */
+const FIRST_SEAMS = 2
+
+/** Whether a seam carries the proof, or can be left because no reading again would make it do so. */
+export function holds(seam: Seam, left: Held, right: Held, attempts: number, chain: Ledger, facts: Facts): boolean {
+  if (chain.carries(left, right)) return true
+  if (seam.still && chain.still) return attempts > 0 || chain.windows > FIRST_SEAMS || !facts.witnesses.onlyTimes
+  return attempts >= stepsWorthTaking(seam, left, right, chain, facts)
+}
+
+function stepsWorthTaking(seam: Seam, left: Held, right: Held, chain: Ledger, facts: Facts): number {
+  const hopes = chain.hopes()
+  const [last, first] = [left.rows.at(-1), right.rows[0]]
+  if (hopes.length === 0 || last === undefined || first === undefined) return seam.shared > 0 ? 0 : FEW_STEPS
+  if (hopes.some((witness) => witness.compare(first, last) > 0)) return MOST_STEPS
+  return tiesAtEnd(left) < facts.pageSize / 2 ? FEW_STEPS : 0
+}
+
+/**
+ * A window that starts further back than `left` ended, by what the total has shrunk since and a step that grows. It ends
+ * at position 0 at the latest, where a chain can always begin again. Never `refused`, the window that did not help.
+ */
+export function bridge(left: Held, attempt: number, facts: Facts, refused?: Window): Window {
+  const shrunk = Math.max(0, (left.total ?? 0) - facts.total)
+  const step = Math.max(Math.ceil(facts.pageSize / 8), tiesAtEnd(left) + 1)
+  const back = shrunk + step * 4 ** (attempt - 1)
+  const position = Math.min(left.reach - 1 - back, facts.total - 1)
+  const window = windowFrom(Math.max(0, position), facts.pageSize, facts.avoid)
+  if (refused === undefined || windowKey(window) !== windowKey(refused)) return window
+  return windowFrom(Math.max(0, position - step), facts.pageSize, facts.avoid)
+}

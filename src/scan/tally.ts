@@ -1,0 +1,63 @@
+import type { Held } from './held.ts'
+import type { SeenIds } from './seen.ts'
+
+/**
+ * Counts what the passes find. Passes are compared as long as the total stands still and the ids found do not exceed it;
+ * when either fails the list has changed, a comparison would mislead, and counting begins anew with the next pass.
+ */
+export class Tally {
+  readonly #seen: SeenIds
+  #total: number | undefined
+  #steady = true
+  /** Passes since counting began, the one under way included. */
+  #passes = 0
+  #fresh = 0
+  /** Times counting began anew. */
+  restarts = 0
+  /** Records without a readable id, in the whole scan. */
+  rejected = 0
+
+  constructor(seen: SeenIds) {
+    this.#seen = seen
+  }
+
+  startPass(): void {
+    if (!this.#steady || (this.#total !== undefined && this.distinct > this.#total)) this.#startAnew()
+    this.#passes += 1
+    this.#fresh = 0
+  }
+
+  add(held: Held): void {
+    this.#total ??= held.total
+    this.#steady &&= held.total !== undefined && held.total === this.#total
+    this.rejected += held.ids.length - held.rows.length
+    for (const row of held.rows) if (this.#seen.add(row)) this.#fresh += 1
+  }
+
+  get distinct(): number {
+    return this.#seen.size
+  }
+
+  /** Whether the ids found are as many as the total, which never changed. Records without an id cannot be counted. */
+  get agrees(): boolean {
+    return this.#steady && (this.rejected > 0 || this.distinct === this.#total)
+  }
+
+  /** Whether this pass is the first since counting began. */
+  get first(): boolean {
+    return this.#passes === 1
+  }
+
+  /** Whether a whole pass found nobody new and the ids found are all the total promises. */
+  get converged(): boolean {
+    return this.#passes > 1 && this.#fresh === 0 && this.agrees
+  }
+
+  #startAnew(): void {
+    this.#seen.clear()
+    this.#total = undefined
+    this.#steady = true
+    this.#passes = 0
+    this.restarts += 1
+  }
+}

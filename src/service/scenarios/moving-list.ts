@@ -1,0 +1,101 @@
+import { UsageError } from '../../errors.ts'
+import type { ServiceCustomer } from '../customers.ts'
+
+/** A list of customers that remembers what happened to it. */
+export type MovingList = {
+  /** The customers as they are listed now. */
+  rows: () => readonly ServiceCustomer[]
+  /** Puts a customer where the order of the list wants it. Throws a UsageError when the id is listed already. */
+  insert: (customer: ServiceCustomer) => void
+  /** Says whether there was one to delete. */
+  delete: (id: string) => boolean
+  /** Puts a customer that is listed already at another position, with what became of its fields. */
+  move: (customer: ServiceCustomer, to: number) => void
+  truth: Truth
+}
+
+/** What is so, whatever was answered: the measure for whoever read the list. */
+export type Truth = {
+  /** This moment. */
+  mark: () => Mark
+  /** Ids listed now and ever since the mark, without a break. */
+  lived: (since: Mark) => ReadonlySet<string>
+  /** Ids listed now. */
+  listed: () => ReadonlySet<string>
+  /** Ids deleted at any time, those listed again included. */
+  everDeleted: () => ReadonlySet<string>
+}
+
+/** A moment in the life of a list. */
+export type Mark = { readonly changes: number }
+
+/** Negative when the first goes before the second. */
+export type Order = (one: ServiceCustomer, other: ServiceCustomer) => number
+
+/** Oldest first, as the generated customers are. */
+const byCreation: Order = (one, other) => compare(one.created_at, other.created_at) || compare(one.id, other.id)
+
+/** By name, which says nothing about who came when. */
+export const byName: Order = (one, other) => compare(one.name, other.name) || compare(one.username, other.username)
+
+/** A list that begins with `customers`, which are in `order`. */
+export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation): MovingList {
+  const rows = [...customers]
+  // Whoever is not in it was there from the start.
+  const arrivals = new Map<string, number>()
+  const deleted = new Set<string>()
+  let changes = 0
+  const positionOf = (id: string): number => rows.findIndex((row) => row.id === id)
+
+  return {
+    rows: () => rows,
+    insert(customer) {
+      if (positionOf(customer.id) >= 0) throw new UsageError(`The customer ${customer.id} is listed already.`)
+      rows.splice(placeFor(customer, rows, order), 0, customer)
+      changes += 1
+      arrivals.set(customer.id, changes)
+    },
+    delete(id) {
+      const position = positionOf(id)
+      if (position < 0) return false
+      rows.splice(position, 1)
+      changes += 1
+      deleted.add(id)
+      return true
+    },
+    move(customer, to) {
+      const from = positionOf(customer.id)
+      if (from < 0) throw new UsageError(`The customer ${customer.id} is not listed.`)
+      rows.splice(from, 1)
+      rows.splice(to, 0, customer)
+      changes += 1
+    },
+    truth: {
+      mark: () => ({ changes }),
+      lived: (since) => idsOf(rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)),
+      listed: () => idsOf(rows),
+      everDeleted: () => new Set(deleted),
+    },
+  }
+}
+
+/** The first position behind everybody who goes before. */
+function placeFor(customer: ServiceCustomer, rows: readonly ServiceCustomer[], order: Order): number {
+  let [low, high] = [0, rows.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const row = rows[middle]
+    if (row !== undefined && order(row, customer) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function idsOf(rows: readonly ServiceCustomer[]): Set<string> {
+  return new Set(rows.map(({ id }) => id))
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}

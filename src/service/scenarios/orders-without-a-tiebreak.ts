@@ -1,0 +1,67 @@
+import type { ServiceCustomer } from '../customers.ts'
+import type { ListQuery } from '../listing.ts'
+import { movingList } from './moving-list.ts'
+import { isUnfiltered } from './scenario.ts'
+import type { Scenario } from './scenario.ts'
+import { shuffled, shuffledInBlocks } from './shuffling.ts'
+
+/** The list is at rest, and every answer shows it in another order. Totals are right and never change. */
+export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
+  {
+    name: 'ties',
+    says: 'Forty at a time were created in the same second, and their order among themselves differs with page and size.',
+    create: ({ customers, random }) => {
+      const salt = random()
+      return {
+        list: movingList(inGroups(customers, 40)),
+        arrange: (rows, { query }) => {
+          const tied = (one: number, next: number) => rows[one]?.created_at === rows[next]?.created_at
+          return shuffledInBlocks(rows, salt ^ saltOf(query), tied, windowOf(query, rows.length))
+        },
+      }
+    },
+  },
+  {
+    name: 'unstable',
+    says: 'At every request customers trade places with others up to twenty positions away.',
+    create: ({ customers, random }) => {
+      const salt = random()
+      return {
+        list: movingList(customers),
+        arrange: (rows, { query, count }) => {
+          const block = (index: number) => Math.floor((index + count * 7) / 21)
+          const same = (one: number, next: number) => block(one) === block(next)
+          return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
+        },
+      }
+    },
+  },
+  {
+    name: 'shuffle',
+    says: 'Every request is answered from the whole list in another order.',
+    create: ({ customers, random }) => {
+      const salt = random()
+      return { list: movingList(customers), arrange: (rows, { count }) => shuffled(rows, salt + count) }
+    },
+  },
+]
+
+/** Each of the customers with the date of the first of its group. */
+function inGroups(customers: readonly ServiceCustomer[], size: number): ServiceCustomer[] {
+  return customers.map((customer, index) => {
+    const first = customers[index - (index % size)] ?? customer
+    return { ...customer, created_at: first.created_at }
+  })
+}
+
+/** The positions a request looks at; all of them when it is the matching ones that are paged. */
+function windowOf(query: ListQuery, length: number): { start: number; end: number } {
+  if (!isUnfiltered(query)) return { start: 0, end: length }
+  const start = Math.min((query.page - 1) * query.perPage, length)
+  return { start, end: Math.min(start + query.perPage, length) }
+}
+
+function saltOf({ page, perPage, search, language }: ListQuery): number {
+  const text = `${search}\n${language}`
+  return Math.imul(page, 0x9e_37_79_b1) ^ Math.imul(perPage, 0x85_eb_ca_77) ^ Math.imul(text.length, 0xc2_b2_ae_3d)
+}

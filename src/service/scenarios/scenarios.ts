@@ -1,0 +1,36 @@
+import { didYouMean } from '../../config/suggestion.ts'
+import { UsageError } from '../../errors.ts'
+import { ANSWERS_THAT_BREAK } from './answers-that-break.ts'
+import { LIMITS_AND_CLOCKS } from './limits-and-clocks.ts'
+import { LISTS_THAT_MOVE } from './lists-that-move.ts'
+import { ORDERS_THAT_CHANGE } from './orders-that-change.ts'
+import { ORDERS_WITHOUT_A_TIEBREAK } from './orders-without-a-tiebreak.ts'
+import { PAGES_THAT_LIE } from './pages-that-lie.ts'
+import { RECORDS_OF_MANY_KINDS } from './records-of-many-kinds.ts'
+import type { Scenario } from './scenario.ts'
+import { SIZES_AND_ENDS } from './sizes-and-ends.ts'
+
+const STILL: Scenario = { name: 'still', says: 'The list is at rest and every answer honest, as without a scenario.' }
+
+/** Every scenario, the harmless ones first. */
+export const SCENARIOS: readonly Scenario[] = [
+  STILL,
+  ...LISTS_THAT_MOVE,
+  ...ORDERS_THAT_CHANGE,
+  ...ORDERS_WITHOUT_A_TIEBREAK,
+  ...SIZES_AND_ENDS,
+  ...PAGES_THAT_LIE,
+  ...ANSWERS_THAT_BREAK,
+  ...RECORDS_OF_MANY_KINDS,
+  ...LIMITS_AND_CLOCKS,
+]
+
+/** The scenario of that name. Throws a UsageError, with the name that was probably meant, when there is none. */
+export function scenarioNamed(name: string): Scenario {
+  const scenario = SCENARIOS.find((known) => known.name === name)
+  if (scenario) return scenario
+  const names = SCENARIOS.map((known) => known.name)
+  throw new UsageError(
+    `There is no scenario "${name}"${didYouMean(name, names)}. customer-mirror sandbox --list-scenarios says which there are.`,
+  )
+}

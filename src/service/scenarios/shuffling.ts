@@ -1,0 +1,42 @@
+import type { ServiceCustomer } from '../customers.ts'
+
+type Rows = readonly ServiceCustomer[]
+
+/** The rows in an order that depends on `salt` alone. */
+export function shuffled(rows: Rows, salt: number): ServiceCustomer[] {
+  const scored = rows.map((row) => ({ row, score: score(row.id, salt) }))
+  return scored.toSorted((one, other) => one.score - other.score).map(({ row }) => row)
+}
+
+/**
+ * The rows with those of each block shuffled among themselves; neighbours are of one block when `same` says so. Blocks
+ * with nothing in `[start, end)` are left as they are, so that a page of a long list costs no more than one of a short one.
+ */
+export function shuffledInBlocks(
+  rows: Rows,
+  salt: number,
+  same: (one: number, next: number) => boolean,
+  { start, end }: { start: number; end: number },
+): Rows {
+  let from = Math.min(start, rows.length)
+  while (from > 0 && from < rows.length && same(from - 1, from)) from -= 1
+  const result = [...rows]
+  while (from < Math.min(end, rows.length)) {
+    let to = from + 1
+    while (to < rows.length && same(to - 1, to)) to += 1
+    result.splice(from, to - from, ...shuffled(rows.slice(from, to), salt))
+    from = to
+  }
+  return result
+}
+
+/** A number for a text and a salt, as good as drawn (FNV-1a, finished as MurmurHash does). */
+function score(text: string, salt: number): number {
+  let hash = 0x81_1c_9d_c5 ^ salt
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93)
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

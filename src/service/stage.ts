@@ -1,0 +1,52 @@
+import type { AnswerList } from './answer.ts'
+import type { ServiceOrganization } from './app.ts'
+import type { ServiceCustomer } from './customers.ts'
+import { seededRandom } from './random.ts'
+import { newcomers } from './scenarios/arrivals.ts'
+import { movingList } from './scenarios/moving-list.ts'
+import type { MovingList, Truth } from './scenarios/moving-list.ts'
+import type { Play, Scenario } from './scenarios/scenario.ts'
+
+/** One organization of a sandbox while a scenario is played: what the service is given, and what is really so. */
+export type Staged = Pick<ServiceOrganization, 'customers' | 'answer'> & { list: MovingList; truth: Truth }
+
+export type StageOptions = {
+  scenario: Scenario
+  customers: readonly ServiceCustomer[]
+  /** Everything that is drawn follows from it. */
+  seed: string
+  dripMs: number
+}
+
+/** Opens the play of a scenario for one organization. */
+export function stageOrganization({ scenario, customers, seed, dripMs }: StageOptions): Staged {
+  const random = seededRandom(`${seed} ${scenario.name}`)
+  const play = scenario.create?.({ customers, random, newcomer: newcomers(seed), dripMs }) ?? {
+    list: movingList(customers),
+  }
+  return { list: play.list, truth: withoutNameless(play), ...answersOf(play) }
+}
+
+function answersOf({ list, before, arrange, answer }: Play): Pick<Staged, 'customers' | 'answer'> {
+  let count = 0
+  const answerTurn: AnswerList = (query, serve) => {
+    count += 1
+    const turn = { query, count }
+    before?.(turn)
+    return answer?.(turn, serve) ?? { kind: 'page', envelope: serve(query) }
+  }
+  return {
+    customers: { list: (query) => arrange?.(list.rows(), { query, count }) ?? list.rows() },
+    answer: answerTurn,
+  }
+}
+
+/** Nobody can be blamed for not having read an id that is never sent. */
+function withoutNameless({ list: { truth }, nameless = new Set() }: Play): Truth {
+  return {
+    mark: truth.mark,
+    lived: (since) => truth.lived(since).difference(nameless),
+    listed: () => truth.listed().difference(nameless),
+    everDeleted: () => truth.everDeleted().difference(nameless),
+  }
+}

@@ -1,0 +1,172 @@
+import Database from 'better-sqlite3'
+import { chmodSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { syncCommand } from '../src/cli/sync.ts'
+import { list, type FaultServer } from './support/fault-server.ts'
+import { rowsOf, valueOf } from './support/mirror-file.ts'
+import { asPlainUser, runCli, type Ended } from './support/run-cli.ts'
+import { runCommand } from './support/run-command.ts'
+import { aFaultServer, aWorkplace, organizationAt, type Workplace } from './support/workplace.ts'
+
+const PLAIN_USER = asPlainUser()
+
+let server: FaultServer
+let workplace: Workplace
+
+beforeEach(async () => {
+  server = await aFaultServer(list(300))
+  workplace = aWorkplace([organizationAt(server)])
+})
+
+const sync = (...args: string[]): Promise<Ended> => runCli(['sync', ...args], { cwd: workplace.folder })
+
+/** A mistake of the user's own: code 2, nothing on standard output, no request, and no sign of a crash. */
+function expectRefusal({ code, stdout, stderr }: Ended, ...said: (string | RegExp)[]): void {
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  for (const part of said) expect(stderr).toMatch(part)
+  expect(stderr).not.toMatch(/^\s+at |Unexpected|node_modules/m)
+  expect(server.requests).toEqual([])
+}
+
+describe('a configuration that cannot be used', () => {
+  test.each<[what: string, said: RegExp, spoil: (file: string) => void]>([
+    ['is missing', /^other\.yaml does not exist: run `customer-mirror init`/, () => undefined],
+    ['is a folder', /^other\.yaml is a directory, not a file/, (file) => mkdirSync(file)],
+    ['is empty', /^other\.yaml is empty/, (file) => writeFileSync(file, '')],
+    ['is no YAML', /^other\.yaml:1:\d+ /, (file) => writeFileSync(file, 'organizations: [')],
+    ['is binary', /^other\.yaml is not UTF-8/, (file) => writeFileSync(file, Buffer.from([0x80, 0x81]))],
+  ])('%s', async (_, said, spoil) => {
+    spoil(join(workplace.folder, 'other.yaml'))
+
+    expectRefusal(await sync('--config', 'other.yaml'), said)
+  })
+
+  test('has mistakes, of which every one is told with its place', async () => {
+    writeFileSync(
+      join(workplace.folder, 'other.yaml'),
+      'miror: x.db\norganizations:\n  - id: acme\n    baseUrl: http://acme.example.com\n    apiKey: typed-in-here\n    secret: { env: A }\n',
+    )
+
+    expectRefusal(
+      await sync('--config', 'other.yaml'),
+      /^other\.yaml:1:1 .*did you mean "mirror"\?/m,
+      /^other\.yaml:4:14 organizations\.0\.baseUrl: must be an https URL/m,
+      /^other\.yaml:5:13 organizations\.0\.apiKey: must not be written into this file/m,
+    )
+  })
+
+  test.skipIf(PLAIN_USER === undefined)('may not be read by this user', async () => {
+    chmodSync(workplace.folder, 0o755)
+    chmodSync(workplace.config, 0o000)
+    const ended = await runCli(['sync'], { cwd: workplace.folder, ...PLAIN_USER })
+
+    expectRefusal(ended, 'customer-mirror.yaml cannot be read: this user has no permission')
+  })
+})
+
+describe('a secret that cannot be used fails its organization before anything is asked, and no other', () => {
+  test.each<[what: string, reference: object, said: RegExp]>([
+    ['a variable that is not set', { env: 'ACME_SECRET' }, /environment ACME_SECRET .* is not set: export it/],
+    ['a variable that is empty', { env: 'EMPTY' }, /environment EMPTY .* is empty/],
+    ['a file that is not there', { file: './none' }, /\/none .* does not exist: create it/],
+    ['a folder', { file: './data' }, /\/data .* is a directory/],
+  ])('%s', async (_, reference, said) => {
+    const other = await aFaultServer(list(3))
+    const { folder, mirror } = aWorkplace([
+      organizationAt(server, { secret: reference }),
+      organizationAt(other, { id: 'globex' }),
+    ])
+    const { code, stderr } = await runCli(['sync'], { cwd: folder, env: { EMPTY: '' } })
+
+    expect(code).toBe(3)
+    expect(stderr).toMatch(said)
+    expect(stderr).toContain('organization acme')
+    expect(server.requests).toEqual([])
+    expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(3)
+    expect(valueOf(mirror, `SELECT error_code FROM runs WHERE organization = 'acme'`)).toBe('config')
+    expect((await runCli(['sync', 'acme'], { cwd: folder, env: { EMPTY: '' } })).code).toBe(2)
+  })
+})
+
+describe('a mirror that cannot be used is left as it is', () => {
+  test('a folder', async () => {
+    mkdirSync(workplace.mirror)
+
+    expectRefusal(await sync(), `${workplace.mirror}: is a folder; 'mirror' must name a file`)
+  })
+
+  test('a file of something else', async () => {
+    const notes = 'Buy milk. '.repeat(500)
+    writeFileSync(workplace.mirror, notes)
+
+    expectRefusal(await sync(), `${workplace.mirror}: is not a SQLite file. It was left as it is`)
+    expect(readFileSync(workplace.mirror, 'utf8')).toBe(notes)
+  })
+
+  test('the database of another program', async () => {
+    const before = sqlite('CREATE TABLE shopping (item TEXT)', `INSERT INTO shopping VALUES ('milk')`)
+
+    expectRefusal(await sync(), `${workplace.mirror}: is a SQLite file, but not a mirror of ours`)
+    expect(readFileSync(workplace.mirror)).toEqual(before)
+    expect(rowsOf(workplace.mirror, 'SELECT * FROM shopping')).toEqual([{ item: 'milk' }])
+  })
+
+  test('a mirror that a newer version wrote', async () => {
+    const before = sqlite(
+      'PRAGMA application_id = 1129138514',
+      'PRAGMA user_version = 99',
+      'CREATE TABLE customers (x)',
+    )
+
+    expectRefusal(await sync(), /newer Customer Mirror \(its version is 99, this program knows \d+\)\. Upgrade/)
+    expect(readFileSync(workplace.mirror)).toEqual(before)
+  })
+
+  test('a mirror that is damaged', async () => {
+    await runCommand(syncCommand, ['--config', workplace.config])
+    server.requests.length = 0
+    truncateSync(workplace.mirror, 8192)
+    const ended = await sync()
+
+    expect(ended.code).toBe(2)
+    expect(ended.stdout + ended.stderr).toMatch(/is damaged\. Put back a backup, or move it away and sync anew/)
+    expect(ended.stdout + ended.stderr).toContain(workplace.mirror)
+    expect(ended.stderr).not.toMatch(/^\s+at |Unexpected/m)
+  })
+
+  test.skipIf(PLAIN_USER === undefined)('a mirror that this user may only read', async () => {
+    await runCommand(syncCommand, ['--config', workplace.config])
+    server.requests.length = 0
+    const before = readFileSync(workplace.mirror)
+    for (const place of [workplace.folder, join(workplace.folder, 'data'), workplace.config]) chmodSync(place, 0o555)
+    chmodSync(workplace.mirror, 0o444)
+    const ended = await runCli(['sync'], { cwd: workplace.folder, ...PLAIN_USER })
+    for (const place of [workplace.folder, join(workplace.folder, 'data')]) chmodSync(place, 0o700)
+
+    expectRefusal(ended, `${workplace.mirror}: `, /may not be opened by this user|cannot be written/)
+    expect(readFileSync(workplace.mirror)).toEqual(before)
+  })
+
+  test('a place where no folder can be made', async () => {
+    rmSync(join(workplace.folder, 'data'), { recursive: true })
+    writeFileSync(join(workplace.folder, 'data'), 'a file')
+
+    expectRefusal(await sync(), 'has a file where a folder should be in its path')
+  })
+
+  test('no mirror is made for a command line that is wrong', async () => {
+    rmSync(join(workplace.folder, 'data'), { recursive: true })
+
+    expectRefusal(await sync('acne'), 'unknown organization "acne" (did you mean "acme"?)')
+    expect(existsSync(join(workplace.folder, 'data'))).toBe(false)
+  })
+})
+
+/** Makes another database where the mirror would be; its bytes. */
+function sqlite(...statements: string[]): Buffer {
+  const db = new Database(workplace.mirror)
+  for (const sql of statements) db.exec(sql)
+  db.close()
+  return readFileSync(workplace.mirror)
+}

@@ -1,0 +1,237 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { syncCommand } from '../src/cli/sync.ts'
+import { customerId } from './support/builders.ts'
+import {
+  bytes,
+  cut,
+  drip,
+  envelopeOf,
+  hang,
+  html,
+  json,
+  list,
+  redirect,
+  refusal,
+  slam,
+  type FaultServer,
+  type Reply,
+} from './support/fault-server.ts'
+import { onlyRun, type SyncRun } from './support/json-output.ts'
+import { dump, rowsOf, valueOf } from './support/mirror-file.ts'
+import { runCommand } from './support/run-command.ts'
+import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
+
+/** What a page of the list is in bytes, to be spoiled. */
+const PAGE = JSON.stringify(envelopeOf(3, { page: 1, size: 100 }))
+const TOO_LARGE = ' '.repeat(17 * 1024 * 1024)
+const JSON_TYPE = { 'Content-Type': 'application/json' }
+
+/** No message may end without telling what to do. */
+const ADVICE = /\b(Check|Ask|Lower|Raise|Look for|Try|Wait|Set)\b/
+
+const QUICK = { defaults: { maxWait: '0s', requestTimeout: '300ms' } }
+/** For answers that come, however busy the machine is. */
+const PATIENT = { defaults: { maxWait: '0s', requestTimeout: '15s' } }
+
+/** Syncs against a server that has answered three customers once and then does as the case has it. */
+async function syncTwice(
+  reply: Reply,
+  settings: Parameters<typeof aWorkplace>[1] = PATIENT,
+): Promise<{ code: number; run: SyncRun; said: string; mirror: string; server: FaultServer; before: object }> {
+  const server = await aFaultServer(list(3), reply)
+  const { config, mirror } = aWorkplace([organizationAt(server)], settings)
+  await runCommand(syncCommand, ['--config', config])
+  const before = dump(mirror, ['customers', 'changes'])
+  const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
+  return { code, run: onlyRun(stdout), said: stdout + stderr, mirror, server, before }
+}
+
+describe('an answer that cannot be used ends the run, and the rows stay as they were', () => {
+  test.each<[what: string, code: number, error: string, said: RegExp, reply: Reply]>([
+    ['401', 4, 'unauthorized', /answered 401/, refusal(401, 'unauthorized', 'Who are you?')],
+    ['401 as HTML', 4, 'unauthorized', /answered 401/, html(401)],
+    ['403', 4, 'forbidden', /answered 403/, refusal(403, 'forbidden', 'Upgrade.')],
+    ['404', 4, 'not-found', /answered 404/, refusal(404, 'not_found', 'Nothing here.')],
+    ['422', 4, 'unprocessable', /answered 422/, refusal(422, 'validation_error', 'Invalid.')],
+    ['429', 5, 'rate-limited', /answered 429/, refusal(429, 'rate_limited', 'Slow down.')],
+    ['500', 5, 'server-error', /answered 500/, refusal(500, 'server_error', 'Oops.')],
+    ['503 as HTML', 5, 'server-error', /answered 503/, html(503)],
+    ['a status nobody knows', 3, 'status', /answered 418/, html(418)],
+    ['HTML at 200', 3, 'not-json', /HTML/, html(200)],
+    ['an empty body', 3, 'not-json', /empty body/, bytes(200, '', JSON_TYPE)],
+    ['JSON that ends too early', 3, 'not-json', /cut off/, bytes(200, PAGE.slice(0, -20), JSON_TYPE)],
+    ['notices before the JSON', 3, 'not-json', /answered/, bytes(200, `Notice: x in y.php\n${PAGE}`, JSON_TYPE)],
+    ['success: false at 200', 3, 'envelope', /success must be true/, list(3, { envelope: { success: false } })],
+    ['no data', 3, 'envelope', /data must be a list/, list(3, { envelope: { data: null } })],
+    ['no meta', 3, 'envelope', /meta must be an object/, json(200, { success: true, data: [] })],
+    ['a bare list', 3, 'envelope', /not the documented list/, json(200, [])],
+    ['another page than asked', 3, 'page-mismatch', /page 7 was answered/, list(3, { meta: { current_page: 7 } })],
+    ['more records than the page holds', 3, 'size-mismatch', /3 records/, list(3, { meta: { per_page: 2 } })],
+    ['a body over the cap', 3, 'too-large', /larger than/, bytes(200, TOO_LARGE, JSON_TYPE)],
+    [
+      'a small body that swells over the cap',
+      3,
+      'too-large',
+      /larger than/,
+      bytes(200, gzipSync(TOO_LARGE), { ...JSON_TYPE, 'Content-Encoding': 'gzip' }),
+    ],
+    ['an encoding that is none', 3, 'bad-encoding', /encoding/, bytes(200, PAGE, { 'Content-Encoding': 'gzip' })],
+    [
+      'invalid UTF-8',
+      3,
+      'not-utf8',
+      /not valid UTF-8/,
+      bytes(200, Buffer.from(PAGE.replace('Customer 2', 'Customer \u00E9'), 'latin1'), JSON_TYPE),
+    ],
+    ['a body that hangs', 5, 'timeout', /within 0\.3 s/, hang()],
+    ['a body that drips', 5, 'timeout', /within 0\.3 s/, drip(20)],
+    ['a connection cut in the middle', 5, 'network', /broke/, cut(PAGE)],
+    ['a connection closed without a word', 5, 'network', /broke/, slam()],
+  ])('%s', async (_, code, error, said, reply) => {
+    const { run, server, mirror, before, ...ended } = await syncTwice(reply, error === 'timeout' ? QUICK : PATIENT)
+
+    expect({ code: ended.code, status: run.status, error: run.error?.code }).toEqual({ code, status: 'failed', error })
+    expect(run.error?.message).toMatch(said)
+    expect(run.error?.message).toContain(`GET ${server.origin}/api/v1/customers (page 1, per_page `)
+    expect(ended.said).not.toMatch(/^\s+at |node_modules|\.ts:\d/m)
+    expect(dump(mirror, ['customers', 'changes'])).toEqual(before)
+    expect(valueOf(mirror, 'SELECT status || error_code FROM runs WHERE id = 2')).toBe(`failed${error}`)
+    expect(run.error?.message).toMatch(ADVICE)
+  })
+
+  test.each([301, 302, 303, 307, 308])(
+    'a redirect with %d to another host, which receives no request',
+    async (status) => {
+      const other = await aFaultServer(list(3))
+      const { code, run, server, mirror, before } = await syncTwice(
+        redirect(status, `${other.origin}/api/v1/customers`),
+      )
+
+      expect({ code, error: run.error?.code }).toEqual({ code: 3, error: 'redirect' })
+      expect(run.error?.message).toContain(`GET ${server.origin}/api/v1/customers`)
+      expect(run.error?.message).toContain(
+        `a redirect to the host ${new URL(other.origin).host}, which is never followed`,
+      )
+      expect(run.error?.message).toMatch(ADVICE)
+      expect(other.requests).toEqual([])
+      expect(server.requests).toHaveLength(2)
+      expect(dump(mirror, ['customers', 'changes'])).toEqual(before)
+    },
+  )
+
+  test('429 for ever, which is waited for within maxWait and no longer', async () => {
+    const throttle = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' })
+    const { code, run, server } = await syncTwice(throttle, { defaults: { maxWait: '1500ms' } })
+
+    expect({ code, error: run.error?.code }).toEqual({ code: 5, error: 'rate-limited' })
+    // The second wait would have gone beyond the limit, so it was not begun.
+    expect({ throttled: run.throttled, requests: server.requests.length - 1 }).toEqual({ throttled: 2, requests: 2 })
+  })
+
+  test('a page that fails after others came is no reason to lose those', async () => {
+    const server = await aFaultServer(list(250), html(200))
+    const { config, mirror } = aWorkplace([organizationAt(server)], { defaults: { concurrency: 1, maxWait: '0s' } })
+    const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
+
+    expect(code).toBe(3)
+    expect(onlyRun(stdout)).toMatchObject({ status: 'failed', pages: 1, received: 100, inserted: 100 })
+    expect(onlyRun(stdout).error?.message).toContain('(page 2, per_page 100)')
+    expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE removed_at IS NULL')).toBe(100)
+  })
+
+  test('the same page again under another number, which proves nothing and removes nobody', async () => {
+    const stale: Reply = (response, { page, size }) => {
+      const { data } = envelopeOf(200, { page: 1, size })
+      return json(200, { ...envelopeOf(200, { page, size }), data })(response, { page, size, ...UNSEEN })
+    }
+    const server = await aFaultServer(stale)
+    const { config } = aWorkplace([organizationAt(server)], PATIENT)
+    const { stdout } = await runCommand(syncCommand, ['--json', '--config', config])
+    const { status, proof, reasons, removed, error } = onlyRun(stdout)
+
+    expect({ status, proof, removed, error }).toEqual({
+      status: 'complete',
+      proof: 'unproven',
+      removed: 0,
+      error: null,
+    })
+    expect(reasons).toContain('repeated-page')
+  })
+})
+
+const UNSEEN = { method: 'GET', url: new URL('http://127.0.0.1'), headers: {} }
+
+describe('records that are odd do not end the run', () => {
+  const records = (...data: unknown[]): Reply => list(data.length, { envelope: { data } })
+
+  test('without a readable id: kept as rejects, told of, and the rows stay', async () => {
+    const { code, run, mirror, before } = await syncTwice(
+      records({ name: 'Nobody Fictional' }, { id: 7 }, null, 'text'),
+    )
+
+    expect({ code, status: run.status, rejected: run.rejected }).toEqual({ code: 0, status: 'complete', rejected: 4 })
+    expect(dump(mirror, ['customers', 'changes'])).toEqual(before)
+    expect(rowsOf(mirror, 'SELECT position, payload FROM rejects ORDER BY position')).toEqual([
+      { position: 0, payload: '{"name":"Nobody Fictional"}' },
+      { position: 1, payload: '{"id":7}' },
+      { position: 2, payload: 'null' },
+      { position: 3, payload: '"text"' },
+    ])
+  })
+
+  test('a field that is a list: rejected, and its customer keeps its last good values', async () => {
+    const [first] = envelopeOf(1, { page: 1, size: 1 }).data
+    const { code, run, mirror, before } = await syncTwice(records({ ...first, name: ['Two', 'Names'] }))
+
+    expect({ code, rejected: run.rejected }).toEqual({ code: 0, rejected: 1 })
+    expect(dump(mirror, ['customers'])).toMatchObject({ customers: Object(before).customers })
+  })
+
+  test('the same customer twice: kept once, as first read', async () => {
+    const twin = { id: customerId(1), name: 'First' }
+    const { code, run, mirror } = await syncTwice(records(twin, { ...twin, name: 'Second' }))
+
+    expect({ code, inserted: run.inserted, duplicates: run.duplicates }).toEqual({
+      code: 0,
+      inserted: 1,
+      duplicates: 1,
+    })
+    expect(valueOf(mirror, 'SELECT name FROM customers WHERE id = ?', customerId(1))).toBe('First')
+  })
+
+  test('numbers for text, ids in capitals, unknown fields: kept, and read as what they mean', async () => {
+    const odd = { id: customerId(10).toUpperCase(), phone: 15_550_100, email: 'no address', score: { stars: 5 } }
+    const { code, run, mirror } = await syncTwice(records(odd))
+
+    expect({ code, inserted: run.inserted, rejected: run.rejected }).toEqual({ code: 0, inserted: 1, rejected: 0 })
+    expect(rowsOf(mirror, 'SELECT phone, email, extra FROM customers WHERE id = ?', customerId(10))).toEqual([
+      { phone: '15550100', email: 'no address', extra: '{"score":{"stars":5}}' },
+    ])
+  })
+
+  test('the same UUID in two organizations: two customers', async () => {
+    const shared = { id: customerId(1), name: 'Shared' }
+    const others = [2, 3, 4].map((number) => ({ id: customerId(number) }))
+    const one = await aFaultServer(records(shared))
+    const other = await aFaultServer(records(...others, { ...shared, name: 'Shared too' }))
+    const { config, mirror } = aWorkplace([organizationAt(one), organizationAt(other, { id: 'globex' })])
+    const { code } = await runCommand(syncCommand, ['--config', config])
+
+    expect(code).toBe(0)
+    expect(rowsOf(mirror, 'SELECT organization, name FROM customers WHERE id = ?', customerId(1))).toEqual(
+      expect.arrayContaining([
+        { organization: 'acme', name: 'Shared' },
+        { organization: 'globex', name: 'Shared too' },
+      ]),
+    )
+    expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(5)
+  })
+
+  test('an empty list where customers were known: nobody is taken away', async () => {
+    const { code, run, mirror, before } = await syncTwice(list(0))
+
+    expect({ code, received: run.received, removed: run.removed }).toEqual({ code: 0, received: 0, removed: 0 })
+    expect(dump(mirror, ['customers', 'changes'])).toEqual(before)
+  })
+})

@@ -1,0 +1,195 @@
+import Database from 'better-sqlite3'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkCommand } from '../../src/cli/check.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
+import { asPlainUser, runCli } from '../support/run-cli.ts'
+import { runCommand, type Done } from '../support/run-command.ts'
+import {
+  aFaultServer,
+  aSandbox,
+  aWorkplace,
+  organizationAt,
+  organizationsOf,
+  type Workplace,
+} from '../support/workplace.ts'
+
+const check = ({ config }: Workplace, ...ids: string[]): Promise<Done> =>
+  runCommand(checkCommand, [...ids, '--config', config])
+
+test('tells of everything a sync needs, asks each organization once, and ends with 0 when all is well', async () => {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1200, 7] })))
+  const { code, stdout, stderr } = await runCli(['check'], { cwd: workplace.folder })
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/^✔ Node: \d+\.\d+\.\d+$/m)
+  expect(stdout).toContain(`✔ configuration: ${workplace.config}, 2 organizations\n`)
+  expect(stdout).toContain(`✔ mirror: ${workplace.mirror} will be made by the first sync\n`)
+  expect(stdout).toMatch(/^✔ disk: [\d.]+ GiB free$/m)
+  expect(stdout).toMatch(/^✔ acme: answered, 1,200 customers, clocks agree$/m)
+  expect(stdout).toMatch(/^✔ globex: answered, 7 customers, clocks agree$/m)
+})
+
+test('asks only the organizations that are named', async () => {
+  const server = await aFaultServer(list(1))
+  const workplace = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'other' })])
+  const { stdout } = await check(workplace, 'globex')
+
+  expect(stdout).toContain('✔ globex: ')
+  expect(stdout).not.toContain('acme')
+  expect(server.requests).toHaveLength(1)
+})
+
+test('an unknown organization ends with 2, and the one that was meant is named', async () => {
+  const { code, stderr } = await check(aWorkplace(organizationsOf(await aSandbox({ customers: [1] }))), 'acmee')
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('unknown organization "acmee" (did you mean "acme"?)')
+})
+
+test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
+  ['bad key', /Check apiKey/, 4, refusal(401, 'invalid_api_key', 'The API key is not known.')],
+  [
+    'wrong recipe, or wrong secret',
+    /signing explain acme.*signing solve/,
+    4,
+    refusal(401, 'invalid_signature', 'The signature does not match.'),
+  ],
+  ['stale clock', /signing\.timestamp.*clock/, 4, refusal(401, 'expired', 'The timestamp has expired.')],
+  ['bad key, wrong secret or wrong recipe', /Check apiKey and secret/, 4, refusal(401, 'unauthorized', 'No.')],
+  ['plan forbids', /Ask the service to include listing customers/, 4, refusal(403, 'forbidden', 'Upgrade.')],
+  ['not found', /Check baseUrl/, 4, refusal(404, 'not_found', 'Nothing here.')],
+  ['request not accepted', /Lower pageSize/, 4, refusal(422, 'validation_error', 'No.')],
+  ['throttled', /rateLimit\.requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],
+  ['service failing', /has to recover/, 5, html(500)],
+  ['redirected', /Check that baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
+  ['not the documented answer', /Check that baseUrl is the final address/, 3, html(200)],
+])('an answer that means "%s" is explained with its fix, after one request', async (title, fix, code, reply) => {
+  const server = await aFaultServer(reply)
+  const done = await check(aWorkplace([organizationAt(server)]))
+
+  expect(done.code).toBe(code)
+  expect(lineOf(done, 'acme')).toMatch(new RegExp(`^✖ acme: ${title}\\. .*GET ${server.origin}/api/v1/customers`))
+  expect(fixOf(done, 'acme')).toMatch(fix)
+  expect(fixOf(done, 'acme')).not.toContain('<organization>')
+  expect(server.requests).toHaveLength(1)
+})
+
+test('a service that is not there is explained', async () => {
+  const server = await aFaultServer(list(1))
+  await server.close()
+  const done = await check(aWorkplace([organizationAt(server)]))
+
+  expect(done.code).toBe(5)
+  expect(lineOf(done, 'acme')).toContain('✖ acme: unreachable.')
+  expect(fixOf(done, 'acme')).toContain('Check baseUrl, the network, and any firewall or proxy.')
+})
+
+test.each([
+  ['ahead of', 3_600_000, 'behind'],
+  ['behind', -3_600_000, 'ahead of'],
+])('a clock an hour %s ours is told from a wrong key', async (_, offsetMs, ours) => {
+  const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + offsetMs })
+  const done = await check(aWorkplace(organizationsOf(sandbox)))
+
+  expect(done.code).toBe(4)
+  expect(lineOf(done, 'acme')).toMatch(new RegExp(`^✖ acme: stale clock\\. .*about 3\\d{3} s ${ours} the service's`))
+  expect(fixOf(done, 'acme')).toContain('Set the clock of this machine')
+})
+
+test('a clock that is off by less than the service minds is told, and is no failure', async () => {
+  const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + 120_000 })
+  const done = await check(aWorkplace(organizationsOf(sandbox)))
+
+  expect(done.code).toBe(0)
+  expect(lineOf(done, 'acme')).toMatch(/its clock is (2 min|2 min 1 s|1 min 59 s) ahead of ours$/)
+})
+
+test('a service that caps its pages is told of', async () => {
+  const server = await aFaultServer(list(30, { meta: { per_page: 10, current_page: 1 }, envelope: { data: [] } }))
+  const done = await check(aWorkplace([organizationAt(server)]))
+
+  expect(lineOf(done, 'acme')).toContain('the service caps pages at 10')
+})
+
+test('secrets that cannot be found are all named, and the other organizations are asked all the same', async () => {
+  const server = await aFaultServer(list(1))
+  const { folder } = aWorkplace([
+    organizationAt(server, { apiKey: { env: 'ACME_API_KEY' }, secret: { file: './no-such-file' } }),
+    organizationAt(server, { id: 'globex' }),
+  ])
+  const { code, stdout } = await runCli(['check'], { cwd: folder })
+
+  expect(code).toBe(3)
+  expect(stdout).toMatch(/^✖ acme: not configured\. .*ACME_API_KEY/m)
+  expect(stdout).toContain(join(folder, 'no-such-file'))
+  expect(stdout).toContain('    fix: Set the variable or write the file named above.\n')
+  expect(stdout).toMatch(/^✔ globex: answered/m)
+  const alone = await runCli(['check', 'acme'], { cwd: folder })
+  expect(alone.code).toBe(2)
+})
+
+test('a mirror that is there is read to its end, and called sound', async () => {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [20] })))
+  await runCommand(syncCommand, ['--config', workplace.config])
+  const done = await check(workplace)
+
+  expect(done.code).toBe(0)
+  expect(lineOf(done, 'mirror')).toBe(`✔ mirror: ${workplace.mirror}, sound and writable`)
+})
+
+test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
+  ['a folder', /is a folder/, (file) => mkdirSync(file)],
+  ['no SQLite file', /is not a SQLite file/, (file) => writeFileSync(file, 'Customers: none so far.\n'.repeat(99))],
+  ['the database of another program', /not a mirror of ours/, (file) => sqlite(file, 'CREATE TABLE shop (id)')],
+  [
+    'of a newer version',
+    /newer Customer Mirror/,
+    (file) => sqlite(file, 'PRAGMA application_id = 1129138514', 'PRAGMA user_version = 99'),
+  ],
+])(
+  'a mirror that is %s is told of with its fix, and the organizations are asked all the same',
+  async (_, said, spoil) => {
+    const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+    spoil(workplace.mirror)
+    const done = await check(workplace)
+
+    expect(done.code).not.toBe(0)
+    expect(lineOf(done, 'mirror')).toMatch(/^✖ mirror: /)
+    expect(lineOf(done, 'mirror')).toContain(workplace.mirror)
+    expect(lineOf(done, 'mirror')).toMatch(said)
+    expect(fixOf(done, 'mirror')).toContain('name another one as mirror')
+    expect(lineOf(done, 'acme')).toMatch(/^✔/)
+  },
+)
+
+const PLAIN_USER = asPlainUser()
+
+test.skipIf(PLAIN_USER === undefined)('a folder in which no mirror can be made is told of', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  for (const place of [folder, join(folder, 'data'), join(folder, 'customer-mirror.yaml')]) chmodSync(place, 0o555)
+  const done = await runCli(['check'], { cwd: folder, ...PLAIN_USER })
+  for (const place of [folder, join(folder, 'data')]) chmodSync(place, 0o700)
+
+  expect(done.code).not.toBe(0)
+  expect(done.stdout).toMatch(/^✖ mirror: .*cannot be written by this user/m)
+  expect(done.stdout).toContain('    fix: Make the file and its folder writable.\n')
+})
+
+function lineOf({ stdout }: { stdout: string }, what: string): string {
+  return stdout.split('\n').find((line) => line.slice(2).startsWith(`${what}: `)) ?? `nothing about ${what}: ${stdout}`
+}
+
+function fixOf({ stdout }: { stdout: string }, what: string): string {
+  const lines = stdout.split('\n')
+  const at = lines.findIndex((line) => line.slice(2).startsWith(`${what}: `))
+  return lines[at + 1] ?? ''
+}
+
+function sqlite(file: string, ...statements: string[]): void {
+  const db = new Database(file)
+  for (const sql of statements) db.exec(sql)
+  db.close()
+}

@@ -1,0 +1,67 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { readConfig } from '../../src/config/read-config.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+test('init writes a configuration that is valid, private and commented, and tells what comes next', async () => {
+  const cwd = temporaryFolder()
+  const { code, stdout, stderr } = await runCli(['init'], { cwd })
+  const file = join(cwd, 'customer-mirror.yaml')
+  const config = await readConfig({ cwd, environment: {} })
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+  expect(stderr).toMatch(/^Wrote customer-mirror\.yaml\. Next:\n.*customer-mirror check\n$/s)
+  expect(config.organizations.map(({ id }) => id)).toEqual(['acme'])
+  expect(readFileSync(file, 'utf8').match(/#/g)?.length).toBeGreaterThan(10)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+})
+
+test('init never overwrites', async () => {
+  const cwd = temporaryFolder()
+  const file = join(cwd, 'customer-mirror.yaml')
+  writeFileSync(file, 'mine: true\n')
+  const { code, stderr } = await runCli(['init'], { cwd })
+
+  expect(code).toBe(2)
+  expect(stderr).toBe(
+    'cannot write customer-mirror.yaml: it exists already, and init never overwrites; edit it, or name another file\n',
+  )
+  expect(readFileSync(file, 'utf8')).toBe('mine: true\n')
+})
+
+test('init writes where it is told, and what it tells to do next works there', async () => {
+  const cwd = temporaryFolder()
+  const { stderr } = await runCli(['init', 'production.yaml'], { cwd })
+  const [, next = ''] = /customer-mirror (check --config .*)\n/.exec(stderr) ?? []
+  const env = { ACME_API_KEY: 'made-up', ACME_SECRET: 'made-up' }
+  const { stdout } = await runCli(next.split(' '), { cwd, env })
+
+  expect(next).toBe('check --config production.yaml')
+  expect(stdout).toContain(`✔ configuration: ${join(cwd, 'production.yaml')}, 1 organization\n`)
+})
+
+test('after init, sync says which variables are to be set, and records that it could not begin', async () => {
+  const cwd = temporaryFolder()
+  await runCli(['init'], { cwd })
+  const { code, stdout, stderr } = await runCli(['sync'], { cwd })
+
+  expect(code).toBe(2)
+  expect(stdout).toMatch(/^acme +failed: config /m)
+  expect(stderr).toContain('environment ACME_API_KEY (the API key of organization acme) is not set')
+  expect(stderr).toContain('environment ACME_SECRET (the secret of organization acme) is not set')
+})
+
+test('schema prints a JSON Schema that knows every setting, and nothing else', async () => {
+  const { code, stdout, stderr } = await runCli(['schema'], { cwd: temporaryFolder() })
+  const schema = z
+    .object({ $schema: z.string(), type: z.literal('object'), properties: z.record(z.string(), z.unknown()) })
+    .parse(JSON.parse(stdout))
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(schema.$schema).toContain('json-schema.org')
+  expect(Object.keys(schema.properties)).toEqual(['mirror', 'queue', 'schedule', 'defaults', 'organizations'])
+  expect(stdout).toContain('requestsPerMinute')
+})

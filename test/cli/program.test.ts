@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { EXIT_CODES } from '../../src/cli/exit-code.ts'
+import { version } from '../../src/version.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+const COMMANDS = [
+  ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects'],
+  ...['removals', 'removals list', 'removals approve', 'removals discard'],
+  ...['signing', 'signing explain', 'signing solve'],
+  ...['schema', 'sandbox', 'demo'],
+]
+
+test.each(['', ...COMMANDS])(
+  'customer-mirror %s --help ends with 0 and shows two examples at least',
+  async (command) => {
+    const path = command === '' ? [] : command.split(' ')
+    const { code, stdout, stderr } = await runCli([...path, '--help'], { cwd: temporaryFolder() })
+    const [, examples = ''] = stdout.split('\nExamples:\n')
+    const shown = examples.split('\n').filter((line) => line.trim().replace(/^\$ /, '').startsWith('customer-mirror '))
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))
+    expect(shown.length).toBeGreaterThanOrEqual(2)
+    for (const line of shown) expect(line).toContain(`customer-mirror ${command}`.trim())
+  },
+)
+
+test('--help knows every command and every exit code', async () => {
+  const { stdout } = await runCli(['--help'], { cwd: temporaryFolder() })
+
+  const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[.*?\])* {2,}\S/gm)].map(([, name]) => name)
+  expect(new Set(listed)).toEqual(new Set([...COMMANDS.filter((command) => !command.includes(' ')), 'help']))
+  for (const [code, meaning] of Object.entries(EXIT_CODES)) expect(stdout).toContain(`${code}  ${meaning}\n`)
+})
+
+test('help for a command is the same as its --help', async () => {
+  const cwd = temporaryFolder()
+  const [help, option] = [await runCli(['help', 'sync'], { cwd }), await runCli(['sync', '--help'], { cwd })]
+
+  expect(help).toEqual(option)
+})
+
+test.each([
+  ['no command', [], /^Usage: customer-mirror /],
+  ['signing without saying what', ['signing'], /^Usage: customer-mirror signing /],
+])('%s ends with 2 and shows the help beside the results', async (_, args, said) => {
+  const { code, stdout, stderr } = await runCli(args, { cwd: temporaryFolder() })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(said)
+})
+
+test.each([
+  ['an unknown command', ['snyc'], "unknown command 'snyc'"],
+  ['an unknown command of signing', ['signing', 'explode'], "unknown command 'explode'"],
+  ['an unknown option', ['status', '--maximum-age', '1h'], "unknown option '--maximum-age'"],
+  ['too many arguments', ['runs', 'acme', 'globex'], 'too many arguments'],
+])('%s ends with 2 and says what was wrong', async (_, args, said) => {
+  const { code, stdout, stderr } = await runCli(args, { cwd: temporaryFolder() })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(said)
+  expect(stderr).not.toMatch(/^\s+at /m)
+})
+
+test('a misspelt command is told what was probably meant', async () => {
+  const { stderr } = await runCli(['stauts'], { cwd: temporaryFolder() })
+
+  expect(stderr).toContain('(Did you mean status?)')
+})
+
+test('--version prints the version and nothing else', async () => {
+  expect(await runCli(['--version'], { cwd: temporaryFolder() })).toMatchObject({
+    code: 0,
+    stdout: `${version()}\n`,
+    stderr: '',
+  })
+})
+
+test.each([
+  ['with NO_COLOR', { NO_COLOR: '1' }],
+  ['whatever the terminal promises', { TERM: 'xterm-256color', COLORTERM: 'truecolor' }],
+])('into a pipe it writes no escape codes, %s', async (_, env) => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
+  const written = []
+  for (const args of [['sync'], ['status'], ['runs'], ['rejects'], ['check'], ['--help'], ['nonsense']]) {
+    const { stdout, stderr } = await runCli(args, { cwd: folder, env })
+    written.push(stdout, stderr)
+  }
+
+  expect(written.join('')).toContain('acme')
+  expect(written.filter((text) => text.includes('\u001B'))).toEqual([])
+})
+
+test.each(['sync', 'status', 'runs --json', 'schema', '--help', 'check'])(
+  '%s does not mind when nobody reads its results to the end',
+  async (command) => {
+    const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+    await runCli(['sync'], { cwd: folder })
+    const { code, signal, stderr } = await runCli(command.split(' '), { cwd: folder, unread: 'stdout' })
+
+    // 141 is what a shell makes of a program that ended because its pipe was closed.
+    expect([0, 141]).toContain(code)
+    expect(signal).toBeNull()
+    expect(stderr).not.toMatch(/Error|^\s+at /m)
+  },
+)
+
+test('sync finishes its work and prints its results when nobody reads what it says beside them', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7] })))
+  const { code, stdout } = await startCli(['sync', '--json'], { cwd: folder, unread: 'stderr' }).ended
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ runs: [{ inserted: 120 }, { inserted: 7 }] })
+})

@@ -1,0 +1,109 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { syncRuns } from '../support/json-output.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
+  const cwd = temporaryFolder()
+  const options = ['--port', '0', '--customers', '230,7,0', '--write-config', 'trial.yaml']
+  const sandbox = startCli(['sandbox', ...options], { cwd })
+  await sandbox.lineOnStderr(/^Wrote trial\.yaml\. In another terminal: customer-mirror sync --config trial\.yaml$/)
+  const { code, stdout } = await runCli(['sync', '--config', 'trial.yaml', '--json'], { cwd })
+  sandbox.send('SIGINT')
+  const ended = await sandbox.ended
+
+  expect(code).toBe(0)
+  expect(syncRuns(stdout).map(({ organization, inserted }) => [organization, inserted])).toEqual([
+    ['acme', 230],
+    ['globex', 7],
+    ['initech', 0],
+  ])
+  expect(ended.code).toBe(130)
+  expect(ended.stdout).toMatch(/^acme, 230 customers\n {2}base URL {2}http:\/\/127\.0\.0\.1:\d+\/api\/v1\n {2}API key /)
+  expect(statSync(join(cwd, 'trial.yaml')).mode & 0o777).toBe(0o600)
+})
+
+test('a sandbox with a recipe of its own writes it into the configuration', async () => {
+  const cwd = temporaryFolder()
+  const recipe = ['--signing', 'laravel-path', '--signature-encoding', 'base64', '--timestamp', 'ms']
+  const options = ['--port', '0', '--customers', '3', '--organizations', '1', '--write-config', 'trial.yaml']
+  const sandbox = startCli(['sandbox', ...recipe, ...options], { cwd })
+  await sandbox.lineOnStderr(/^Wrote/)
+
+  expect((await runCli(['sync', '--config', 'trial.yaml'], { cwd })).code).toBe(0)
+})
+
+test('a sandbox does not overwrite a configuration, and does not stay behind', async () => {
+  const cwd = temporaryFolder()
+  writeFileSync(join(cwd, 'mine.yaml'), 'mine: true\n')
+  const { code, stderr } = await runCli(['sandbox', '--port', '0', '--write-config', 'mine.yaml'], { cwd })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('mine.yaml exists already and was left as it is.')
+  expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
+})
+
+test('the demo mirrors three organizations, waits for the rate limit, and writes nobody a second time', async () => {
+  const cwd = temporaryFolder()
+  const { code, stdout, stderr } = await runCli(['demo'], { cwd })
+  const folder = join(cwd, 'data', 'demo')
+  const mirror = join(folder, 'customers.db')
+
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^globex +asked to slow down; goes on in /m)
+  expect(rowsOf(mirror, RUNS)).toEqual([
+    { organization: 'acme', status: 'complete', inserted: 2500, updated: 0, unchanged: 0 },
+    { organization: 'globex', status: 'complete', inserted: 1000, updated: 0, unchanged: 0 },
+    { organization: 'initech', status: 'complete', inserted: 40, updated: 0, unchanged: 0 },
+    { organization: 'acme', status: 'complete', inserted: 0, updated: 0, unchanged: 2500 },
+    { organization: 'globex', status: 'complete', inserted: 0, updated: 0, unchanged: 1000 },
+    { organization: 'initech', status: 'complete', inserted: 0, updated: 0, unchanged: 40 },
+  ])
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE last_run_id > 3')).toBe(0)
+  expect(statSync(mirror).mode & 0o777).toBe(0o600)
+  expect([folder, join(cwd, 'data')].map((place) => statSync(place).mode & 0o777)).toEqual([0o700, 0o700])
+
+  const next = stdout.slice(stdout.indexOf('Try next:\n')).trimEnd().split('\n').slice(1)
+  expect(stdout).toContain('Mirror: data/demo/customers.db\n')
+  expect(next).toHaveLength(3)
+  const [, sql = ''] = /^ {2}sqlite3 data\/demo\/customers\.db "(.*)"$/.exec(next[0] ?? '') ?? []
+  expect(rowsOf(mirror, sql).length).toBeGreaterThan(3)
+  const [, status = ''] = /^ {2}npx customer-mirror (status .*)$/.exec(next[1] ?? '') ?? []
+  expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
+})
+
+const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
+
+test('the demo does not take away a configuration or a mirror that is not its own', async () => {
+  const cwd = temporaryFolder()
+  writeFileSync(join(cwd, 'customer-mirror.yaml'), 'organizations: []  # mine\n')
+  writeFileSync(join(cwd, 'customers.db'), 'mine')
+  const demo = startCli(['demo', '--folder', '.'], { cwd })
+  await Promise.race([demo.ended, demo.lineOnStderr(/listens at/).catch(() => undefined)])
+
+  expect(existsSync(join(cwd, 'customer-mirror.yaml'))).toBe(true)
+  expect(readFileSync(join(cwd, 'customer-mirror.yaml'), 'utf8')).toBe('organizations: []  # mine\n')
+  expect(readFileSync(join(cwd, 'customers.db'), 'utf8')).toBe('mine')
+})
+
+test('a demo that is stopped ends with 130, and its files are sound', async () => {
+  const cwd = temporaryFolder()
+  const demo = startCli(['demo'], { cwd })
+  await demo.lineOnStderr(/asked to slow down/)
+  demo.send('SIGINT')
+  const { code, stderr } = await demo.ended
+
+  expect(code).toBe(130)
+  expect(stderr).toMatch(/^globex +stopped: /m)
+  expect(valueOf(join(cwd, 'data', 'demo', 'customers.db'), 'PRAGMA integrity_check')).toBe('ok')
+  const written = z
+    .object({ mirror: z.string() })
+    .parse(parse(readFileSync(join(cwd, 'data/demo/customer-mirror.yaml'), 'utf8')))
+  expect(written.mirror).toBe('./customers.db')
+})

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { statusCommand } from '../../src/cli/status.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { html, list } from '../support/fault-server.ts'
+import { tamper } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+
+const statusDocument = z.strictObject({
+  schemaVersion: z.literal(1),
+  organizations: z.array(
+    z.strictObject({
+      organization: z.string(),
+      dataAsOf: z.iso.datetime().nullable(),
+      ageSeconds: z.int().nullable(),
+      proof: z.string().nullable(),
+      lastRun: z.int().nullable(),
+      lastStatus: z.string().nullable(),
+      active: z.int(),
+      missing: z.int(),
+      removed: z.int(),
+      openRejects: z.int(),
+      tooOld: z.boolean(),
+    }),
+  ),
+})
+
+/** Three organizations, of which the last was never mirrored. */
+async function mirroredYesterday() {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 3] })))
+  await runCommand(syncCommand, ['acme', 'globex', '--config', workplace.config])
+  const day = `data_as_of = datetime(data_as_of, '-1 day'), started_at = datetime(started_at, '-1 day')`
+  tamper(workplace.mirror, `UPDATE runs SET ${day} WHERE organization = 'globex'`)
+  return workplace
+}
+
+test('a table tells how current each organization is, those never mirrored included', async () => {
+  const { folder } = await mirroredYesterday()
+  const { code, stdout, stderr } = await runCli(['status'], { cwd: folder })
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/^organization +data as of +age /)
+  expect(stdout).toMatch(/^acme +\d{4}-\d\d-\d\d \d\d:\d\d UTC +.* unproven +#\d complete +120 +0 +0 +0$/m)
+  expect(stdout).toMatch(/^globex +.* 24 h.* unproven +#\d complete +7 +0 +0 +0$/m)
+  expect(stdout).toMatch(/^initech +never +– +– +– +0 +0 +0 +0$/m)
+})
+
+test.each([
+  ['an organization that was never mirrored', ['--max-age', '9000d'], ['initech']],
+  ['organizations older than it', ['--max-age', '23h'], ['globex', 'initech']],
+  ['nothing, when it is not given', [], []],
+])('--max-age finds %s too old, and then ends with 3', async (_, args, expected) => {
+  const { config } = await mirroredYesterday()
+  const { code, stdout } = await runCommand(statusCommand, ['--json', ...args, '--config', config])
+  const { organizations } = statusDocument.parse(JSON.parse(stdout))
+
+  expect(code).toBe(expected.length > 0 ? 3 : 0)
+  expect(organizations.filter(({ tooOld }) => tooOld).map(({ organization }) => organization)).toEqual(expected)
+  expect(organizations.map(({ ageSeconds }) => ageSeconds === null)).toEqual([false, false, true])
+})
+
+test('--max-age is content with what is younger, to the unit', async () => {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+  await runCommand(syncCommand, ['--config', workplace.config])
+  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '-25 hours')`)
+  const codes = []
+  for (const age of ['26h', '2d', '1561m', '24h', '1d', '1499m', '10s']) {
+    const { code } = await runCommand(statusCommand, ['--max-age', age, '--config', workplace.config])
+    codes.push(code)
+  }
+
+  expect(codes).toEqual([0, 0, 0, 3, 3, 3, 3])
+})
+
+test('a run that failed does not make an organization any younger', async () => {
+  const server = await aFaultServer(list(3), html(200))
+  const workplace = aWorkplace([organizationAt(server)])
+  await runCommand(syncCommand, ['--config', workplace.config])
+  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '-27 hours')`)
+  await runCommand(syncCommand, ['--config', workplace.config])
+  const { code, stdout } = await runCommand(statusCommand, ['--max-age', '26h', '--json', '--config', workplace.config])
+  const [acme] = statusDocument.parse(JSON.parse(stdout)).organizations
+
+  expect(code).toBe(3)
+  expect(acme).toMatchObject({ active: 3, lastRun: 2, lastStatus: 'failed', tooOld: true })
+})
+
+test('without a mirror it ends with 2 and tells how to make one', async () => {
+  const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  const { code, stdout, stderr } = await runCli(['status', '--max-age', '26h'], { cwd: folder })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toBe(`${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it.\n`)
+})
+
+test.each(['yesterday', '26', '-1h', '1w'])('--max-age %s ends with 2', async (age) => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  const { code, stderr } = await runCli(['status', `--max-age=${age}`], { cwd: folder })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('It must be a time such as 90m, 26h or 2d.')
+})

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { hang, list, refusal } from '../support/fault-server.ts'
+import { onlyRun, syncRuns } from '../support/json-output.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+
+test('one that fails stops no other, and the program ends with 3', async () => {
+  const { folder, mirror } = aWorkplace(
+    organizationsOf(await aSandbox({ customers: [150, 5, 7], forbidden: ['globex'] })),
+  )
+  const { code, stdout, stderr } = await runCli(['sync', '--json'], { cwd: folder })
+
+  expect(code).toBe(3)
+  expect(syncRuns(stdout).map(({ status, received }) => [status, received])).toEqual([
+    ['complete', 150],
+    ['failed', 0],
+    ['complete', 7],
+  ])
+  expect(stderr).toMatch(/^globex +failed: .* 403/m)
+  expect(rowsOf(mirror, 'SELECT organization, status, error_code FROM runs ORDER BY organization')).toEqual([
+    { organization: 'acme', status: 'complete', error_code: null },
+    { organization: 'globex', status: 'failed', error_code: 'forbidden' },
+    { organization: 'initech', status: 'complete', error_code: null },
+  ])
+})
+
+test('when every organization is refused, the program ends with 4', async () => {
+  const [key, plan, address] = [
+    await aFaultServer(refusal(401, 'unauthorized', 'No.')),
+    await aFaultServer(refusal(403, 'forbidden', 'No.')),
+    await aFaultServer(refusal(404, 'not_found', 'No.')),
+  ]
+  const { folder } = aWorkplace([
+    organizationAt(key, { id: 'key' }),
+    organizationAt(plan, { id: 'plan' }),
+    organizationAt(address, { id: 'address' }),
+  ])
+  const { code, stdout } = await runCli(['sync', '--json'], { cwd: folder })
+
+  expect(code).toBe(4)
+  expect(syncRuns(stdout).map(({ error }) => error?.code)).toEqual(['unauthorized', 'forbidden', 'not-found'])
+  expect([key, plan, address].map(({ requests }) => requests.length)).toEqual([1, 1, 1])
+})
+
+test('when the service cannot be reached, the program ends with 5', async () => {
+  const gone = await aFaultServer(list(1))
+  await gone.close()
+  const { folder } = aWorkplace([organizationAt(gone)], { defaults: { maxWait: '0s' } })
+  const { code, stdout } = await runCli(['sync', '--json'], { cwd: folder })
+
+  expect(code).toBe(5)
+  expect(onlyRun(stdout).error).toMatchObject({ code: 'network', message: expect.stringContaining(gone.origin) })
+})
+
+test('when the service throttles for longer than maxWait, the program ends with 5', async () => {
+  const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' }))
+  const { folder } = aWorkplace([organizationAt(server)], { defaults: { maxWait: '10m' } })
+  const { code, stdout } = await runCli(['sync', '--json'], { cwd: folder })
+
+  expect(code).toBe(5)
+  expect(onlyRun(stdout)).toMatchObject({ throttled: 1, error: { code: 'rate-limited' } })
+  expect(onlyRun(stdout).error?.message).toContain('3600 s')
+})
+
+test('while another run holds the organization, the program ends with 6 and changes nothing', async () => {
+  const server = await aFaultServer(hang())
+  const { folder, config, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1m' } })
+  startCli(['sync'], { cwd: folder })
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1)
+  const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
+
+  expect(code).toBe(6)
+  expect(onlyRun(stdout)).toMatchObject({
+    status: 'failed',
+    reasons: ['held'],
+    dataAsOf: null,
+    error: { code: 'held' },
+  })
+  expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)
+  expect(server.requests).toHaveLength(1)
+  expect(rowsOf(mirror, 'SELECT id, status FROM runs')).toEqual([{ id: 1, status: 'running' }])
+})
+
+test('an organization that another run holds does not keep the others from being mirrored', async () => {
+  const server = await aFaultServer(hang())
+  const other = await aFaultServer(list(3))
+  const { folder, mirror } = aWorkplace(
+    [organizationAt(server), organizationAt(other, { id: 'globex', apiKey: 'another-made-up-key' })],
+    { defaults: { requestTimeout: '1m' } },
+  )
+  startCli(['sync', 'acme'], { cwd: folder })
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1)
+  const { code } = await runCli(['sync'], { cwd: folder })
+
+  expect(code).toBe(3)
+  expect(valueOf(mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'globex'`)).toBe(3)
+})
+
+test('an unknown organization ends with 2 before anything is asked, and the one that was meant is named', async () => {
+  const server = await aFaultServer(list(1))
+  const { folder } = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'other-key' })])
+  const { code, stdout, stderr } = await runCli(['sync', 'acme', 'globx'], { cwd: folder })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toBe('unknown organization "globx" (did you mean "globex"?): the configuration has acme, globex\n')
+  expect(server.requests).toEqual([])
+})
+
+test('without a configuration it ends with 2 and tells how to write one', async () => {
+  const { code, stdout, stderr } = await runCli(['sync'], { cwd: temporaryFolder() })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toBe(
+    'customer-mirror.yaml does not exist: run `customer-mirror init` to write one, or name another with --config\n',
+  )
+})
+
+test.each<[string[], string]>([
+  [['--limit-pages', '0'], 'It must be a whole number, at least 1.'],
+  [['--limit-pages', 'all'], 'It must be a whole number, at least 1.'],
+  [['--log-level', 'everything'], 'debug, info, warn'],
+  [['--every-night'], "unknown option '--every-night'"],
+])('%j ends with 2 and says what is possible', async (options, said) => {
+  const server = await aFaultServer(list(1))
+  const { folder } = aWorkplace([organizationAt(server)])
+  const { code, stdout, stderr } = await runCli(['sync', ...options], {
+    cwd: folder,
+  })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(said)
+  expect(stderr).not.toContain('defect')
+  expect(server.requests).toEqual([])
+})
+
+test('--log-level writes JSON lines beside the talk, and the results stay alone on standard output', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4], forbidden: ['globex'] })))
+  const { stdout, stderr } = await runCli(['sync', '--json', '--log-level', 'info'], { cwd: folder })
+
+  expect(syncRuns(stdout)).toHaveLength(2)
+  const logged = stderr.split('\n').filter((line) => line.startsWith('{'))
+  const facts = logged.map((line): { level: string; msg: string } => JSON.parse(line))
+  expect(facts.map(({ level, msg }) => `${level} ${msg}`).toSorted()).toEqual(['error run failed', 'info run complete'])
+})

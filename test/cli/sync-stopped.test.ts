@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { hang, list, refusal, type Reply } from '../support/fault-server.ts'
+import { onlyRun } from '../support/json-output.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { startCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s keeps the pages that were read, says so, and ends with %d', async (signal, expected) => {
+  const server = await aFaultServer(list(1_000_000))
+  const { folder, mirror } = aWorkplace([organizationAt(server)], ONE_AT_A_TIME)
+  const running = startCli(['sync', '--json'], { cwd: folder })
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBeGreaterThan(2)
+  running.send(signal)
+  const { code, stdout, stderr } = await running.ended
+  const { pages } = onlyRun(stdout)
+
+  expect(code).toBe(expected)
+  expect(onlyRun(stdout)).toMatchObject({
+    status: 'interrupted',
+    received: pages * 100,
+    error: { code: 'interrupted' },
+  })
+  expect(onlyRun(stdout).error?.message).toMatch(/stopped as asked.*is saved; sync again to go on/)
+  expect(stderr).toMatch(/^acme +stopped: [\d,]+ customers: [\d,]+ new/m)
+  expect(server.requests).toHaveLength(pages)
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(pages * 100)
+  expect(rowsOf(mirror, 'SELECT status, pages FROM runs')).toEqual([{ status: 'interrupted', pages }])
+  expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])
+})
+
+test('the page that is on its way when the stop comes is finished and kept, and no other is asked for', async () => {
+  const stop = new AbortController()
+  const stopsThenAnswers: Reply = async (response, request) => {
+    stop.abort()
+    await list(300)(response, request)
+  }
+  const server = await aFaultServer(list(300), stopsThenAnswers, list(300))
+  const { config, mirror } = aWorkplace([organizationAt(server)], ONE_AT_A_TIME)
+  const { stdout } = await runCommand(syncCommand, ['--json', '--config', config], stop.signal)
+
+  expect(onlyRun(stdout)).toMatchObject({ status: 'interrupted', pages: 2, received: 200 })
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(200)
+  expect(server.requests).toHaveLength(2)
+})
+
+test('a stop ends a long wait at once', async () => {
+  const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '600' }))
+  const { folder } = aWorkplace([organizationAt(server)])
+  const running = startCli(['sync', '--json'], { cwd: folder })
+  await running.lineOnStderr(/asked to slow down/)
+  running.send('SIGTERM')
+  const { code, stdout } = await running.ended
+
+  expect(code).toBe(143)
+  expect(onlyRun(stdout)).toMatchObject({ status: 'interrupted', received: 0 })
+})
+
+test('who insists is let go, whatever the page at hand does', async () => {
+  const server = await aFaultServer(hang())
+  const { folder, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1h' } })
+  const running = startCli(['sync'], { cwd: folder })
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1)
+  const insisting = new AbortController()
+  const insist = async () => {
+    while (!insisting.signal.aborted) {
+      running.send('SIGINT')
+      await pause(100)
+    }
+  }
+  const [{ code }] = await Promise.all([running.ended.finally(() => insisting.abort()), insist()])
+
+  expect(code).toBe(130)
+  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+})
+
+test('what a stop left undone, the next sync does', async () => {
+  const stop = new AbortController()
+  const server = await aFaultServer(list(250), hangsUntil(stop), list(250))
+  const { config, mirror } = aWorkplace([organizationAt(server)], ONE_AT_A_TIME)
+  await runCommand(syncCommand, ['--config', config], stop.signal)
+  const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
+
+  expect(code).toBe(0)
+  expect(onlyRun(stdout)).toMatchObject({ status: 'complete', received: 250, inserted: 150, unchanged: 100 })
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(250)
+})
+
+const ONE_AT_A_TIME = { defaults: { concurrency: 1, maxWait: '0s' } }
+
+/** Asks for the stop and hangs up. */
+function hangsUntil(stop: AbortController): Reply {
+  return async (response) => {
+    stop.abort()
+    response.destroy()
+    await once(response, 'close')
+  }
+}

@@ -1,0 +1,64 @@
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import type { RemovalRule } from '../../src/mirror/removals.ts'
+import type { Ending } from '../../src/mirror/runs.ts'
+import type { Report } from '../../src/report.ts'
+import { customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { mirrorPages, rowsOf } from '../support/mirror-file.ts'
+
+export const DAY_MS = 24 * 60 * MINUTE_MS
+
+export type Night = {
+  proof?: 'proven' | 'converged' | 'unproven'
+  rule?: RemovalRule
+  /** Whose absence other means confirm. */
+  confirmed?: Iterable<string>
+  /** How the run ends, where a proof does not tell it. */
+  ending?: Partial<Ending>
+  organization?: string
+}
+
+/** One run of the night `n` that received this list; proven, unless told otherwise. */
+export async function night(mirror: Mirror, n: number, list: readonly unknown[], told: Night = {}): Promise<Report> {
+  const { organization = 'acme', ending = {} } = told
+  const atMs = START_MS + n * DAY_MS
+  return mirrorPages(mirror, [list], { organization, atMs, ending: { ...scanEnding(told), ...ending } })
+}
+
+/** The end of a run that read a whole list. */
+export function scanEnding({ proof = 'proven', rule = USUAL_RULE, confirmed = [] }: Night): Ending {
+  const reasons = { proven: [], converged: ['ties'], unproven: ['hole'] }[proof]
+  const source = { requests: 1, throttled: 0, waitedMs: 0 }
+  const removals = { rule, confirmed: new Set(confirmed) }
+  return { status: 'complete', proof, reasons, readToEnd: proof !== 'unproven', source, removals }
+}
+
+const USUAL_RULE = { after: 2, maxShare: 0.1 }
+
+export function customerRow(mirror: Mirror, n: number): Record<string, unknown> {
+  const sql = `SELECT id, name, email, created_at, first_seen_at, changed_at, missing_since, removed_at
+    FROM customers WHERE organization = 'acme' AND id = ?`
+  return rowsOf(mirror.file, sql, customerId(n))[0] ?? {}
+}
+
+export type Fate = 'listed' | 'missing' | 'removed'
+
+export function fateOf(mirror: Mirror, n: number): Fate {
+  const { missing_since, removed_at } = customerRow(mirror, n)
+  if (removed_at !== null) return 'removed'
+  return missing_since === null ? 'listed' : 'missing'
+}
+
+/** How many customers of acme are listed, missing and removed. */
+export function fates(mirror: Mirror): Record<Fate, number> {
+  const sql = `SELECT count(*) FILTER (WHERE missing_since IS NULL AND removed_at IS NULL) AS listed,
+    count(*) FILTER (WHERE missing_since IS NOT NULL AND removed_at IS NULL) AS missing, count(removed_at) AS removed
+    FROM customers WHERE organization = 'acme'`
+  const [row = {}] = rowsOf(mirror.file, sql)
+  return { listed: Number(row['listed']), missing: Number(row['missing']), removed: Number(row['removed']) }
+}
+
+/** Who went and who came back, in order: id, change, and the run it is put down to. */
+export function changes(mirror: Mirror): unknown[][] {
+  const sql = `SELECT id, change, run_id FROM changes WHERE change IN ('removed', 'returned') ORDER BY seq`
+  return rowsOf(mirror.file, sql).map(({ id, change, run_id }) => [id, change, run_id])
+}

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest'
+import { customerId, customers, START_MS, aPage } from '../support/builders.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { changes, DAY_MS, fateOf, night, type Night } from './nights.ts'
+
+const EVERYBODY = customers(1, 5)
+const WITHOUT_1_AND_2 = customers(3, 5)
+const RULE = { after: 2, maxShare: 0.1 }
+const CONFIRMED: Night = { proof: 'converged', confirmed: [customerId(1)] }
+
+test('a converged scan marks the absent missing, and removes those absent often enough whose absence is confirmed', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+
+  expect(await night(mirror, 2, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
+  const report = await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)
+
+  expect(report).toMatchObject({ proof: 'converged', missing: 1, removed: 1 })
+  expect([fateOf(mirror, 1), fateOf(mirror, 2)]).toEqual(['removed', 'missing'])
+  expect(changes(mirror)).toEqual([[customerId(1), 'removed', report.runId]])
+})
+
+test('without confirmation nobody is removed after any number of converged scans', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+
+  for (const n of [2, 3, 4, 5, 6]) {
+    const report = await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
+    expect(report).toMatchObject({ missing: 2, removed: 0 })
+  }
+})
+
+test('a confirmation that comes late still counts', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+  for (const n of [2, 3, 4]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
+
+  expect(await night(mirror, 5, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
+})
+
+test('converged scans do not count for the proof that a proven scan needs', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+  for (const n of [2, 3]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
+
+  expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 2, removed: 0 })
+  expect(await night(mirror, 5, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
+})
+
+test('proven scans do count where a converged one needs absences and a confirmation', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 2, WITHOUT_1_AND_2)
+
+  expect(await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
+})
+
+test('a converged scan between two proven ones does not start their count anew', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 2, WITHOUT_1_AND_2)
+  await night(mirror, 3, WITHOUT_1_AND_2, { proof: 'converged' })
+
+  expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
+})
+
+test('somebody seen by a converged scan is listed again', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 2, WITHOUT_1_AND_2)
+  await night(mirror, 3, EVERYBODY, { proof: 'converged' })
+
+  expect(await night(mirror, 4, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
+})
+
+test('a confirmation of somebody who was received is worth nothing', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+
+  const rule = { ...RULE, after: 1 }
+  await night(mirror, 2, EVERYBODY, { ...CONFIRMED, rule })
+
+  expect(fateOf(mirror, 1)).toBe('listed')
+})
+
+test('those to be confirmed are the ones that were absent often enough, and nobody that was removed or received', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, EVERYBODY)
+  for (const n of [2, 3]) await night(mirror, n, customers(2, 5))
+  await night(mirror, 4, customers(3, 5), { proof: 'converged' })
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 5 * DAY_MS })
+  await mirror.savePages(run, [aPage(1, customers(4, 5))], START_MS + 5 * DAY_MS)
+
+  const candidates = await mirror.findRemovalCandidates(run, RULE)
+
+  expect(candidates).toMatchObject([{ id: customerId(2), username: 'customer-2', email: 'customer-2@example.com' }])
+})
+
+test('nobody is to be confirmed where a guard would hold everybody back', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  await night(mirror, 2, customers(22, 100), { rule: { after: 2, maxShare: 1 } })
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 3 * DAY_MS })
+  await mirror.savePages(run, [aPage(1, customers(22, 100))], START_MS + 3 * DAY_MS)
+
+  expect(await mirror.findRemovalCandidates(run, RULE)).toEqual([])
+  expect(await mirror.findRemovalCandidates(run, { after: 2, maxShare: 0.21 })).toHaveLength(21)
+})
+
+test.each<'proven' | 'converged'>(['proven', 'converged'])('the guards hold after a %s scan', async (proof) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const everybody = customers(1, 100).map(({ id }) => String(id))
+
+  const report = await night(mirror, 2, customers(22, 100), { proof, confirmed: everybody })
+
+  expect(report).toMatchObject({ missing: 0, removed: 0, held: 21 })
+})

@@ -1,0 +1,228 @@
+import { expect, test } from 'vitest'
+import { UsageError } from '../../src/errors.ts'
+import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { changes, DAY_MS, fateOf, fates, night } from './nights.ts'
+
+const AT_MS = START_MS + 30 * DAY_MS
+
+test.each([
+  ['twenty of thirty', 30, 20, 0],
+  ['twenty of twenty-one', 21, 20, 0],
+  ['twenty-one of thirty', 30, 21, 21],
+  ['twenty-one of two hundred and ten, which is a tenth', 210, 21, 0],
+  ['twenty-two of two hundred and ten', 210, 22, 22],
+  ['half of a thousand', 1000, 500, 500],
+  ['everybody but one', 400, 399, 399],
+])('%s absent at once', async (_, known, absent, held) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, known))
+
+  const report = await night(mirror, 2, customers(absent + 1, known))
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: absent - held, removed: 0, held })
+  expect(fates(mirror)).toEqual({ listed: known - absent + held, missing: absent - held, removed: 0 })
+  expect(await mirror.listRuns({ limit: 1 })).toEqual([report])
+})
+
+test.each([
+  [1, 29, 0],
+  [0.5, 29, 29],
+  [0, 20, 0],
+  [0, 21, 21],
+])('with maxShare %d, %d of thirty absent: %d are held', async (maxShare, absent, held) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 30))
+
+  expect(await night(mirror, 2, customers(absent + 1, 30), { rule: { after: 2, maxShare } })).toMatchObject({ held })
+})
+
+test('customers that are new on the same night do not make those absent a smaller share', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+
+  expect(await night(mirror, 2, customers(22, 500))).toMatchObject({ inserted: 400, missing: 0, held: 21 })
+})
+
+test('removed customers do not make those absent a smaller share', async () => {
+  const mirror = await aMirror()
+  const rule = { after: 1, maxShare: 0.5 }
+  await night(mirror, 1, customers(1, 200))
+  const { runId = 0 } = await night(mirror, 2, customers(151, 200), { rule })
+  await mirror.approveRemovals(runId, AT_MS)
+
+  expect(await night(mirror, 3, customers(181, 200), { rule })).toMatchObject({ removed: 0, held: 30 })
+})
+
+test.each([1, 2, 20, 500])('a list that is suddenly empty is held, were it of %d customers', async (known) => {
+  const mirror = await aMirror()
+  const rule = { after: 1, maxShare: 1 }
+  await night(mirror, 1, customers(1, known))
+
+  expect(await night(mirror, 2, [], { rule })).toMatchObject({ missing: 0, removed: 0, held: known })
+  expect(fates(mirror)).toEqual({ listed: known, missing: 0, removed: 0 })
+})
+
+test('a list that is empty and always was, or whose customers are all removed, holds nobody', async () => {
+  const mirror = await aMirror()
+  expect(await night(mirror, 1, [])).toMatchObject({ held: 0 })
+  await night(mirror, 2, customers(1, 3))
+  const { runId = 0 } = await night(mirror, 3, [])
+  await mirror.approveRemovals(runId, AT_MS)
+
+  expect(await night(mirror, 4, [])).toMatchObject({ missing: 0, removed: 0, held: 0 })
+  expect(await mirror.listHeldRemovals()).toEqual([])
+})
+
+test('a guard marks nobody: not even one that was missing before', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  await night(mirror, 2, customers(2, 100))
+
+  expect(await night(mirror, 3, customers(31, 100))).toMatchObject({ missing: 0, removed: 0, held: 30 })
+
+  expect(fates(mirror)).toEqual({ listed: 99, missing: 1, removed: 0 })
+  expect(changes(mirror)).toEqual([])
+})
+
+test('what is held can be listed, and approved once: then they are removed, their values kept', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0, startedAtMs } = await night(mirror, 2, customers(31, 100))
+  expect(await mirror.listHeldRemovals()).toEqual([{ runId, organization: 'acme', held: 30, startedAtMs }])
+
+  expect(await mirror.approveRemovals(runId, AT_MS)).toBe(30)
+
+  expect(fates(mirror)).toEqual({ listed: 70, missing: 0, removed: 30 })
+  expect(changes(mirror)).toEqual(customers(1, 30).map(({ id }) => [id, 'removed', runId]))
+  const shape =
+    'SELECT DISTINCT missing_since, removed_at, name IS NULL AS lost FROM customers WHERE removed_at NOT NULL'
+  const at = '2026-02-04 02:00:00.000'
+  expect(rowsOf(mirror.file, shape)).toEqual([{ missing_since: at, removed_at: at, lost: 0 }])
+  expect(await mirror.listHeldRemovals()).toEqual([])
+  await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toBeInstanceOf(UsageError)
+  expect(changes(mirror)).toHaveLength(30)
+  expect(await night(mirror, 3, customers(31, 100))).toMatchObject({ missing: 0, removed: 0, held: 0 })
+})
+
+test('an approved removal of somebody who comes back is a return', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+  await mirror.approveRemovals(runId, AT_MS)
+
+  expect(await night(mirror, 31, customers(30, 100))).toMatchObject({ returned: 1 })
+  expect(fateOf(mirror, 30)).toBe('listed')
+})
+
+test('what is discarded is forgotten, marks nobody, and is held again when they stay absent', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+
+  expect(await mirror.discardRemovals(runId)).toBe(30)
+
+  expect(fates(mirror)).toEqual({ listed: 100, missing: 0, removed: 0 })
+  expect(await mirror.listHeldRemovals()).toEqual([])
+  await expect(mirror.discardRemovals(runId)).rejects.toBeInstanceOf(UsageError)
+  await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toBeInstanceOf(UsageError)
+  expect(await night(mirror, 3, customers(31, 100))).toMatchObject({ held: 30 })
+})
+
+test.each([0, 7, 99])('a run that holds nothing, such as %d, can be neither approved nor discarded', async (runId) => {
+  const mirror = await aMirror()
+
+  await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toThrow(`Run ${runId} holds no removals.`)
+  await expect(mirror.discardRemovals(runId)).rejects.toThrow(`Run ${runId} holds no removals.`)
+})
+
+test('the latest run that holds customers back holds them alone', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId: first = 0 } = await night(mirror, 2, customers(31, 100))
+  const { runId: second = 0 } = await night(mirror, 3, customers(26, 100))
+
+  expect(await mirror.listHeldRemovals()).toMatchObject([{ runId: second, held: 25 }])
+  await expect(mirror.approveRemovals(first, AT_MS)).rejects.toBeInstanceOf(UsageError)
+  expect(await mirror.approveRemovals(second, AT_MS)).toBe(25)
+})
+
+test('each organization has its own', async () => {
+  const mirror = await aMirror()
+  for (const organization of ['acme', 'globex']) await night(mirror, 1, customers(1, 100), { organization })
+  const acme = await night(mirror, 2, customers(31, 100), { organization: 'acme' })
+  const globex = await night(mirror, 2, customers(41, 100), { organization: 'globex' })
+
+  expect(await mirror.listHeldRemovals()).toMatchObject([
+    { runId: globex.runId, organization: 'globex', held: 40 },
+    { runId: acme.runId, organization: 'acme', held: 30 },
+  ])
+  await mirror.approveRemovals(globex.runId ?? 0, AT_MS)
+  expect(fates(mirror)).toEqual({ listed: 100, missing: 0, removed: 0 })
+  expect(await mirror.listHeldRemovals()).toMatchObject([{ organization: 'acme' }])
+})
+
+test.each<[string, 'proven' | 'converged' | 'unproven']>([
+  ['a proven', 'proven'],
+  ['a converged', 'converged'],
+  ['an unproven', 'unproven'],
+])('a held customer that %s scan receives again is released', async (_, proof) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+
+  await night(mirror, 3, customers(21, 100), { proof })
+
+  expect(await mirror.listHeldRemovals()).toMatchObject([{ runId, held: 20 }])
+  expect(await mirror.approveRemovals(runId, AT_MS)).toBe(20)
+  expect(fateOf(mirror, 21)).toBe('listed')
+})
+
+test.each<'failed' | 'interrupted'>(['failed', 'interrupted'])(
+  'a held customer that a run received which %s later is not removed by an approval',
+  async (status) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, customers(1, 100))
+    const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+    await night(mirror, 3, customers(21, 100), { proof: 'unproven', ending: { status, reasons: [status] } })
+
+    expect(await mirror.approveRemovals(runId, AT_MS)).toBe(20)
+
+    expect(fateOf(mirror, 21)).toBe('listed')
+  },
+)
+
+test('a held customer that comes back in a record that has to be rejected is released', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+
+  await night(mirror, 3, [...customers(31, 100), aCustomer(1, { name: ['Two', 'Names'] })], { proof: 'unproven' })
+
+  expect(await mirror.approveRemovals(runId, AT_MS)).toBe(29)
+  expect(fateOf(mirror, 1)).toBe('listed')
+})
+
+test('held customers that are removed in the ordinary way meanwhile are held no longer', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  await night(mirror, 2, customers(31, 100))
+  for (const n of [3, 4]) await night(mirror, n, customers(16, 100))
+  expect(fates(mirror)).toEqual({ listed: 85, missing: 0, removed: 15 })
+
+  expect(await mirror.listHeldRemovals()).toEqual([])
+})
+
+test('somebody who was received while nothing was decided is not removed by an approval during the same run', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: AT_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 100))], AT_MS)
+
+  await mirror.approveRemovals(runId, AT_MS).catch(() => undefined)
+
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(0)
+  expect(fateOf(mirror, 1)).toBe('listed')
+  expect(changes(mirror).map(([id]) => id)).not.toContain(customerId(1))
+})

@@ -1,0 +1,99 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { aCustomer, customerId } from '../support/builders.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { changes, fateOf, night, type Fate } from './nights.ts'
+
+const KNOWN = [1, 2, 3, 4, 5, 6]
+
+const aNight = fc.record({
+  /** What comes of each customer; the last one is always listed, so that the list is never empty. */
+  comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>('listed', 'listed', 'absent', 'absent', 'rejected'))),
+  proof: fc.constantFrom<'proven' | 'converged' | 'unproven'>('proven', 'proven', 'converged', 'unproven'),
+  confirmed: fc.subarray(KNOWN),
+})
+
+type Comes = 'listed' | 'absent' | 'rejected'
+
+test('over any nights, everybody is missing and removed exactly as the rules say', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(aNight, { maxLength: 12 }), async (after, nights) => {
+      const mirror = await aMirror()
+      const model = KNOWN.map((n) => new Modelled(n, after))
+      await night(mirror, 0, records(KNOWN.map(() => 'listed')))
+
+      for (const [index, { comes, proof, confirmed }] of nights.entries()) {
+        const before = model.map(({ fate }) => fate)
+        // What a reject of somebody who was removed amounts to is left open here.
+        const came = comes.map((how, place) => (how === 'rejected' && before[place] === 'removed' ? 'absent' : how))
+        const report = await night(mirror, index + 1, records(came), {
+          proof,
+          rule: { after, maxShare: 0 },
+          confirmed: confirmed.map(customerId),
+        })
+        for (const [place, customer] of model.entries()) {
+          customer.pass(came[place] ?? 'absent', proof, confirmed.includes(customer.n))
+        }
+
+        expect(model.map(({ n }) => fateOf(mirror, n))).toEqual(model.map(({ fate }) => fate))
+        const counted = model.filter((customer, place) => customer.marked && before[place] !== 'removed')
+        expect(report).toMatchObject({
+          held: 0,
+          missing: counted.filter(({ fate }) => fate === 'missing').length,
+          removed: counted.filter(({ fate }) => fate === 'removed').length,
+          returned: before.filter((fate, place) => fate === 'removed' && model[place]?.fate === 'listed').length,
+        })
+      }
+      for (const { n, history } of model) {
+        const told = changes(mirror).filter(([id]) => id === customerId(n))
+        expect(told.map(([, change]) => change)).toEqual(history)
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+/** One customer as the rules have it. */
+class Modelled {
+  readonly n: number
+  readonly #after: number
+  fate: Fate = 'listed'
+  history: ('removed' | 'returned')[] = []
+  /** Whether the last night marked it missing or removed. */
+  marked = false
+  #proven = 0
+  #scans = 0
+
+  constructor(n: number, after: number) {
+    this.n = n
+    this.#after = after
+  }
+
+  pass(comes: Comes, proof: 'proven' | 'converged' | 'unproven', confirmed: boolean): void {
+    this.marked = false
+    if (comes !== 'absent') return this.#isSeen()
+    if (proof === 'unproven' || this.fate === 'removed') return
+    this.#scans += 1
+    if (proof === 'proven') this.#proven += 1
+    const often = proof === 'proven' ? this.#proven >= this.#after : this.#scans >= this.#after && confirmed
+    this.marked = true
+    this.fate = often ? 'removed' : 'missing'
+    if (often) this.history.push('removed')
+  }
+
+  #isSeen(): void {
+    if (this.fate === 'removed') this.history.push('returned')
+    this.fate = 'listed'
+    this.#proven = 0
+    this.#scans = 0
+  }
+}
+
+/** The list of a night; one more customer keeps it from ever being empty. */
+function records(came: readonly Comes[]): unknown[] {
+  const listed = came.flatMap((how, place) => {
+    if (how === 'absent') return []
+    return [aCustomer(place + 1, how === 'rejected' ? { name: ['Two', 'Names'] } : {})]
+  })
+  return [...listed, aCustomer(1000)]
+}

@@ -1,0 +1,179 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { EXIT_CODES } from '../src/cli/exit-code.ts'
+import { syncCommand } from '../src/cli/sync.ts'
+import { readConfig } from '../src/config/read-config.ts'
+import { rowsOf } from './support/mirror-file.ts'
+import { runCli } from './support/run-cli.ts'
+import { runCommand } from './support/run-command.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
+
+const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const PACKAGE = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
+
+/** What is tried out from every example of the README. */
+const COMMANDS = commandsIn([...fenced('sh'), ...fenced('crontab'), ...fenced('ini'), ...inline()])
+const SHOWN = [...new Set(COMMANDS)].map((line) => line.split(/\s+/))
+
+test('the README has an example of everything it is tested for', () => {
+  expect(COMMANDS.length).toBeGreaterThan(10)
+  expect(fenced('sql').length).toBeGreaterThanOrEqual(3)
+  expect(fenced('yaml').length).toBeGreaterThanOrEqual(1)
+})
+
+test('every npm script that the README names is there', () => {
+  const named = [...README.matchAll(/\bnpm (?:run ([\w:-]+)|(test|start)\b)/g)].map(
+    ([, run, short]) => run ?? short ?? '',
+  )
+
+  expect(named).toEqual(expect.arrayContaining(['demo', 'test', 'check']))
+  expect(named.filter((script) => PACKAGE.scripts[script] === undefined)).toEqual([])
+})
+
+describe('the commands', () => {
+  test.each(SHOWN.map((words) => [words.join(' '), words] as const))(
+    'customer-mirror %s is a command with those options',
+    async (_, words) => {
+      const helps = await everyHelp()
+      const path = [words.slice(0, 2).join(' '), words[0] ?? ''].find((name) => helps.has(name))
+      const help = helps.get(path ?? '') ?? ''
+
+      expect([...helps.keys()], words.join(' ')).toContain(path)
+      const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/=.*/s, ''))
+      for (const option of options) expect(help).toMatch(new RegExp(`^ +(-\\w, )?${option}\\b`, 'm'))
+    },
+  )
+
+  test('every command that --help lists is in the README', async () => {
+    const helps = await everyHelp()
+    const missing = [...helps.keys()]
+      .filter((name) => !name.includes(' '))
+      .filter((name) => !README.includes(`customer-mirror ${name}`))
+
+    expect(helps.size).toBeGreaterThanOrEqual(16)
+    expect(missing).toEqual([])
+  })
+})
+
+test('every query runs against a mirror, and those about the present find something', async () => {
+  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 3] })))
+  await runCommand(syncCommand, ['--config', config])
+  const found = fenced('sql').map((sql) => [/FROM (\w+)/.exec(sql)?.[1], rowsOf(mirror, sql.trim()).length > 0])
+
+  expect(Object.fromEntries(found)).toMatchObject({ active_customers: true, freshness: true })
+})
+
+test('every table and column that the README names is in the mirror', async () => {
+  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  await runCommand(syncCommand, ['--config', config])
+  const tables = rowsInTable('table or view').map(([name = '', , columns = '']) => {
+    // What stands in brackets explains values.
+    const plain = columns.replaceAll(/\([^()]*\)/g, '').replace(/;.*/, '')
+    return { table: bare(name), columns: [...plain.matchAll(/`(\w+)`/g)].map(([, column = '']) => column) }
+  })
+
+  expect(tables.map(({ table }) => table)).toEqual([
+    'customers',
+    'active_customers',
+    'changes',
+    'runs',
+    'rejects',
+    'freshness',
+  ])
+  for (const { table, columns } of tables) {
+    const there = rowsOf(mirror, 'SELECT name FROM pragma_table_info(?)', table).map(({ name }) => name)
+    expect(there, table).toEqual(expect.arrayContaining(columns.filter((column) => column !== 'customers')))
+  }
+})
+
+test('the exit codes are those of the program, word by word', () => {
+  const table = rowsInTable('code').map(([code = '', meaning = '']) => [bare(code), bare(meaning)])
+
+  expect(Object.fromEntries(table)).toEqual(EXIT_CODES)
+})
+
+test('every configuration in the README is a valid one', async () => {
+  const examples = fenced('yaml').filter((text) => text.includes('organizations:'))
+  const folder = temporaryFolder()
+  for (const [index, text] of examples.entries()) {
+    const file = join(folder, `example-${index}.yaml`)
+    writeFileSync(file, text)
+    const config = await readConfig({ file, cwd: folder, environment: {} })
+    expect(config.organizations.length).toBeGreaterThan(0)
+  }
+  expect(examples.length).toBeGreaterThan(0)
+})
+
+test('every file and folder that the README names is there', () => {
+  const [, map = ''] = /## Code map\n+```\n(.*?)```/s.exec(README) ?? []
+  const named = [...map.matchAll(/^(\S+) /gm)].map(([, path = '']) => path)
+
+  expect(named).toContain('src/mirror-organization.ts')
+  for (const path of named) expect(() => readFileSync(new URL(`../${path}`, import.meta.url))).not.toThrow(/ENOENT/)
+})
+
+/** The contents of the blocks fenced as `language`, without the indentation of the list they stand in. */
+function fenced(language: string): string[] {
+  return [...README.matchAll(new RegExp(`^( *)\`\`\`${language}\n(.*?)^ *\`\`\``, 'gms'))].map(
+    ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  )
+}
+
+/** What is set as code within a sentence. */
+function inline(): string[] {
+  return [...README.replaceAll(/^ *```.*?^ *```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
+}
+
+/** The calls of the program in shell text, each as what comes after its name. */
+function commandsIn(texts: readonly string[]): string[] {
+  return texts
+    .flatMap((text) => text.replaceAll(/\\\n\s*/g, ' ').split('\n'))
+    .flatMap((line) => line.replace(/(^|\s)#.*/, '').split(/&&|\|\|?|;|>>?/))
+    .flatMap((call) => {
+      const [, rest = ''] = /(?:^|\s)(?:npx |\S*\/)?customer-mirror(?:\.mjs)?\s+([a-z].*)$/.exec(call.trim()) ?? []
+      return rest === '' ? [] : [rest.trim()]
+    })
+}
+
+/** The rows of the table whose first column has this head, as cells. */
+function rowsInTable(head: string): string[][] {
+  const [, body = ''] = new RegExp(`^\\| ${head} \\|.*\n\\|[ -|]+\n((?:\\|.*\n)+)`, 'm').exec(README) ?? []
+  return body
+    .trim()
+    .split('\n')
+    .map((row) => row.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '')))
+}
+
+function bare(cell: string): string {
+  return cell.replaceAll(/[`*]/g, '').trim()
+}
+
+/** The help of every command by its name, asked for once. */
+function everyHelp(): Promise<Map<string, string>> {
+  return (helpsRead ??= readHelps())
+}
+let helpsRead: Promise<Map<string, string>> | undefined
+
+async function readHelps(): Promise<Map<string, string>> {
+  const helps = new Map<string, string>()
+  for (const name of namesIn(await helpOf([]))) {
+    const help = await helpOf([name])
+    helps.set(name, help)
+    for (const inner of namesIn(help)) helps.set(`${name} ${inner}`, await helpOf([name, inner]))
+  }
+  return helps
+}
+
+async function helpOf(path: readonly string[]): Promise<string> {
+  return (await runCli([...path, '--help'], { cwd: import.meta.dirname })).stdout
+}
+
+function namesIn(help: string): string[] {
+  const [, commands = ''] = /\nCommands:\n(.*?)\n\n/s.exec(help) ?? []
+  return [...commands.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
+}

@@ -1,0 +1,211 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { Mirror } from '../src/mirror/mirror.ts'
+import { openMirror } from '../src/mirror/mirror.ts'
+import type { ServiceCustomer } from '../src/service/customers.ts'
+import type { Sandbox } from '../src/service/sandbox.ts'
+import { below, seededRandom } from '../src/service/random.ts'
+import { newcomers } from '../src/service/scenarios/arrivals.ts'
+import { MINUTE_MS } from './support/builders.ts'
+import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
+import { aMirror, tamper, valueOf } from './support/mirror-file.ts'
+import { startCli } from './support/run-cli.ts'
+import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
+
+/** A thousand customers take twelve overlapping windows. */
+const WINDOWS = Array.from({ length: 12 }, (_, index) => index + 1)
+const DOWNTIMES = ['nothing', 'inserts', 'deletes', 'both'] as const
+type Downtime = (typeof DOWNTIMES)[number]
+
+/** Whoever is not read is removed at once, so that the mirror shows whom the two parts of a scan have read. */
+const STRICT = { removals: { after: 1, maxShare: 0.1 } }
+
+test.each(DOWNTIMES.flatMap((downtime) => WINDOWS.slice(0, -1).map((window) => ({ window, downtime }))))(
+  'stopped after window $window of 12, and $downtime in the downtime: exact, proven, and nothing read more than twice',
+  async ({ window, downtime }) => {
+    const { sandbox, mirror, part } = await aMirroredList()
+    const stop = new AbortController()
+    const onProgress = ({ pages }: { pages: number }) => void (pages === window && stop.abort())
+
+    const first = await part({ concurrency: 1, signal: stop.signal, onProgress })
+    expect(first.outcome.report).toMatchObject({ status: 'interrupted', requests: window, pages: window })
+    change(sandbox, downtime, window)
+    const second = await part({})
+
+    expect(second.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], held: 0 })
+    await expectExact({ sandbox, mirror, parts: [first, second] })
+    if (downtime === 'nothing') expect(first.windows.length + second.windows.length).toBe(12)
+  },
+)
+
+test.each(WINDOWS)(
+  'killed while it asks for window %d of 12: the next run goes on, is exact and proven, and reads nothing more than twice',
+  async (window) => {
+    let asked = 0
+    let kill: (() => void) | undefined
+    const { sandbox, file, mirror, part, whileRead } = await aMirroredList(() => {
+      if (kill === undefined) return false
+      asked += 1
+      if (asked === window) kill()
+      return asked >= window
+    })
+    const written = organizationsOf(sandbox, { scan: 'chain', concurrency: 1 })
+    const { folder, config } = aWorkplace(written)
+    writeFileSync(config, readFileSync(config, 'utf8').replace('./data/customers.db', file))
+
+    const first = await whileRead(async () => {
+      const child = startCli(['sync'], { cwd: folder })
+      kill = () => child.send('SIGKILL')
+      expect(await child.ended).toMatchObject({ signal: 'SIGKILL' })
+      kill = undefined
+    })
+    expect(first.windows).toHaveLength(window - 1)
+    const downtime = DOWNTIMES[window % 4] ?? 'both'
+    change(sandbox, downtime, 100 + window)
+    const second = await part({})
+
+    expect(second.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [] })
+    expect(valueOf(file, 'SELECT resumed_from IS NOT NULL FROM runs ORDER BY id DESC')).toBe(window > 1 ? 1 : 0)
+    await expectExact({ sandbox, mirror, parts: [first, second] })
+  },
+)
+
+test.each(DOWNTIMES)(
+  'killed between its last window and its end, and %s in the downtime: the next run ends it without a single request',
+  async (downtime) => {
+    const { sandbox, mirror, file, part } = await aMirroredList()
+    tamper(
+      file,
+      `CREATE TRIGGER never_ends BEFORE UPDATE OF finished_at ON runs WHEN new.status = 'complete'
+       BEGIN SELECT RAISE(ABORT, 'killed'); END`,
+    )
+    tamper(
+      file,
+      `CREATE TRIGGER never_fails BEFORE UPDATE OF finished_at ON runs WHEN new.status = 'failed'
+       BEGIN SELECT RAISE(ABORT, 'killed'); END`,
+    )
+    const first = await part({})
+    for (const trigger of ['never_ends', 'never_fails']) tamper(file, `DROP TRIGGER ${trigger}`)
+    expect(valueOf(file, 'SELECT status FROM runs ORDER BY id DESC')).toBe('running')
+    change(sandbox, downtime, 7)
+
+    const second = await part({ now: () => Date.now() + 2 * MINUTE_MS })
+
+    expect(second.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', requests: 0, removed: 0 })
+    await expectExact({ sandbox, mirror, parts: [first, second] })
+  },
+)
+
+test.each([1, 2, 3, 4, 5, 6])('stopped several times over, with changes in each downtime (seed %d)', async (seed) => {
+  const random = seededRandom(`stops ${seed}`)
+  const { sandbox, mirror, part } = await aMirroredList()
+  for (let windows = 0; windows < 9;) {
+    const stop = new AbortController()
+    const pages = 1 + below(random, 3)
+    const onProgress = (progress: { pages: number }) => void (progress.pages >= pages && stop.abort())
+    await part({ concurrency: 1 + below(random, 4), signal: stop.signal, onProgress })
+    windows += pages
+    change(sandbox, DOWNTIMES[below(random, 4)] ?? 'both', 1000 * seed + windows, 3)
+  }
+
+  const last = await part({})
+
+  expect(last.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [] })
+  expectNobodyLost(sandbox, mirror)
+})
+
+test('a list that turned over completely in the downtime costs nobody: too many are gone at once, and the next run has the others', async () => {
+  const { sandbox, mirror, part } = await aMirroredList()
+  const stop = new AbortController()
+  await part({ concurrency: 1, signal: stop.signal, onProgress: ({ pages }) => void (pages === 6 && stop.abort()) })
+  const hand = sandbox.organization('acme')
+  const newcomer = newcomers('turned over')
+  for (const { id, created_at } of [...hand.customers]) {
+    hand.delete(id)
+    hand.insert(newcomer(created_at))
+  }
+
+  const second = await part({})
+  expect(second.outcome.report).toMatchObject({ status: 'complete', removed: 0 })
+  await part({})
+
+  expect(sandbox.truth('acme').listed().difference(activeIds(mirror))).toEqual(new Set())
+})
+
+test('a plain scan after an interrupted one reads everything itself', async () => {
+  const { mirror, part, sandbox } = await aMirroredList()
+  const stop = new AbortController()
+  await part({ concurrency: 1, signal: stop.signal, onProgress: ({ pages }) => void (pages === 3 && stop.abort()) })
+
+  const { outcome } = await part({ scan: 'plain' })
+
+  expect(outcome.report).toMatchObject({ status: 'complete', received: 1000, unchanged: 1000, duplicates: 0 })
+  expect(await mirror.findRun(outcome.report.runId ?? 0)).toMatchObject({ resumedFrom: undefined })
+  expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
+})
+
+type Window = { page: number; per_page: number }
+/** A run: the windows it was answered, and the list it read, which stood still meanwhile. */
+type Part = { windows: Window[]; list: readonly ServiceCustomer[] }
+
+/** A thousand customers in a sandbox, mirrored the night before. Requests that are `dropped` are not answered. */
+async function aMirroredList(dropped: () => boolean = () => false) {
+  const sandbox = await aSandbox({
+    organizations: 1,
+    intercept: async (c, next) => (dropped() ? c.body(null, 503) : next()),
+  })
+  const mirror = await aMirror()
+  const night = await syncSandbox(sandbox, mirror, { now: () => Date.now() - 10 * MINUTE_MS })
+  expect(night.report).toMatchObject({ proof: 'proven', inserted: 1000 })
+  const hand = sandbox.organization('acme')
+
+  async function whileRead<Result>(read: () => Promise<Result>): Promise<Part & { outcome: Result }> {
+    const before = hand.requests.length
+    const list = [...hand.customers]
+    const outcome = await read()
+    const windows = hand.requests.slice(before).filter(({ status }) => status === 200)
+    return { windows, list, outcome }
+  }
+  const part = (settings: Parameters<typeof syncSandbox>[2]) =>
+    whileRead(() => syncSandbox(sandbox, mirror, { ...STRICT, ...settings }))
+  return { sandbox, mirror, file: mirror.file, part, whileRead }
+}
+
+/** What happens to the list while nobody reads it, always the same for the same seed. */
+function change(sandbox: Sandbox, downtime: Downtime, seed: number, most = 9): void {
+  const hand = sandbox.organization('acme')
+  const random = seededRandom(`downtime ${seed}`)
+  const newcomer = newcomers(`downtime ${seed}`)
+  const anybody = () => hand.customers[below(random, hand.customers.length)]
+  for (let count = 0; count < most; count += 1) {
+    if (downtime === 'deletes' || downtime === 'both') hand.delete(anybody()?.id ?? '')
+    if (downtime === 'inserts' || downtime === 'both') hand.insert(newcomer(anybody()?.created_at ?? ''))
+  }
+}
+
+/** The mirror shows those whom the parts have read and nobody else; nobody who lived through them all is among the others. */
+async function expectExact(told: { sandbox: Sandbox; mirror: Mirror; parts: readonly Part[] }): Promise<void> {
+  const { sandbox, mirror, parts } = told
+  const read = new Set(parts.flatMap(({ windows, list }) => windows.flatMap((window) => idsIn(window, list))))
+  expect(activeIds(mirror)).toEqual(read)
+  expectNobodyLost(sandbox, mirror)
+  const times = Map.groupBy(
+    parts.flatMap(({ windows }) => windows),
+    ({ page, per_page }) => `page ${page} of ${per_page}`,
+  )
+  expect([...times].filter(([, asked]) => asked.length > 2).map(([window]) => window)).toEqual([])
+  const reader = await openMirror(mirror.file)
+  expect(await reader.findDamage()).toEqual([])
+  await reader.close()
+}
+
+/** Whoever was listed all the time is active, and nobody who is listed counts as gone. */
+function expectNobodyLost(sandbox: Sandbox, mirror: Mirror): void {
+  const truth = sandbox.truth('acme')
+  expect(truth.lived({ changes: 0 }).difference(activeIds(mirror))).toEqual(new Set())
+  expect(goneIds(mirror).intersection(truth.listed())).toEqual(new Set())
+}
+
+function idsIn({ page, per_page }: Window, list: readonly ServiceCustomer[]): string[] {
+  return list.slice(per_page * (page - 1), per_page * page).map(({ id }) => id)
+}

@@ -1,0 +1,221 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Mirror } from '../src/mirror/mirror.ts'
+import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
+import type { Sandbox, SandboxOptions } from '../src/service/sandbox.ts'
+import { activeIds, goneIds, syncSandbox, type Syncing } from './support/mirrored-sandbox.ts'
+import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
+import { aSandbox } from './support/workplace.ts'
+
+type Proof = 'proven' | 'converged' | 'unproven'
+
+/** What a scan may end as. An unproven one tells why; the service is unreadable where the run may fail. */
+const ENDS: Record<string, { proof: readonly Proof[]; reasons?: readonly string[]; mayFail?: boolean }> = {
+  still: { proof: ['proven'] },
+  insert: { proof: ['proven'] },
+  delete: { proof: ['proven'] },
+  'insert-delete': { proof: ['proven'] },
+  'by-name-churn': { proof: ['proven', 'converged', 'unproven'] },
+  purge: { proof: ['proven'] },
+  'count-lies': { proof: ['proven'] },
+  move: { proof: ['proven', 'converged', 'unproven'] },
+  'move-back': { proof: ['proven', 'converged', 'unproven'] },
+  heal: { proof: ['proven', 'converged'] },
+  ties: { proof: ['converged'], reasons: ['ties'] },
+  unstable: { proof: ['converged', 'unproven'], reasons: ['order-unstable'] },
+  shuffle: { proof: ['converged', 'unproven'], reasons: ['order-unstable'] },
+  'caps-50': { proof: ['proven'] },
+  'fixed-sizes': { proof: ['converged'], reasons: ['no-overlap'] },
+  'clamp-beyond-last': { proof: ['proven'] },
+  '404-beyond-last': { proof: ['proven'] },
+  'empty-page': { proof: ['proven'] },
+  'short-page': { proof: ['proven'] },
+  'wrong-page': { proof: ['proven'] },
+  'repeat-page': { proof: ['proven'] },
+  'page-1-always': { proof: ['unproven'], reasons: ['page-mismatch'], mayFail: true },
+  'page-1-renumbered': { proof: ['unproven'], reasons: ['repeated-page'], mayFail: true },
+  'growing-last-page': { proof: ['unproven'], reasons: ['page-cap'] },
+  'total-high': { proof: ['unproven'], reasons: ['short-page'] },
+  'total-low': { proof: ['unproven'], reasons: ['total-mismatch'] },
+  poison: { proof: ['unproven'], reasons: ['hole'] },
+  'flaky-500': { proof: ['proven'] },
+  truncate: { proof: ['proven'] },
+  'slow-drip': { proof: ['proven'] },
+  'html-200': { proof: ['unproven', 'proven'], mayFail: true },
+  'mixed-types': { proof: ['unproven'], reasons: ['rejected-without-id'] },
+  throttle: { proof: ['proven'] },
+  'shared-throttle': { proof: ['proven'] },
+  'clock-skew': { proof: ['proven'] },
+}
+
+test('every scenario of the sandbox is put on here', () => {
+  expect(Object.keys(ENDS).toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
+})
+
+test.each(Object.keys(ENDS))(
+  '%s: night after night nobody who is listed is lost behind a proof, or taken for gone',
+  async (name) => {
+    const { proof, reasons = [], mayFail = false } = ENDS[name] ?? { proof: [] }
+    const isSlow = name.endsWith('throttle')
+    const { sandbox, mirror, nightly } = await staged(name, { customers: isSlow ? 600 : 1000 })
+    const truth = sandbox.truth('acme')
+
+    for (let night = 1; night <= (isSlow ? 1 : 3); night += 1) {
+      const mark = truth.mark()
+      const { report, error } = await nightly()
+
+      const lost = truth.lived(mark).difference(activeIds(mirror))
+      if (report.proof !== 'unproven') expect(lost).toEqual(new Set())
+      expect(goneIds(mirror).intersection(truth.lived(mark))).toEqual(new Set())
+      expect(proof).toContain(report.proof)
+      if (!mayFail) expect({ status: report.status, error }).toEqual({ status: 'complete', error: undefined })
+      if (report.status === 'complete') expect(report.reasons).toEqual(expect.arrayContaining([...reasons]))
+      if (report.proof === 'unproven') {
+        expect(report.reasons).not.toEqual([])
+        expect(report).toMatchObject({ missing: 0, removed: 0, held: 0 })
+      }
+      expect(report.requests).toBeLessThan(400)
+      expect(valueOf(mirror.file, 'SELECT count(*) FROM leases')).toBe(0)
+    }
+  },
+)
+
+test.each(['ties', 'fixed-sizes'])(
+  '%s: a customer that is deleted is removed in the end, and nobody else',
+  async (name) => {
+    const { sandbox, mirror, nightly } = await staged(name)
+    await nightly()
+    const gone = new Set(
+      sandbox
+        .organization('acme')
+        .customers.filter((_, index) => index % 400 === 123)
+        .map(({ id }) => id),
+    )
+    for (const id of gone) sandbox.organization('acme').delete(id)
+
+    for (let night = 1; night <= 3; night += 1) {
+      const { report } = await nightly()
+      expect(report).toMatchObject({ status: 'complete', proof: 'converged' })
+    }
+
+    expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at NOT NULL').length).toBe(gone.size)
+    expect(goneIds(mirror)).toEqual(gone)
+    expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
+  },
+)
+
+test('a deleted customer whom a converged scan misses is removed at the second absence, not the first', async () => {
+  const { sandbox, nightly } = await staged('fixed-sizes')
+  await nightly()
+  sandbox.organization('acme').delete(sandbox.organization('acme').customers[500]?.id ?? '')
+
+  expect((await nightly()).report).toMatchObject({ missing: 1, removed: 0 })
+  const searchesBefore = searches(sandbox)
+  expect((await nightly()).report).toMatchObject({ missing: 0, removed: 1 })
+
+  expect(searchesBefore).toBe(0)
+  expect(searches(sandbox)).toBe(2)
+})
+
+test('a proven scan searches for nobody', async () => {
+  const { sandbox, nightly } = await staged('still')
+  await nightly()
+  sandbox.organization('acme').delete(sandbox.organization('acme').customers[500]?.id ?? '')
+
+  for (const removed of [0, 1]) expect((await nightly()).report).toMatchObject({ proof: 'proven', removed })
+
+  expect(searches(sandbox)).toBe(0)
+})
+
+test('poison: everybody but one is mirrored, and the certificate tells which position could not be read', async () => {
+  const { sandbox, mirror, nightly } = await staged('poison')
+  const poisoned = sandbox.organization('acme').customers[500]?.id ?? ''
+
+  const { report } = await nightly()
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'unproven', reasons: expect.arrayContaining(['hole']) })
+  expect(sandbox.truth('acme').listed().difference(activeIds(mirror))).toEqual(new Set([poisoned]))
+  const { certificate } = (await mirror.findRun(report.runId ?? 0)) ?? {}
+  expect(z.object({ holes: z.unknown() }).parse(certificate)).toEqual({ holes: [{ position: 500, size: 1 }] })
+})
+
+test('a customer whom poison hides is not taken for missing, however often', async () => {
+  const { sandbox, mirror, nightly } = await staged('poison')
+  const hidden = sandbox.organization('acme').customers[500]
+  if (hidden === undefined) throw new Error('nobody stands there')
+  // It was mirrored before it went bad.
+  const healthy = await aSandbox({ organizations: 1 })
+  await syncSandbox(healthy, mirror)
+  expect(activeIds(mirror)).toContain(hidden.id)
+
+  for (let night = 1; night <= 3; night += 1) await nightly({ removals: { after: 1, maxShare: 1 } })
+
+  expect(goneIds(mirror)).toEqual(new Set())
+})
+
+test.each(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'page-1-renumbered', 'repeat-page'])(
+  '%s: a liar removes nobody of those it listed honestly before, and the run ends',
+  async (name) => {
+    const mirror = await aMirror()
+    await syncSandbox(await aSandbox({ organizations: 1 }), mirror)
+    const before = activeIds(mirror)
+    const liar = await aSandbox({ organizations: 1, scenario: name })
+
+    for (let night = 1; night <= 3; night += 1) {
+      const { report } = await syncSandbox(liar, mirror, { removals: { after: 1, maxShare: 1 } })
+      expect(report).toMatchObject({ removed: 0, missing: 0 })
+    }
+
+    expect(before.difference(activeIds(mirror))).toEqual(new Set())
+    expect(liar.organization('acme').requests.length).toBeLessThan(600)
+  },
+)
+
+test.each([1, 5, 11, 12, 13, 100])(
+  '--limit-pages %d: what was not read is said, and removes nobody',
+  async (pageLimit) => {
+    const { sandbox, mirror, nightly } = await staged('still')
+    await nightly()
+    for (const { id } of sandbox.organization('acme').customers.slice(0, 10)) sandbox.organization('acme').delete(id)
+    const needed = 12
+
+    for (let night = 1; night <= 2; night += 1) {
+      const { report } = await nightly({ pageLimit, removals: { after: 1, maxShare: 1 } })
+      expect(report.pages).toBeLessThanOrEqual(pageLimit)
+      if (pageLimit < needed) {
+        expect(report).toMatchObject({
+          status: 'complete',
+          proof: 'unproven',
+          reasons: ['page-limit'],
+          pages: pageLimit,
+        })
+      }
+      if (pageLimit > needed) expect(report).toMatchObject({ proof: 'proven', reasons: [] })
+    }
+
+    expect(goneIds(mirror).size).toBe(pageLimit < needed ? 0 : 10)
+    expect(goneIds(mirror).intersection(sandbox.truth('acme').listed())).toEqual(new Set())
+  },
+)
+
+test('a plain scan is as honest: it proves nothing and removes nobody, whatever the service does', async () => {
+  for (const name of ['delete', 'count-lies', 'short-page', 'poison', 'ties']) {
+    const { mirror, nightly } = await staged(name)
+    for (let night = 1; night <= 2; night += 1) {
+      const { report } = await nightly({ scan: 'plain', removals: { after: 1, maxShare: 1 } })
+      expect(report).toMatchObject({ proof: 'unproven', missing: 0, removed: 0, held: 0 })
+    }
+    expect(goneIds(mirror)).toEqual(new Set())
+  }
+})
+
+async function staged(scenario: string, options: SandboxOptions = {}) {
+  const sandbox = await aSandbox({ organizations: 1, scenario, ...options })
+  const mirror: Mirror = await aMirror()
+  const nightly = (settings: Syncing = {}) => syncSandbox(sandbox, mirror, { requestTimeoutMs: 1000, ...settings })
+  return { sandbox, mirror, nightly }
+}
+
+function searches(sandbox: Sandbox): number {
+  return sandbox.organization('acme').requests.filter(({ search }) => search !== '').length
+}

@@ -1,0 +1,204 @@
+import { expect, test } from 'vitest'
+import type { Certificate } from '../../src/scan/certificate.ts'
+import { chainScan } from '../../src/scan/chain-scan.ts'
+import { plainScan } from '../../src/scan/plain-scan.ts'
+import type { Reason } from '../../src/scan/reasons.ts'
+import type { Window, WindowRead } from '../../src/scan/window.ts'
+import { dice } from '../support/dice.ts'
+import { drive, type Ride, type Service } from '../support/drive-scan.ts'
+import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
+
+const ROWS = 950
+
+type Answer = ReturnType<Service['answer']>
+type Misbehaviour = (list: SimulatedList, window: Window, answered: number) => Answer
+
+type Result = Ride & { certificate: Certificate; lost: number }
+
+function scanOf(
+  misbehave: Misbehaviour,
+  { parallel = 1, order = 'id asc', plain = false }: { parallel?: number; order?: ListOrder; plain?: boolean } = {},
+): Result {
+  const luck = dice(7)
+  const list = new SimulatedList(luck, { size: ROWS, order })
+  const scan = plain ? plainScan() : chainScan()
+  let answered = 0
+  const ride = drive(scan, { answer: (window) => misbehave(list, window, answered++) }, { dice: luck, parallel })
+  const lost = list.survivors().filter((id) => !ride.ids.has(id)).length
+  return { ...ride, certificate: scan.certificate(), lost }
+}
+
+const covers = (window: Window, position: number) =>
+  window.size * (window.page - 1) <= position && position < window.size * window.page
+
+/** Serves a page of another size than asked for, and says so. */
+function resized(list: SimulatedList, window: Window, size: number): WindowRead {
+  return { ...list.answer({ page: window.page, size }), window, perPage: size }
+}
+
+const LIES: [string, Reason, Misbehaviour][] = [
+  ['a total that is too high', 'short-page', (list, window) => ({ ...list.answer(window), total: 2000 })],
+  ['a total of a billion', 'short-page', (list, window) => ({ ...list.answer(window), total: 1e9 })],
+  ['a total that is too low', 'total-mismatch', (list, window) => ({ ...list.answer(window), total: 50 })],
+  ['no total', 'total-mismatch', (list, window) => ({ ...list.answer(window), total: undefined })],
+  [
+    'a total that grows for ever',
+    'short-page',
+    (list, window, answered) => ({ ...list.answer(window), total: ROWS + 100 * answered }),
+  ],
+  [
+    'a list that grows for ever',
+    'page-cap',
+    (list, window) => {
+      for (let made = 0; made < 120; made++) list.insert()
+      return list.answer(window)
+    },
+  ],
+  [
+    'page 1 under every number',
+    'repeated-page',
+    (list, window) => ({ ...list.answer({ ...window, page: 1 }), window }),
+  ],
+  [
+    'page 1 with its own number',
+    'page-mismatch',
+    (list, window) => (window.page > 1 ? 'page-mismatch' : list.answer(window)),
+  ],
+  [
+    'more rows than a page holds',
+    'page-mismatch',
+    (list, window) => ({ ...list.answer({ page: 1, size: 300 }), window, perPage: window.size }),
+  ],
+  ['only empty pages', 'short-page', (list, window) => ({ ...list.answer(window), rows: [] })],
+  [
+    'short pages only',
+    'short-page',
+    (list, window) => ({ ...list.answer(window), rows: list.answer(window).rows.slice(0, 60) }),
+  ],
+  ['an error for everything', 'hole', () => 'hole'],
+  ['a refusal of every size', 'size-refused', () => 'size-refused'],
+  [
+    'the same row twice',
+    'duplicate-id',
+    (list, window) => {
+      const answer = list.answer(window)
+      return { ...answer, rows: answer.rows.map((row, place) => (place === 7 ? (answer.rows[6] ?? row) : row)) }
+    },
+  ],
+  [
+    'a record without an id',
+    'rejected-without-id',
+    (list, window) => {
+      const answer = list.answer(window)
+      const blank = (place: number) => window.size * (window.page - 1) + place === 340
+      return { ...answer, rows: answer.rows.map((row, place) => (blank(place) ? { ...row, id: undefined } : row)) }
+    },
+  ],
+]
+
+test.each(LIES)('%s: the scan ends within its caps, unproven, and says %s', (_lie, reason, misbehave) => {
+  for (const parallel of [1, 6]) {
+    for (const order of ['id asc', 'name', 'shuffled'] as const) {
+      const { certificate, requests } = scanOf(misbehave, { parallel, order })
+      expect(certificate.proof).toBe('unproven')
+      if (order !== 'shuffled') expect(certificate.reasons).toContain(reason)
+      expect(requests).toBeLessThan(200)
+    }
+  }
+})
+
+const FAULTS: [string, Misbehaviour][] = [
+  [
+    'a page that is short once',
+    (list, window, answered) => ({ ...list.answer(window), ...(answered === 4 && { rows: [] }) }),
+  ],
+  [
+    'a page 4 that is always empty',
+    (list, window) => ({ ...list.answer(window), ...(window.page === 4 && { rows: [] }) }),
+  ],
+  [
+    'a page 5 that repeats page 4',
+    (list, window) => ({ ...list.answer({ ...window, page: window.page === 5 ? 4 : window.page }), window }),
+  ],
+  [
+    'large pages that fail at one place',
+    (list, window) => (window.size > 60 && window.page === 4 ? 'hole' : list.answer(window)),
+  ],
+  ['at most 50 rows a page', (list, window) => resized(list, window, Math.min(50, window.size))],
+  ['a refusal of pages over 50', (list, window) => (window.size > 50 ? 'size-refused' : list.answer(window))],
+  [
+    '404 beyond the last page',
+    (list, window) => ({ ...list.answer(window), beyondEnd: window.size * (window.page - 1) >= ROWS }),
+  ],
+]
+
+test.each(FAULTS)('%s: read around, and proven', (_fault, misbehave) => {
+  for (const parallel of [1, 6]) {
+    for (const order of ['id asc', 'name'] as const) {
+      const { certificate, lost } = scanOf(misbehave, { parallel, order })
+      expect(certificate).toMatchObject({ proof: 'proven', reasons: [] })
+      expect(lost).toBe(0)
+    }
+  }
+})
+
+const FIXED: [string, Misbehaviour][] = [
+  ['refuses', (list, window) => ([10, 25, 50, 100].includes(window.size) ? list.answer(window) : 'size-refused')],
+  ['ignores', (list, window) => resized(list, window, 15)],
+  ['rounds', (list, window) => resized(list, window, [100, 50, 25, 10].find((size) => size <= window.size) ?? 10)],
+]
+
+test.each(FIXED)('a service that %s odd sizes converges at rest with nobody lost', (_way, misbehave) => {
+  for (const parallel of [1, 6]) {
+    for (const order of ['id asc', 'name'] as const) {
+      const { certificate, lost } = scanOf(misbehave, { parallel, order })
+      expect(certificate).toMatchObject({ proof: 'converged', reasons: ['no-overlap'] })
+      expect(lost).toBe(0)
+    }
+    const restless = scanOf(misbehave, { parallel, order: 'shuffled' })
+    if (restless.certificate.proof !== 'unproven') expect(restless.lost).toBe(0)
+  }
+})
+
+test.each([0, 1, 333, 949])('a poison row at position %i costs that one row', (poison) => {
+  for (const parallel of [1, 6]) {
+    const { certificate, lost } = scanOf((list, window) => (covers(window, poison) ? 'hole' : list.answer(window)), {
+      parallel,
+    })
+    expect(certificate).toMatchObject({ proof: 'unproven', reasons: ['hole'], holes: [{ position: poison, size: 1 }] })
+    expect(lost).toBe(1)
+  }
+})
+
+test('rows deleted and inserted so that the total stays the same do not pass for a complete scan', () => {
+  let passes = 0
+  for (let seed = 1; seed <= 100; seed++) {
+    const luck = dice(seed)
+    const list = new SimulatedList(luck, { size: ROWS, order: 'name' })
+    const scan = chainScan()
+    let answers = 0
+    const between = () => {
+      if (answers++ !== 5) return
+      for (let swapped = 0; swapped < 5; swapped++) {
+        list.delete()
+        list.insert()
+      }
+    }
+    const { ids } = drive(scan, { answer: (window) => list.answer(window), between }, { dice: luck })
+    passes += scan.certificate().passes
+    expect(list.survivors().filter((id) => !ids.has(id))).toEqual([])
+  }
+  expect(passes).toBeGreaterThan(150)
+})
+
+test('a plain scan reads every page once and proves nothing', () => {
+  const { certificate, requests, lost } = scanOf((list, window) => list.answer(window), { plain: true, parallel: 4 })
+  expect(certificate).toMatchObject({ proof: 'unproven', reasons: ['plain-scan'] })
+  expect(requests).toBe(10)
+  expect(lost).toBe(0)
+})
+
+test.each(LIES)('%s: a plain scan ends as well', (_lie, _reason, misbehave) => {
+  const { requests } = scanOf(misbehave, { plain: true, parallel: 4 })
+  expect(requests).toBeLessThan(200)
+})

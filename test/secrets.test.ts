@@ -1,0 +1,146 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { rejectsCommand } from '../src/cli/rejects.ts'
+import { runsCommand } from '../src/cli/runs.ts'
+import { statusCommand } from '../src/cli/status.ts'
+import { html, list, redirect, refusal, type Reply } from './support/fault-server.ts'
+import { runCli } from './support/run-cli.ts'
+import { runCommand } from './support/run-command.ts'
+import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
+
+const KEY = 'unmistakable.key/5150'
+const SECRET = 'unmistakable secret 2112 +='
+const PEOPLE = ['Unmistakable Fictional', 'unmistakable.fictional@example.com', '+1-555-0100-unmistakable']
+
+/** Says everything it was told, as a service in debug mode does. */
+const ECHO =
+  (status: number): Reply =>
+  (response, request) => {
+    const told = JSON.stringify(request.headers)
+    const message = `Key ${KEY}, signature ${signatureOf(request)}, secret ${SECRET}. ${told}`
+    return refusal(status, `key_${KEY}`, message, { 'X-Debug': signatureOf(request), 'Retry-After': '3600' })(
+      response,
+      request,
+    )
+  }
+
+/** Sends on to an address that holds everything it was told. */
+const ECHOING_REDIRECT: Reply = (response, request) => {
+  const query = new URLSearchParams({ key: KEY, secret: SECRET, signature: signatureOf(request) })
+  return redirect(302, `https://login.example.com/${encodeURIComponent(KEY)}?${query.toString()}`)(response, request)
+}
+
+const ECHOING_GARBAGE: Reply = (response, request) => {
+  response.writeHead(200, { 'Content-Type': 'text/html' })
+  response.end(`<h1>${KEY}</h1>${SECRET} ${signatureOf(request)} ${JSON.stringify(request.headers)}`)
+}
+
+const A_PERSON = {
+  id: '00000000-0000-4000-8000-000000000001',
+  name: PEOPLE[0],
+  email: PEOPLE[1],
+  phone: PEOPLE[2],
+}
+const PERSONS = list(2, { envelope: { data: [A_PERSON, { ...A_PERSON, id: 'no UUID' }] } })
+
+test.each<[what: string, code: number, replies: [Reply, ...Reply[]]]>([
+  ['a run that completes', 0, [PERSONS]],
+  ['401', 4, [ECHO(401)]],
+  ['403', 4, [ECHO(403)]],
+  ['422', 4, [ECHO(422)]],
+  ['429', 5, [ECHO(429)]],
+  ['500', 5, [ECHO(500)]],
+  ['a redirect', 3, [ECHOING_REDIRECT]],
+  ['garbage', 3, [ECHOING_GARBAGE]],
+  ['an HTML refusal', 4, [html(403)]],
+  ['a page that fails after one that came', 3, [list(250), ECHOING_GARBAGE]],
+])('%s puts no key, secret or signature anywhere', async (_, code, replies) => {
+  const server = await aFaultServer(...replies)
+  const { folder, config, mirror } = aWorkplace([anOrganization(server)], {
+    defaults: { maxWait: '0s', concurrency: 1 },
+  })
+  const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
+  const synced = await runCli(['sync', '--json', '--log-level', 'debug'], { cwd: folder, env })
+  const said = [synced, await runCli(['check'], { cwd: folder, env })].flatMap(({ stdout, stderr }) => [stdout, stderr])
+  for (const [command, ...options] of [
+    [runsCommand],
+    [runsCommand, '--json'],
+    [rejectsCommand],
+    [statusCommand],
+  ] as const) {
+    const { stdout, stderr } = await runCommand(command, [...options, '--config', config])
+    said.push(stdout, stderr)
+  }
+
+  expect(synced.code).toBe(code)
+  expect(server.requests.map((request) => request.headers['x-api-key'])).toEqual(server.requests.map(() => KEY))
+  const secrets = [KEY, SECRET, encodeURIComponent(KEY), ...server.requests.map(signatureOf)]
+  expect(secrets.every((secret) => secret.length > 10)).toBe(true)
+  expect(existsSync(mirror)).toBe(true)
+  expect(found(secrets, said)).toEqual([])
+  expect(found(secrets, filesIn(folder))).toEqual([])
+})
+
+test('a mirror that is being written holds no key, secret or signature either, nor does its journal', async () => {
+  const journals: string[] = []
+  const server = await aFaultServer(list(250), (response, request) => {
+    journals.push(...filesIn(place.folder))
+    return list(250)(response, request)
+  })
+  const place = aWorkplace([anOrganization(server)], { defaults: { concurrency: 1 } })
+  await runCli(['sync'], { cwd: place.folder, env: { ACME_API_KEY: KEY, ACME_SECRET: SECRET } })
+
+  // Two of them at least: the configuration, and the journal with the page that came first.
+  expect(journals.some((text) => text.includes('customer1@example.com'))).toBe(true)
+  expect(found([KEY, SECRET, ...server.requests.map(signatureOf)], journals)).toEqual([])
+})
+
+test('sync tells ids and counts, and never whom it read', async () => {
+  const server = await aFaultServer(PERSONS)
+  const { folder, mirror } = aWorkplace([anOrganization(server)])
+  const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
+  const said: string[] = []
+  for (const args of [[], ['--json'], ['--dry-run']]) {
+    const { stdout, stderr } = await runCli(['sync', ...args, '--log-level', 'debug'], { cwd: folder, env })
+    said.push(stdout, stderr)
+  }
+
+  expect(found(PEOPLE, filesIn(mirror.replace(/\/[^/]+$/, '')))).toEqual(PEOPLE)
+  expect(said.join('')).toContain('run complete')
+  expect(found(PEOPLE, said)).toEqual([])
+})
+
+test.each([
+  ['typed where the name of a variable belongs', { env: SECRET }],
+  ['typed as it is, for a service that is not on this machine', SECRET],
+])('a secret %s is refused without being repeated', async (_, secret) => {
+  const { folder } = aWorkplace([
+    { id: 'acme', baseUrl: 'https://acme.example.com/api/v1', apiKey: { env: 'ACME_API_KEY' }, secret },
+  ])
+  const { code, stdout, stderr } = await runCli(['sync', '--log-level', 'debug'], { cwd: folder })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain('organizations.0.secret')
+  expect(stderr).not.toContain('unmistakable')
+})
+
+function anOrganization(server: { baseUrl: URL }) {
+  return organizationAt(server, { apiKey: { env: 'ACME_API_KEY' }, secret: { env: 'ACME_SECRET' } })
+}
+
+function signatureOf({ headers }: Pick<Parameters<Reply>[1], 'headers'>): string {
+  return String(headers['x-signature'])
+}
+
+/** Those of `needles` that stand in any of the texts. */
+function found(needles: readonly string[], texts: readonly string[]): string[] {
+  return needles.filter((needle) => texts.some((text) => text.includes(needle)))
+}
+
+/** The bytes of every file below a folder, as text in which ASCII and UTF-8 can be found. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+}

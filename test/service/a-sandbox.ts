@@ -1,0 +1,74 @@
+import { onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { startSandbox } from '../../src/service/sandbox.ts'
+import type { OrganizationInHand, Sandbox, SandboxOptions, Truth } from '../../src/service/sandbox.ts'
+import { signedHeaders } from '../../src/source/signing.ts'
+
+/** A sandbox that runs until the test ends, with its first organization at hand. */
+export type Played = {
+  sandbox: Sandbox
+  acme: Sandbox['organizations'][number]
+  hand: OrganizationInHand
+  truth: Truth
+  /** Asks for a page of the first organization, however it is answered. */
+  get: (page: number, size?: number, search?: string) => Promise<Got>
+  /** Reads page after page, as many as the answers promise, and gives the ids in the order they came. */
+  readAll: (size?: number) => Promise<string[]>
+}
+
+export type Got = { status: number; headers: Headers; text: string; data: unknown[]; ids: string[]; meta: Meta }
+type Meta = z.output<typeof metaSchema>
+
+/** One organization of 1,000 customers, unless told otherwise. */
+export async function played(scenario: string | undefined, options: SandboxOptions = {}): Promise<Played> {
+  const sandbox = await startSandbox({ organizations: 1, ...options, ...(scenario !== undefined && { scenario }) })
+  onTestFinished(() => sandbox.close())
+  const [acme] = sandbox.organizations
+  if (acme === undefined) throw new Error('The sandbox has no organization')
+  const get: Played['get'] = (page, size = 100, search = '') => getPage(sandbox, acme, { page, size, search })
+  const readAll = async (size = 100): Promise<string[]> => {
+    const ids: string[] = []
+    for (let page = 1, last = 1; page <= last && page < 200; page += 1) {
+      const got = await get(page, size)
+      ids.push(...got.ids)
+      last = got.meta.last_page
+    }
+    return ids
+  }
+  return { sandbox, acme, hand: sandbox.organization('acme'), truth: sandbox.truth('acme'), get, readAll }
+}
+
+export async function getPage(
+  { recipe }: Pick<Sandbox, 'recipe'>,
+  organization: Sandbox['organizations'][number],
+  { page, size, search }: { page: number; size: number; search: string },
+): Promise<Got> {
+  const url = new URL(`${organization.baseUrl}/customers?page=${page}&per_page=${size}`)
+  if (search !== '') url.searchParams.set('search', search)
+  const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: Date.now() }, recipe)
+  const response = await fetch(url, { headers })
+  const text = await response.text()
+  const { data, meta } = bodySchema.parse(text.startsWith('{') ? JSON.parse(text) : {})
+  return { status: response.status, headers: response.headers, text, data, ids: data.flatMap(idOf), meta }
+}
+
+/** The ids that were not read though they lived, and how often ids came again. */
+export function lostAndRepeated(ids: readonly string[], lived: ReadonlySet<string>): { lost: number; again: number } {
+  const seen = new Set(ids)
+  return { lost: lived.difference(seen).size, again: ids.length - seen.size }
+}
+
+function idOf(record: unknown): string[] {
+  const named = z.object({ id: z.string() }).safeParse(record)
+  return named.success ? [named.data.id] : []
+}
+
+const metaSchema = z.object({
+  current_page: z.int().default(0),
+  from: z.int().nullish(),
+  last_page: z.int().default(0),
+  per_page: z.int().default(0),
+  to: z.int().nullish(),
+  total: z.int().default(0),
+})
+const bodySchema = z.object({ data: z.array(z.unknown()).default([]), meta: metaSchema.prefault({}) })

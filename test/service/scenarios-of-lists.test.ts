@@ -1,0 +1,177 @@
+import { expect, test } from 'vitest'
+import { lostAndRepeated, played } from './a-sandbox.ts'
+
+test('without a scenario, and with still, the list is as generated and stays so', async () => {
+  for (const scenario of [undefined, 'still']) {
+    const { acme, readAll, truth } = await played(scenario)
+    const mark = truth.mark()
+    expect(await readAll()).toEqual(acme.customers.map(({ id }) => id))
+    expect(await readAll(15)).toEqual(acme.customers.map(({ id }) => id))
+    expect(truth.lived(mark).size).toBe(1000)
+    expect(truth.everDeleted().size).toBe(0)
+  }
+})
+
+test('insert: customers appear at every second request, in order of creation', async () => {
+  const { hand, get, truth } = await played('insert')
+  const totals: number[] = []
+  for (let page = 1; page <= 6; page += 1) totals.push((await get(page)).meta.total)
+  expect(totals).toEqual([1000, 1001, 1001, 1002, 1002, 1003])
+  expectInOrder(hand.customers.map(({ created_at }) => created_at))
+  expect(truth.everDeleted().size).toBe(0)
+})
+
+test('insert: a list left open does not grow for ever', async () => {
+  const { hand, get } = await played('insert', { customers: 2 })
+  for (let request = 1; request <= 220; request += 1) await get(1)
+  expect(hand.customers).toHaveLength(104)
+})
+
+test('delete: customers leave at every second request until half are gone, and a page loop loses others', async () => {
+  const { hand, get, readAll, truth } = await played('delete')
+  const mark = truth.mark()
+  const ids = await readAll()
+  expect(truth.everDeleted().size).toBe(5)
+  expect(lostAndRepeated(ids, truth.lived(mark)).lost).toBeGreaterThan(0)
+  const small = await played('delete', { customers: 10 })
+  for (let request = 1; request <= 30; request += 1) await small.get(1)
+  expect(small.hand.customers).toHaveLength(5)
+  expect((await get(1)).ids).toEqual(hand.customers.slice(0, 100).map(({ id }) => id))
+})
+
+test.each(['insert-delete', 'by-name-churn'])('%s: customers come and go and the total never changes', async (name) => {
+  const { get, truth, hand } = await played(name)
+  const mark = truth.mark()
+  for (let page = 1; page <= 10; page += 1) expect((await get(page)).meta.total).toBe(1000)
+  expect(truth.lived(mark).size).toBe(1000 - truth.everDeleted().size)
+  expect(truth.everDeleted().size).toBe(9)
+  expect(hand.customers).toHaveLength(1000)
+})
+
+test('by-name-churn: the order is by name, and dates do not tell it', async () => {
+  const { hand, readAll } = await played('by-name-churn')
+  await readAll()
+  expectInOrder(hand.customers.map(({ name }) => name))
+  const dates = hand.customers.map(({ created_at }) => created_at)
+  expect(dates).not.toEqual(dates.toSorted())
+})
+
+test('purge: a twelfth of all leaves at the fourth request, from pages read before', async () => {
+  const { acme, get, truth } = await played('purge')
+  const totals = [await get(1), await get(2), await get(3), await get(4), await get(5)].map(({ meta }) => meta.total)
+  expect(totals).toEqual([1000, 1000, 1000, 917, 917])
+  const read = new Set(acme.customers.slice(0, 300).map(({ id }) => id))
+  expect(truth.everDeleted().isSubsetOf(read)).toBe(true)
+})
+
+test('count-lies: five read customers leave, five come at the end, and the total says nothing', async () => {
+  const { acme, readAll, truth, hand } = await played('count-lies')
+  const mark = truth.mark()
+  const ids = await readAll()
+  expect(ids).toHaveLength(1000)
+  expect(lostAndRepeated(ids, truth.lived(mark))).toEqual({ lost: 5, again: 0 })
+  expect(truth.everDeleted().isSubsetOf(new Set(acme.customers.slice(0, 300).map(({ id }) => id)))).toBe(true)
+  const known = new Set(acme.customers.map(({ id }) => id))
+  expect(hand.customers.slice(-5).every(({ id }) => !known.has(id))).toBe(true)
+  expect(await readAll()).toEqual(hand.customers.map(({ id }) => id))
+})
+
+test.each([
+  ['move', (now: readonly string[]) => now[0]],
+  ['move-back', (now: readonly string[]) => now.at(-1)],
+])('%s: at every second request a customer is changed and moves; nobody comes or goes', async (name, moved) => {
+  const { acme, get, hand, truth } = await played(name)
+  const ids = () => hand.customers.map(({ id }) => id)
+  const before = ids()
+  await get(1)
+  expect(ids()).toEqual(before)
+  await get(1)
+  const mover = moved(ids())
+  expect(ids().filter((id) => id !== mover)).toEqual(before.filter((id) => id !== mover))
+  expect(ids()).not.toEqual(before)
+  const phoneOf = (rows: typeof acme.customers) => rows.find(({ id }) => id === mover)?.phone
+  expect(phoneOf(hand.customers)).not.toBe(phoneOf(acme.customers))
+  expect(truth.lived({ changes: 0 }).size).toBe(1000)
+})
+
+test('move: a page loop loses customers though nobody left', async () => {
+  const { readAll, truth } = await played('move')
+  const mark = truth.mark()
+  expect(lostAndRepeated(await readAll(), truth.lived(mark)).lost).toBeGreaterThan(0)
+})
+
+test('heal: the list moves during the first pass and is at rest after it', async () => {
+  const { hand, readAll, truth } = await played('heal')
+  const before = hand.customers.map(({ id }) => id)
+  await readAll()
+  const after = hand.customers.map(({ id }) => id)
+  expect(after).not.toEqual(before)
+  expect(await readAll()).toEqual(after)
+  expect(hand.customers.map(({ id }) => id)).toEqual(after)
+  expect(truth.listed().size).toBe(1000)
+})
+
+test.each(['ties', 'unstable', 'shuffle'])(
+  '%s: nobody moves, the total is right, and a page loop loses and repeats customers',
+  async (name) => {
+    const { readAll, truth, hand, get } = await played(name)
+    const mark = truth.mark()
+    const ids = await readAll(50)
+    expect(ids).toHaveLength(1000)
+    const { lost, again } = lostAndRepeated(ids, truth.lived(mark))
+    expect(lost).toBeGreaterThan(0)
+    expect(again).toBe(lost)
+    expect(hand.customers).toHaveLength(1000)
+    expect((await get(3)).meta.total).toBe(1000)
+  },
+)
+
+test('ties: forty share a second; the same page in the same size is the same again, in another size it is not', async () => {
+  const { acme, get } = await played('ties')
+  expect(new Set(acme.customers.map(({ created_at }) => created_at)).size).toBe(25)
+  const [page, again, others] = [
+    await get(2, 50),
+    await get(2, 50),
+    [...(await get(3, 25)).ids, ...(await get(4, 25)).ids],
+  ]
+  expect(again.ids).toEqual(page.ids)
+  expect(others).not.toEqual(page.ids)
+  expect((await get(1, 40)).ids.toSorted()).toEqual(
+    acme.customers
+      .slice(0, 40)
+      .map(({ id }) => id)
+      .toSorted(),
+  )
+})
+
+test('unstable: nobody is further from home than twenty positions', async () => {
+  const { acme, get } = await played('unstable')
+  const home = new Map(acme.customers.map(({ id }, position) => [id, position]))
+  const [first, second] = [await get(3), await get(3)]
+  expect(second.ids).not.toEqual(first.ids)
+  for (const { ids } of [first, second]) {
+    const distances = ids.map((id, index) => Math.abs((home.get(id) ?? NaN) - (200 + index)))
+    expect(Math.max(...distances)).toBeLessThanOrEqual(20)
+    expect(Math.max(...distances)).toBeGreaterThan(0)
+  }
+})
+
+test.each(['insert-delete', 'by-name-churn', 'move', 'ties', 'unstable', 'shuffle'])(
+  '%s: a search finds whoever is listed, and nobody who is not',
+  async (name) => {
+    const { hand, get, truth } = await played(name)
+    for (let page = 1; page <= 4; page += 1) await get(page)
+    const [, wanted] = hand.customers
+    if (wanted === undefined) throw new Error('nobody is listed')
+    hand.delete(hand.customers[500]?.id ?? '')
+    const found = await get(1, 100, wanted.email)
+    const left = truth.everDeleted()
+    expect(found.ids).toEqual(left.has(wanted.id) ? [] : [wanted.id])
+    const many = await get(1, 100, 'e')
+    expect(many.ids.filter((id) => left.has(id))).toEqual([])
+  },
+)
+
+function expectInOrder(values: readonly string[]): void {
+  expect(values).toEqual(values.toSorted())
+}

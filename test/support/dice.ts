@@ -1,0 +1,19 @@
+/** Randomness that a number replays (mulberry32). */
+export type Dice = {
+  /** From 0 up to, but not including, 1. */
+  next(): number
+  /** A whole number from 0 up to, but not including, `sides`. */
+  below(sides: number): number
+  chance(probability: number): boolean
+}
+
+export function dice(seed: number): Dice {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  return { next, below: (sides) => Math.floor(next() * sides), chance: (probability) => next() < probability }
+}

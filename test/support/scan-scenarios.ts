@@ -1,0 +1,107 @@
+import type { Certificate } from '../../src/scan/certificate.ts'
+import { chainScan } from '../../src/scan/chain-scan.ts'
+import { type Dice, dice } from './dice.ts'
+import { drive } from './drive-scan.ts'
+import { IMMUTABLE_ORDERS, type ListOrder, SimulatedList } from './simulated-list.ts'
+
+export type Outcome = {
+  certificate: Certificate
+  /** Rows that lived through the scan and were not read. */
+  lost: number
+  requests: number
+  /** Rows at the start. */
+  size: number
+  order: ListOrder
+}
+
+/** How often something happens between two answers, from 0 to 1. */
+type Churn = { insert?: number; delete?: number; move?: number; bulk?: boolean }
+
+const MUTABLE_ORDERS: readonly ListOrder[] = ['name', 'last change asc', 'last change desc']
+
+/** Lists that are read while they change; a seed decides everything, so that a number replays it. */
+export const SCENARIOS = {
+  /** Sorted by fields that never change; rows come and go, sometimes many at once. */
+  witnessed: (seed) => {
+    const luck = dice(seed)
+    const churn = { insert: luck.next() * 0.6, delete: luck.next() * 0.6, bulk: luck.chance(0.3) }
+    return read(luck, pick(luck, IMMUTABLE_ORDERS), churn)
+  },
+  /** Sorted by creation time, equal times differently at every answer; rows come and go. */
+  'restless ties': (seed) => {
+    const luck = dice(seed)
+    return read(luck, pick(luck, ['ties asc', 'ties desc']), { insert: luck.next() * 0.6, delete: luck.next() * 0.6 })
+  },
+  /** Nothing changes. */
+  still: (seed) => {
+    const luck = dice(seed)
+    return read(luck, pick(luck, [...IMMUTABLE_ORDERS, ...MUTABLE_ORDERS]), {})
+  },
+  /** Nothing changes, but equal creation times, of up to everybody, come differently at every answer. */
+  'still ties': (seed) => {
+    const luck = dice(seed)
+    return read(luck, pick(luck, ['ties asc', 'ties desc']), {}, pick(luck, [3, 60, 400, 5000]))
+  },
+  /** One row moves, once, in a list that follows names. */
+  'one move': (seed) => {
+    const luck = dice(seed)
+    const when = luck.below(20)
+    let answers = 0
+    return read(luck, 'name', {}, 1, (list) => answers++ === when && list.move())
+  },
+  /** Rows come, go and move in a list that follows names. */
+  'moves by name': (seed) => {
+    const luck = dice(seed)
+    const churn = { insert: luck.next() ** 3 * 0.6, delete: luck.next() ** 3 * 0.6, move: luck.next() ** 3 * 0.6 }
+    return read(luck, 'name', churn)
+  },
+  /** Rows come, go and move in a list that follows the last change, and looks like one that follows creation. */
+  'moves by last change': (seed) => {
+    const luck = dice(seed)
+    const churn = { insert: luck.next() ** 3 * 0.6, delete: luck.next() ** 3 * 0.6, move: luck.next() ** 3 * 0.6 }
+    return read(luck, pick(luck, ['last change asc', 'last change desc']), churn)
+  },
+} satisfies Record<string, (seed: number) => Outcome>
+
+export type Scenario = keyof typeof SCENARIOS
+
+export function isScenario(name: string): name is Scenario {
+  return Object.hasOwn(SCENARIOS, name)
+}
+
+function read(
+  luck: Dice,
+  order: ListOrder,
+  churn: Churn,
+  perSecond = pick(luck, [0.2, 1, 3, 20]),
+  alsoBetween: (list: SimulatedList) => unknown = () => {},
+): Outcome {
+  const list = new SimulatedList(luck, { size: luck.below(1501), order, perSecond })
+  const { size } = list
+  const scan = chainScan()
+  const between = () => {
+    stir(luck, list, churn)
+    alsoBetween(list)
+  }
+  const service = { answer: list.answer.bind(list), between }
+  const { ids, requests } = drive(scan, service, { dice: luck, parallel: 1 + luck.below(8) })
+  const lost = list.survivors().filter((id) => !ids.has(id)).length
+  return { certificate: scan.certificate(), lost, requests, size, order }
+}
+
+function stir(
+  luck: Dice,
+  list: SimulatedList,
+  { insert = 0, delete: remove = 0, move = 0, bulk = false }: Churn,
+): void {
+  const many = bulk && luck.chance(0.05) ? 120 : 1
+  if (luck.chance(insert)) for (let made = 0; made < many; made++) list.insert()
+  if (luck.chance(remove)) list.delete(many)
+  if (luck.chance(move)) list.move()
+}
+
+function pick<T>(luck: Dice, choices: readonly [T, ...T[]] | readonly T[]): T {
+  const choice = choices[luck.below(choices.length)]
+  if (choice === undefined) throw new Error('Nothing to pick from.')
+  return choice
+}

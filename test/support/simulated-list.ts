@@ -1,0 +1,141 @@
+import type { Window, WindowRead } from '../../src/scan/window.ts'
+import type { Dice } from './dice.ts'
+
+type Customer = { id: string; createdSecond: number; name: number; changed: number }
+
+export const ORDERS = {
+  'id asc': (a, b) => compareText(a.id, b.id),
+  'id desc': (a, b) => compareText(b.id, a.id),
+  'created asc, id asc': (a, b) => a.createdSecond - b.createdSecond || compareText(a.id, b.id),
+  'created asc, id desc': (a, b) => a.createdSecond - b.createdSecond || compareText(b.id, a.id),
+  'created desc, id asc': (a, b) => b.createdSecond - a.createdSecond || compareText(a.id, b.id),
+  'created desc, id desc': (a, b) => b.createdSecond - a.createdSecond || compareText(b.id, a.id),
+  name: (a, b) => a.name - b.name || compareText(a.id, b.id),
+  'last change asc': (a, b) => a.changed - b.changed,
+  'last change desc': (a, b) => b.changed - a.changed,
+} satisfies Record<string, (a: Customer, b: Customer) => number>
+
+export type Order = keyof typeof ORDERS
+/** `ties`: by creation time, and equal times differently at every answer. */
+export type ListOrder = Order | 'ties asc' | 'ties desc' | 'shuffled'
+
+/** Orders by fields that never change. */
+export const IMMUTABLE_ORDERS: readonly Order[] = [
+  'id asc',
+  'id desc',
+  'created asc, id asc',
+  'created asc, id desc',
+  'created desc, id asc',
+  'created desc, id desc',
+]
+
+export type ListOptions = {
+  size: number
+  order: ListOrder
+  /** Customers created in one second, on average. */
+  perSecond?: number
+}
+
+/** A service's customer list, with customers that come, go and move between any two answers. */
+export class SimulatedList {
+  readonly #dice: Dice
+  readonly #order: ListOrder
+  readonly #perSecond: number
+  readonly #born = new Set<string>()
+  #customers: Customer[] = []
+  #made = 0
+
+  constructor(dice: Dice, { size, order, perSecond = 1 }: ListOptions) {
+    this.#dice = dice
+    this.#order = order
+    this.#perSecond = perSecond
+    for (let made = 0; made < size; made++) this.#customers.push(this.#make())
+    for (const { id } of this.#customers) this.#born.add(id)
+    this.#sort()
+  }
+
+  get size(): number {
+    return this.#customers.length
+  }
+
+  /** The customers that were there at the start and still are. */
+  survivors(): string[] {
+    return this.#customers.map(({ id }) => id).filter((id) => this.#born.has(id))
+  }
+
+  insert(): void {
+    this.#place(this.#make())
+  }
+
+  /** Deletes customers that stand together. */
+  delete(count = 1): void {
+    for (const gone of this.#customers.splice(this.#dice.below(this.size), count)) this.#born.delete(gone.id)
+  }
+
+  /** Renames a customer, which counts as a change: it moves where the order follows names or changes. */
+  move(): void {
+    const [customer] = this.#customers.splice(this.#dice.below(this.size), 1)
+    if (customer === undefined) return
+    customer.name = this.#dice.next()
+    customer.changed = ++this.#made
+    this.#place(customer)
+  }
+
+  answer(window: Window): WindowRead {
+    const from = window.size * (window.page - 1)
+    const listed = this.#listed()
+    const rows = listed
+      .slice(from, from + window.size)
+      .map(({ id, createdSecond }) => ({ id, createdAt: iso(createdSecond) }))
+    return { window, rows, total: this.size, perPage: window.size, beyondEnd: false }
+  }
+
+  #listed(): Customer[] {
+    if (this.#order in ORDERS) return this.#customers
+    const deal = new Map(this.#customers.map((customer) => [customer, this.#dice.next()]))
+    const dealt = (a: Customer, b: Customer) => (deal.get(a) ?? 0) - (deal.get(b) ?? 0)
+    if (this.#order === 'shuffled') return this.#customers.toSorted(dealt)
+    const direction = this.#order === 'ties asc' ? 1 : -1
+    return this.#customers.toSorted((a, b) => direction * (a.createdSecond - b.createdSecond) || dealt(a, b))
+  }
+
+  #sort(): void {
+    if (isOrder(this.#order)) this.#customers.sort(ORDERS[this.#order])
+  }
+
+  /** Inserts a customer where the order wants it. */
+  #place(customer: Customer): void {
+    const compare = isOrder(this.#order) ? ORDERS[this.#order] : () => 0
+    let [from, to] = [0, this.size]
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      const other = this.#customers[middle]
+      if (other !== undefined && compare(other, customer) <= 0) from = middle + 1
+      else to = middle
+    }
+    this.#customers.splice(from, 0, customer)
+  }
+
+  #make(): Customer {
+    const made = ++this.#made
+    const digits = Array.from({ length: 4 }, () =>
+      this.#dice
+        .below(2 ** 32)
+        .toString(16)
+        .padStart(8, '0'),
+    ).join('')
+    return { id: digits, createdSecond: Math.floor(made / this.#perSecond), name: this.#dice.next(), changed: made }
+  }
+}
+
+function isOrder(order: ListOrder): order is Order {
+  return order in ORDERS
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function iso(second: number): string {
+  return new Date(1_700_000_000_000 + second * 1000).toISOString()
+}
