@@ -45,7 +45,9 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const { organization, mirror, source, trigger, now } = mirroring
   let run: Run
   try {
-    run = await mirror.startRun({ ...mirroring, nowMs: now() })
+    // A plain scan records no windows, and must not take those of another kind for its own.
+    const resumeWithinMs = mirroring.scan === 'chain' ? mirroring.resumeWithinMs : undefined
+    run = await mirror.startRun({ organization, trigger, resumeWithinMs, nowMs: now() })
   } catch (error) {
     return { report: unrecorded(error), error }
   }

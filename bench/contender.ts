@@ -1,0 +1,55 @@
+import type { Sandbox } from '../src/service/sandbox.ts'
+import type { Pace } from '../src/source/pace.ts'
+import type { Hole } from '../src/scan/certificate.ts'
+import type { SkippingClock } from './skipping-clock.ts'
+
+/** Somebody who keeps a copy of an organization's list and brings it up to date every night. */
+export type Contender = {
+  /**
+   * Reads the list once and brings the copy up to date. Calls `listRead` as soon as nothing more of the list will be asked
+   * for, at the latest by returning. Never throws because of what a service answers.
+   */
+  spendNight: (listRead: () => void) => Promise<Said>
+  /** The ids the copy holds and does not mark as removed, in lower case. */
+  active: () => ReadonlySet<string>
+  close: () => Promise<void>
+}
+
+/** What a contender says of its night. */
+export type Said = {
+  /** Everybody was read; some may not have been; or it gave up. */
+  claim: 'whole' | 'doubtful' | 'failed'
+  /** The claim in its own words, and why it is no better. */
+  word: string
+  reasons: readonly string[]
+  /** It failed for a reason that is a defect of its own. */
+  isDefect: boolean
+  /** The ids on the pages it took, in lower case. */
+  read: ReadonlySet<string>
+  /** Positions it says it could not read. */
+  holes: readonly Hole[]
+}
+
+/** What is the same for both contenders: one may not wait longer, or know more, than the other. */
+export type Terms = {
+  recipe: Sandbox['recipe']
+  clock: SkippingClock
+  requestTimeoutMs: number
+  /** Customers on the list when it was opened. */
+  customers: number
+  /** For whoever asks for several pages at once. */
+  concurrency: number
+  pace: Pace
+}
+
+export type Organization = Sandbox['organizations'][number]
+
+export type OpenContender = (organization: Organization, terms: Terms) => Promise<Contender>
+
+/** The ids of the records that have one, in lower case. */
+export function idsIn(records: readonly unknown[]): string[] {
+  return records.flatMap((record) => {
+    const isObject = typeof record === 'object' && record !== null
+    return isObject && 'id' in record && typeof record.id === 'string' ? [record.id.toLowerCase()] : []
+  })
+}

@@ -1,0 +1,112 @@
+import Database from 'better-sqlite3'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { BUILT_IN } from '../src/config/schema.ts'
+import { mirrorOrganization, type Outcome } from '../src/mirror-organization.ts'
+import { openMirror, type Mirror } from '../src/mirror/mirror.ts'
+import { openSource, type Source } from '../src/source/customers.ts'
+import { idsIn } from './contender.ts'
+import type { Contender, Organization, Said, Terms } from './contender.ts'
+
+/** This program with its built-in settings, over HTTP, into a mirror file of its own. */
+export async function ourScan(organization: Organization, terms: Terms): Promise<Contender> {
+  const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-scoreboard-'))
+  const mirror = await openMirror(join(folder, 'customers.db'))
+
+  async function spendNight(listRead: () => void): Promise<Said> {
+    const source = openOwnSource(organization, terms)
+    const read = new Set<string>()
+    try {
+      const outcome = await mirrorOrganization({
+        scan: 'chain',
+        pageSize: BUILT_IN.pageSize,
+        organization: organization.id,
+        source: watched(source, { read, listRead }),
+        mirror,
+        trigger: 'schedule',
+        concurrency: terms.concurrency,
+        resumeWithinMs: BUILT_IN.resumeWithin,
+        removals: BUILT_IN.removals,
+        now: terms.clock.now,
+        signal: new AbortController().signal,
+      })
+      return { ...saidOf(outcome), read, holes: await holesOf(mirror, outcome) }
+    } finally {
+      await source.close()
+    }
+  }
+
+  return {
+    spendNight,
+    active: () => activeIn(mirror.file, organization.id),
+    async close() {
+      await mirror.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms): Source {
+  const { recipe, clock, requestTimeoutMs, concurrency, pace } = terms
+  const waits = { maxWaitMs: BUILT_IN.maxWait, longestWaitMs: BUILT_IN.maxWait }
+  return openSource({
+    settings: { baseUrl: new URL(baseUrl), signing: recipe, requestTimeoutMs, concurrency, ...waits },
+    credentials: { apiKey, secret },
+    pace,
+    userAgent: 'customer-mirror/scoreboard',
+    now: clock.now,
+    random: () => 0.5,
+    sleep: clock.sleep,
+  })
+}
+
+/** The source with somebody who notes which ids came, and when the list was done with: searches come after the scan. */
+function watched(
+  source: Source,
+  { read, listRead }: { read: Set<string>; listRead: () => void },
+): Pick<Source, 'readPage' | 'search' | 'counters'> {
+  return {
+    counters: source.counters,
+    async readPage(window, stopping) {
+      const page = await source.readPage(window, stopping)
+      for (const id of idsIn(page.records)) read.add(id)
+      return page
+    },
+    search(text, stopping) {
+      listRead()
+      return source.search(text, stopping)
+    },
+  }
+}
+
+function saidOf({ report }: Outcome): Pick<Said, 'claim' | 'word' | 'reasons' | 'isDefect'> {
+  const { status, proof, reasons, error } = report
+  if (status !== 'complete') {
+    const code = error?.code ?? status
+    return { claim: 'failed', word: 'failed', reasons: [code], isDefect: DEFECTS.has(code) }
+  }
+  return { claim: proof === 'unproven' ? 'doubtful' : 'whole', word: proof, reasons, isDefect: false }
+}
+
+/** Nothing a service does may lead to these. */
+const DEFECTS: ReadonlySet<string> = new Set(['unexpected', 'accounting', 'lease-lost', 'held', 'usage', 'config'])
+
+async function holesOf(mirror: Mirror, { report }: Outcome): Promise<Said['holes']> {
+  const run = report.runId === undefined ? undefined : await mirror.findRun(report.runId)
+  return run?.certificate === undefined ? [] : certificateSchema.parse(run.certificate).holes
+}
+
+const certificateSchema = z.object({ holes: z.array(z.object({ position: z.int(), size: z.int() })) })
+
+/** Read from the file as anybody would who uses the mirror. */
+function activeIn(file: string, organization: string): Set<string> {
+  const db = new Database(file, { readonly: true })
+  try {
+    const query = db.prepare<[string], string>('SELECT id FROM active_customers WHERE organization = ?')
+    return new Set(query.pluck().all(organization))
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,97 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { UsageError } from '../src/errors.ts'
+import { SCENARIOS, scenarioNamed } from '../src/service/scenarios/scenarios.ts'
+import type { OpenContender } from './contender.ts'
+import { ourScan } from './our-scan.ts'
+import { plainLoop } from './plain-loop.ts'
+import { NIGHTS, playScenario } from './play-scenario.ts'
+import { scoreOf } from './score.ts'
+import { scoreTable, type Line } from './score-table.ts'
+
+export type Contenders = { loop: OpenContender; scan: OpenContender }
+
+type Output = { write: (text: string) => unknown }
+
+/**
+ * Plays every scenario with a plain page loop and with our scan, and prints what each of them lost. Resolves to 1 when our
+ * scan did anything it must never do, and to 0 otherwise. Throws a UsageError for arguments that make no sense.
+ */
+export async function runScoreboard(
+  args: readonly string[],
+  { stdout, stderr }: { stdout: Output; stderr: Output },
+  contenders: Contenders = { loop: plainLoop, scan: ourScan },
+): Promise<0 | 1> {
+  const { only, json, markdown, ...settings } = readArguments(args)
+  const lines: Line[] = []
+  for (const [index, scenario] of only.entries()) {
+    stderr.write(`${index + 1}/${only.length} ${scenario}\n`)
+    const loop = scoreOf(await playScenario(scenario, contenders.loop, settings))
+    const scan = scoreOf(await playScenario(scenario, contenders.scan, settings))
+    lines.push({ scenario, loop, scan })
+  }
+  const violations = lines.flatMap(({ scenario, scan }) => scan.faults.map((fault) => `${scenario}, ${fault}`))
+  const deceived = lines.filter(({ loop }) => loop.deceived).length
+  stdout.write(`${scoreTable(lines)}\n`)
+  if (!markdown) stdout.write(`\n${LEGEND}\n\n${deceit(deceived, lines.length)}\nOur scan: ${verdict(violations)}\n`)
+  if (json !== undefined) {
+    const document = { schemaVersion: 1, ...settings, nights: NIGHTS, deceived, violations, scenarios: lines }
+    await writeFile(json, `${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 })
+  }
+  return violations.length === 0 ? 0 : 1
+}
+
+function readArguments(args: readonly string[]) {
+  const { values } = parsed(args)
+  return {
+    customers: wholeNumber('customers', values.customers, 1_000_000),
+    concurrency: wholeNumber('concurrency', values.concurrency, 32),
+    seed: values.seed,
+    only: (values.only ?? SCENARIOS.map(({ name }) => name)).map((name) => scenarioNamed(name).name),
+    json: values.json,
+    markdown: values.markdown,
+  }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        customers: { type: 'string', default: '1000' },
+        concurrency: { type: 'string', default: '4' },
+        seed: { type: 'string', default: '1' },
+        only: { type: 'string', multiple: true },
+        json: { type: 'string' },
+        markdown: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error })
+  }
+}
+
+function wholeNumber(name: string, text: string, most: number): number {
+  const number = z.coerce.number().int().min(1).max(most).safeParse(text)
+  if (number.success) return number.data
+  throw new UsageError(`--${name} must be a whole number from 1 to ${most}.\n${USAGE}`)
+}
+
+function deceit(scenarios: number, all: number): string {
+  return `The plain loop lost or wrongly removed customers and reported success in ${scenarios} of ${all} scenarios.`
+}
+
+function verdict(violations: readonly string[]): string {
+  if (violations.length === 0) return '0 lost, 0 wrongly removed, never proven or converged with a row missing'
+  return ['it did what it must never do:', ...violations.map((violation) => `  ${violation}`)].join('\n')
+}
+
+const USAGE = `Usage: npm run scoreboard -- [--customers 1000] [--seed 1] [--concurrency 4] [--only NAME]... [--json FILE] [--markdown]`
+
+const LEGEND = `Each reads the list on ${NIGHTS} nights, fewer once it has grown tenfold, in a sandbox of its own that starts out the same.
+A customer counts once, however many nights they were lost.
+lost: listed from the first request of a night to the last answer, and not active in the copy afterwards.
+wrongly removed: taken out of the copy though listed at that moment.
+requests: over all nights, searches included.
+missing as said: not in the copy after a night of which it said so, for there is another night, or nobody is sent them.`

@@ -1,0 +1,10 @@
+import { UsageError } from '../src/errors.ts'
+import { runScoreboard } from './run-scoreboard.ts'
+
+try {
+  process.exitCode = await runScoreboard(process.argv.slice(2), process)
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 2
+}
