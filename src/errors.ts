@@ -160,6 +160,12 @@ export class OrganizationHeld extends Error {
   }
 }
 
+/** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
+export class QueueUnavailable extends Error {
+  override name = 'QueueUnavailable' as const
+  readonly code = 'queue'
+}
+
 /** The numbers of a page or a run do not add up. A defect of this program; the transaction was rolled back. */
 export class AccountingBroken extends Error {
   override name = 'AccountingBroken' as const
@@ -194,6 +200,7 @@ const OUR_ERRORS = [
   ContractBroken,
   MirrorUnusable,
   OrganizationHeld,
+  QueueUnavailable,
   AccountingBroken,
   Interrupted,
 ] as const

@@ -1,5 +1,7 @@
 import { pino, type Logger } from 'pino'
 
+export type { Logger }
+
 /** Values that must never be logged, wherever in the fields they are. */
 const SECRET_FIELDS = ['apiKey', 'secret', 'signature', 'credentials', 'headers', 'payload', 'password', 'token']
 

@@ -14,6 +14,8 @@ export type RunSettings = Pick<Mirroring, 'mirror' | 'trigger' | 'pageLimit' | '
   /** Between 0 and 1. */
   random: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
+  /** Told of every answer of the service. */
+  onAnswer?: ((answer: { status: number }) => void) | undefined
 }
 
 /** Paces by the name of the rate limit they keep. */
@@ -40,7 +42,7 @@ export async function runOrganization(organization: Organization, settings: RunS
 /** The source of one organization as configured. Throws ConfigError when its credentials cannot be read. */
 export async function openConfiguredSource(
   organization: Organization,
-  { paces, longestWaitMs, now, random, onEvent }: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
+  { paces, longestWaitMs, now, random, onEvent, onAnswer }: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
 ): Promise<Source> {
   const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit } = organization
   const paceName = rateLimit.shared === undefined ? `organization ${id}` : `shared ${rateLimit.shared}`
@@ -54,6 +56,7 @@ export async function openConfiguredSource(
     now,
     random,
     onEvent,
+    onAnswer,
   })
 }
 

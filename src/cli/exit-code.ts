@@ -3,6 +3,7 @@ import {
   ContractBroken,
   MirrorUnusable,
   OrganizationHeld,
+  QueueUnavailable,
   RateLimited,
   SourceRefused,
   SourceUnavailable,
@@ -28,7 +29,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof ConfigError || error instanceof UsageError || error instanceof MirrorUnusable) return 2
   if (error instanceof ContractBroken) return 3
   if (error instanceof SourceRefused) return 4
-  if (error instanceof RateLimited || error instanceof SourceUnavailable) return 5
+  if (error instanceof RateLimited || error instanceof SourceUnavailable || error instanceof QueueUnavailable) return 5
   if (error instanceof OrganizationHeld) return 6
   return 1
 }

@@ -8,12 +8,15 @@ import { initCommand } from './init.ts'
 import type { Io } from './io.ts'
 import { rejectsCommand } from './rejects.ts'
 import { removalsCommand } from './removals.ts'
+import { runCommand } from './run.ts'
 import { runsCommand } from './runs.ts'
 import { sandboxCommand } from './sandbox.ts'
+import { scheduleCommand } from './schedule.ts'
 import { schemaCommand } from './schema.ts'
 import { signingCommand } from './signing.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
+import { workerCommand } from './worker.ts'
 import { version } from '../version.ts'
 
 /** The program: reads the command line, runs one command, and turns what became of it into an exit code. */
@@ -45,6 +48,9 @@ function program(io: Io): Command {
     initCommand(io),
     checkCommand(io),
     syncCommand(io),
+    workerCommand(io),
+    runCommand(io),
+    scheduleCommand(io),
     statusCommand(io),
     runsCommand(io),
     rejectsCommand(io),

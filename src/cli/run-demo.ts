@@ -1,35 +1,42 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { UsageError } from '../errors.ts'
 import { startSandbox } from '../service/sandbox.ts'
 import { SANDBOX_HEADING, writeConfig } from '../service/write-config.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { runsTable } from './runs-table.ts'
-import { syncOrganizations } from './sync-organizations.ts'
+import { workOnce } from './work-once.ts'
 
 /** Small enough that the second organization is told to slow down, and to be waited for without boredom. */
 const RATE_LIMIT = { organization: 'globex', requests: 6, windowMs: 3000 }
 const CUSTOMERS = [2500, 1000, 40]
 
-/** Starts a sandbox, mirrors its three organizations twice, and tells what to try next. */
+const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
+
+/**
+ * Starts a sandbox, schedules its three organizations in a queue beside the mirror, lets a worker run each of them through
+ * that queue, twice, and tells what to try next.
+ */
 export async function runDemo(folder: string, io: Io): Promise<void> {
   const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
   await clearAway(config, mirror)
   const sandbox = await startSandbox({ customers: CUSTOMERS, rateLimits: [RATE_LIMIT] })
   try {
-    await writeConfig(config, sandbox, { mirror: './customers.db' })
+    await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule: SCHEDULE })
     io.stderr.write(
-      `A sandbox with three organizations listens at ${sandbox.origin}.\n\nFirst run: everybody is new.\n`,
+      `A sandbox with three organizations listens at ${sandbox.origin}.\n` +
+        'They are scheduled for every night at two; the queue is kept beside the mirror, with no server installed.\n\n' +
+        'First run, now: everybody is new.\n',
     )
-    const first = await syncOrganizations([], { config }, io)
+    const first = await workOnce({ config, embedded: true }, io)
     io.stdout.write(`\n${runsTable(first.outcomes.map(({ report }) => report))}\n`)
     io.exitWith(exitCodeOfAll(first.outcomes.map(({ error }) => error)))
     if (io.signal.aborted) return
 
     io.stderr.write('Second run: nothing changed, so no customer is written again.\n')
-    const second = await syncOrganizations([], { config }, io)
+    const second = await workOnce({ config, embedded: true }, io)
     io.stdout.write(`\n${runsTable(second.outcomes.map(({ report }) => report))}\nMirror: ${mirror}\n\n`)
     io.exitWith(exitCodeOfAll([...first.outcomes, ...second.outcomes].map(({ error }) => error)))
     io.stdout.write(nextSteps(config, mirror))
@@ -45,13 +52,15 @@ async function clearAway(config: string, mirror: string): Promise<void> {
   if (!isOurs) {
     throw new UsageError(`${config} and ${mirror} were not made by a demo. Name another folder with --folder.`)
   }
-  for (const file of [config, mirror, `${mirror}-wal`, `${mirror}-shm`]) await rm(file, { force: true })
+  const queue = join(dirname(mirror), 'queue')
+  for (const file of [config, mirror, `${mirror}-wal`, `${mirror}-shm`, queue])
+    await rm(file, { force: true, recursive: true })
 }
 
 function nextSteps(config: string, mirror: string): string {
   return `Try next:
   sqlite3 ${mirror} "SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2"
   npx customer-mirror status --config ${config}
-  npx customer-mirror init
+  npx customer-mirror schedule --config ${config}
 `
 }

@@ -12,6 +12,7 @@ import { checkShape } from './mistakes.ts'
 import type { Mistake } from './mistakes.ts'
 import { mergeOrganizations } from './organization.ts'
 import type { Organization } from './organization.ts'
+import { queueOfEnvironment } from './queue-address.ts'
 import { readText } from './read-text.ts'
 import { BUILT_IN } from './schema.ts'
 
@@ -37,7 +38,7 @@ export async function readConfig(options: {
   return {
     file: location.path,
     mirror: resolve(folder, shape.file.mirror ?? BUILT_IN.mirror),
-    queue: shape.file.queue,
+    queue: queueOfEnvironment(environment) ?? shape.file.queue,
     organizations: mergeOrganizations(shape.file, folder),
   }
 }

@@ -15,9 +15,10 @@ const timezone = z
   .check(z.superRefine((name, context) => report(timezoneProblem(name), context)))
   .meta({ description: 'The time zone the cron fields are meant in, as Region/City.', examples: ['Europe/Paris'] })
 
-const spread = duration({ min: '0s', max: '1d' })
-  .exactOptional()
-  .meta({ description: 'Start each organization at a random moment within this time.', default: '0s' })
+const spread = duration({ min: '0s', max: '1d' }).exactOptional().meta({
+  description: 'Start organizations at different moments within this time, each always at its own.',
+  default: '0s',
+})
 
 /** The schedule of all organizations. */
 export const schedule = z.strictObject({ cron, timezone, spread })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseBaseUrl } from './base-url.ts'
 import { duration } from './duration.ts'
+import { queueAddress } from './queue-address.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { signing } from './signing.ts'
 
@@ -135,12 +136,7 @@ export const configFile = z
         description: 'The SQLite file; relative to the folder of this configuration.',
         default: BUILT_IN.mirror,
       }),
-    queue: z
-      .string()
-      .regex(
-        /^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/,
-        'must be a redis://, rediss:// or postgres:// address, or the word embedded',
-      )
+    queue: queueAddress
       .exactOptional()
       .meta({ description: 'The queue of the worker; nothing else needs it.', examples: ['redis://127.0.0.1:6379'] }),
     schedule: schedule.exactOptional().meta({ description: 'When the worker mirrors every organization.' }),

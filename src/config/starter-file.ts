@@ -34,7 +34,8 @@ mirror: ./data/customers.db
 
 # When the worker mirrors every organization (minute, hour, day of month, month, day of week).
 # A cron line or a systemd timer that runs \`customer-mirror sync\` needs neither of these two.
-# schedule: { cron: "0 2 * * *", timezone: Europe/Paris }
+# spread starts organizations at different moments; queue may be postgres://, or embedded for one worker with no server.
+# schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m }
 # queue: redis://127.0.0.1:6379
 
 # What holds for every organization; each may be set per organization too.

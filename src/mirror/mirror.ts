@@ -10,6 +10,7 @@ import {
 import { listFreshness, type Freshness } from './freshness.ts'
 import { thisHolder } from './holder.ts'
 import { renewLease } from './lease.ts'
+import { listLastRuns, type LastRun } from './last-runs.ts'
 import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
 import {
@@ -61,6 +62,8 @@ export type Mirror = {
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
   listFreshness(): Promise<Freshness[]>
+  /** How each organization's latest run ended, and when its last complete one began. */
+  listLastRuns(): Promise<LastRun[]>
   /** What SQLite finds wrong with the file when it reads all of it; nothing when it is sound. */
   findDamage(): Promise<string[]>
   close(): Promise<void>
@@ -106,6 +109,7 @@ function mirrorOf(file: string, db: Connection): Mirror {
     discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
+    listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
     findDamage: async () => readTransaction(db, file, () => findDamage(db)),
     close: async () => {
       db.close()

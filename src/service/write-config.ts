@@ -7,6 +7,9 @@ import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, recipeOf } from '../source/si
 import type { Recipe } from '../source/signing.ts'
 import type { Sandbox } from './sandbox.ts'
 
+/** What stands at the top of the configuration; without a schedule and a queue it is for `sync` alone. */
+export type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }
+
 /**
  * Writes a configuration that mirrors every organization of the sandbox, readable by its owner alone. Throws a
  * UsageError when the file exists already or cannot be written.
@@ -14,7 +17,7 @@ import type { Sandbox } from './sandbox.ts'
 export async function writeConfig(
   file: string,
   sandbox: Pick<Sandbox, 'organizations' | 'recipe'>,
-  { mirror = './data/customers.db' }: { mirror?: string } = {},
+  { mirror = './data/customers.db', ...others }: SandboxConfig = {},
 ): Promise<void> {
   const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
   if (distant) {
@@ -23,7 +26,7 @@ export async function writeConfig(
         'Start the sandbox with --host 127.0.0.1.',
     )
   }
-  const text = configText(sandbox, mirror)
+  const text = configText(sandbox, { mirror, ...others })
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     // `wx` fails when the file exists, so nothing can come between looking and writing.
@@ -33,10 +36,10 @@ export async function writeConfig(
   }
 }
 
-function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | 'recipe'>, mirror: string): string {
+function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | 'recipe'>, top: SandboxConfig): string {
   const signing = signingSettings(recipe)
   const text = stringify({
-    mirror,
+    ...top,
     ...(Object.keys(signing).length > 0 && { defaults: { signing } }),
     organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })

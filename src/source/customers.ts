@@ -48,6 +48,8 @@ export type SourceOptions = {
   random: () => number
   sleep?: Sleep | undefined
   onEvent?: ((event: SourceEvent) => void) | undefined
+  /** Told of every answer, whatever it was. */
+  onAnswer?: ((answer: { status: number }) => void) | undefined
 }
 
 /** The customers of one organization, as its service lists them. */
@@ -122,6 +124,7 @@ export function openSource(options: SourceOptions): Source {
     counts.requests += 1
     const answer = await connection.get(url, headers, { signal, place })
     clock.observe(answer)
+    options.onAnswer?.({ status: answer.status })
     const isBeyondEnd = answer.status === 404 && asked.page > 1
     if (answer.status !== 200 && !isBeyondEnd) {
       const secrets = [options.credentials.secret, ...Object.values(headers)]

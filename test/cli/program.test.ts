@@ -9,6 +9,7 @@ const COMMANDS = [
   ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects'],
   ...['removals', 'removals list', 'removals approve', 'removals discard'],
   ...['signing', 'signing explain', 'signing solve'],
+  ...['worker', 'run', 'schedule'],
   ...['schema', 'sandbox', 'demo'],
 ]
 
@@ -30,7 +31,7 @@ test.each(['', ...COMMANDS])(
 test('--help knows every command and every exit code', async () => {
   const { stdout } = await runCli(['--help'], { cwd: temporaryFolder() })
 
-  const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[.*?\])* {2,}\S/gm)].map(([, name]) => name)
+  const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[.*?\]| <.*?>)* {2,}\S/gm)].map(([, name]) => name)
   expect(new Set(listed)).toEqual(new Set([...COMMANDS.filter((command) => !command.includes(' ')), 'help']))
   for (const [code, meaning] of Object.entries(EXIT_CODES)) expect(stdout).toContain(`${code}  ${meaning}\n`)
 })

@@ -27,7 +27,7 @@ export function aWorkplace(organizations: readonly Written[], settings: Settings
   return { folder, config, mirror: join(folder, 'data', 'customers.db') }
 }
 
-type Settings = { defaults?: Readonly<Record<string, unknown>> }
+type Settings = { defaults?: Readonly<Record<string, unknown>>; queue?: string; schedule?: object }
 
 /** A sandbox that ends with the test. */
 export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

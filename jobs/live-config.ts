@@ -1,0 +1,35 @@
+import type { Organization } from '../src/config/organization.ts'
+import { readConfig, type Config } from '../src/config/read-config.ts'
+import { checkSchedules } from './schedule.ts'
+
+/** The configuration as it was last read without a mistake. */
+export type LiveConfig = {
+  readonly current: Config
+  organizationOf: (id: string) => Organization | undefined
+  /** Reads the file again. Throws ConfigError for one with mistakes, and keeps what was. */
+  reload(): Promise<void>
+}
+
+export async function openLiveConfig(
+  source: { file?: string | undefined; cwd: string },
+  now: () => number,
+): Promise<LiveConfig> {
+  let current = await readChecked(source, now)
+  return {
+    get current() {
+      return current
+    },
+    organizationOf: (id) => current.organizations.find((organization) => organization.id === id),
+    reload: async () => {
+      // The mirror and the queue stay those that were opened.
+      const { mirror, queue, file } = current
+      current = { ...(await readChecked({ ...source, file }, now)), mirror, queue }
+    },
+  }
+}
+
+async function readChecked(source: { file?: string | undefined; cwd: string }, now: () => number): Promise<Config> {
+  const config = await readConfig(source)
+  checkSchedules(config, now())
+  return config
+}

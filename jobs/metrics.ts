@@ -1,0 +1,100 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Mirror } from '../src/mirror/mirror.ts'
+import { within } from './deadline.ts'
+import type { RunOfJob } from './mirror-organization.ts'
+import type { Queues } from './queues.ts'
+
+export type Metrics = {
+  countRun(run: RunOfJob): void
+  countAnswer(organization: string, answer: { status: number }): void
+  /** In the text format of Prometheus. */
+  text(): Promise<string>
+}
+
+export type Measured = {
+  mirror: Pick<Mirror, 'listFreshness'>
+  queues: Pick<Queues, 'tick' | 'sync'>
+  now: () => number
+}
+
+const PREFIX = 'customer_mirror'
+/** How long a scrape waits for a queue that may be gone. */
+const COUNT_MS = 1000
+
+/** What this worker does, in numbers for Prometheus. Ages and counts of jobs are looked up when they are asked for. */
+export function createMetrics({ mirror, queues, now }: Measured): Metrics {
+  const registers = [new Registry()]
+  const [registry] = registers
+  const counter = (name: string, help: string, labelNames: string[]) =>
+    new Counter({ name: `${PREFIX}_${name}_total`, help, labelNames, registers })
+  const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => Promise<void>) =>
+    new Gauge({
+      name: `${PREFIX}_${name}`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        return collect(this)
+      },
+    })
+
+  const runs = counter('runs', 'Runs, by what became of their job', ['organization', 'outcome'])
+  const pages = counter('pages', 'Pages saved', ['organization'])
+  const customers = counter('customers', 'Records, by what became of them', ['organization', 'change'])
+  const requests = counter('requests', 'Answers of the service, by class of status', ['organization', 'status'])
+  const throttled = counter('throttled', 'Answers that asked to slow down', ['organization'])
+  const waited = counter('waited_seconds', 'Seconds waited inside runs because the service asked', ['organization'])
+  const took = new Histogram({
+    name: `${PREFIX}_run_duration_seconds`,
+    help: 'How long runs take',
+    labelNames: ['organization'],
+    buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400],
+    registers,
+  })
+  gauge('data_as_of_age_seconds', 'Age of what the mirror holds', ['organization'], async (ages) => {
+    ages.reset()
+    for (const { organization, dataAsOfMs } of await mirror.listFreshness())
+      if (dataAsOfMs !== undefined) ages.set({ organization }, (now() - dataAsOfMs) / 1000)
+  })
+  gauge('open_rejects', 'Records that could not be kept as customers', ['organization'], async (rejects) => {
+    rejects.reset()
+    for (const { organization, openRejects } of await mirror.listFreshness()) rejects.set({ organization }, openRejects)
+  })
+  gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
+    jobs.reset()
+    const counted = [
+      ['tick', queues.tick.getJobCounts()],
+      ['sync', queues.sync.getJobCounts()],
+    ] as const
+    for (const [queue, counting] of counted) {
+      const counts = await within(counting, COUNT_MS, {}).catch(() => ({}))
+      for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
+    }
+  })
+
+  return {
+    countRun({ organization, outcome: { report }, verdict }) {
+      runs.inc({ organization, outcome: verdict.kind })
+      pages.inc({ organization }, report.pages)
+      for (const change of CHANGES) customers.inc({ organization, change }, report[change])
+      throttled.inc({ organization }, report.throttled)
+      waited.inc({ organization }, report.waitedMs / 1000)
+      took.observe({ organization }, report.durationMs / 1000)
+    },
+    countAnswer(organization, { status }) {
+      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
+    },
+    text: () => registry?.metrics() ?? Promise.resolve(''),
+  }
+}
+
+const CHANGES = [
+  'received',
+  'inserted',
+  'updated',
+  'unchanged',
+  'duplicates',
+  'rejected',
+  'removed',
+  'returned',
+] as const

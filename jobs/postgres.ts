@@ -1,0 +1,47 @@
+import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
+import { Pool } from 'pg'
+import type { Store } from './backend.ts'
+
+/** Connections at most. Two of them only listen. */
+const CONNECTIONS = 10
+
+/** The queue in a schema of its own of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
+export async function openPostgres(address: string, connectMs: number): Promise<Store> {
+  const pool = new Pool({
+    connectionString: address,
+    max: CONNECTIONS,
+    keepAlive: true,
+    connectionTimeoutMillis: connectMs,
+    application_name: 'customer-mirror',
+    options: `-c search_path=${DEFAULT_SCHEMA}`,
+  })
+  // A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
+  pool.on('error', () => {})
+  try {
+    await migrate(pool)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  // The queue describes the pool it wants in words of its own.
+  const connection: unknown = pool
+  if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
+  let closed: Promise<void> | undefined
+  return {
+    factory: (name, options, roles) => createPostgresBackend(name, { ...options, connection }, roles),
+    ping: async () => {
+      await pool.query('SELECT 1')
+    },
+    close: () => (closed ??= pool.end()),
+  }
+}
+
+/** Migrations hold a lock and a transaction, so they need a session of their own. */
+async function migrate(pool: Pool): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await runMigrations(client)
+  } finally {
+    client.release()
+  }
+}

@@ -1,0 +1,58 @@
+import { createRedisBackend } from 'bullmq'
+import { Redis, type RedisOptions } from 'ioredis'
+import type { Store } from './backend.ts'
+import { within } from './deadline.ts'
+
+/** The queue on Redis or Valkey. Rejects when it is not there, or does not let us in, within `connectMs`. */
+export async function openRedis(address: string, connectMs: number): Promise<Store> {
+  const client = new TrackedRedis(address, {
+    lazyConnect: true,
+    connectTimeout: connectMs,
+    // A job that is under way outlives a Redis that is gone for minutes: commands wait until it is back.
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(5000, 200 * 2 ** Math.min(times, 6)),
+  })
+  // An outage is told by those who use the connection; without a listener it would be printed, password and all.
+  client.on('error', () => {})
+  try {
+    const answer = await within(connect(client), connectMs, 'late')
+    if (answer === 'late') throw new Error(`no answer within ${connectMs / 1000} s`)
+  } catch (error) {
+    client.disconnectAll()
+    throw error
+  }
+  return {
+    factory: (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles),
+    ping: async () => {
+      await client.ping()
+    },
+    close: async () => {
+      client.disconnectAll()
+    },
+  }
+}
+
+async function connect(client: Redis): Promise<void> {
+  const failed = new Promise<never>((_, reject) => client.once('error', reject))
+  failed.catch(() => {})
+  // A wrong password is told as an event; a closed port is told by both.
+  await Promise.race([client.connect(), failed])
+  await Promise.race([client.ping(), failed])
+}
+
+/** Remembers the copies made of it: each is a connection that has to be ended. */
+class TrackedRedis extends Redis {
+  readonly #copies = new Set<Redis>()
+
+  override duplicate(override?: Partial<RedisOptions>): Redis {
+    const copy = super.duplicate({ lazyConnect: false, ...override })
+    copy.on('error', () => {})
+    copy.once('end', () => this.#copies.delete(copy))
+    this.#copies.add(copy)
+    return copy
+  }
+
+  disconnectAll(): void {
+    for (const client of [this, ...this.#copies]) client.disconnect()
+  }
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import type { LastRun } from '../src/mirror/last-runs.ts'
+import { previousDueMs, type Schedule } from './due-times.ts'
+
+/** An organization with a schedule, as the configuration has it. */
+export type Wanted = { organization: string; schedule: Schedule }
+
+/**
+ * A schedule as the queue has it, with the moment of its next tick. `ticks` is false when that moment has passed and no
+ * tick is there: then none would ever come again.
+ */
+export type Found = { organization: string; cron: string; timezone: string; nextMs: number; ticks: boolean }
+
+/** What to do, in this order: catch up, upsert, remove. */
+export type SchedulePlan = { catchUp: string[]; upsert: Wanted[]; remove: string[] }
+
+export type PlanInput = {
+  wanted: readonly Wanted[]
+  found: readonly Found[]
+  lastRuns: readonly LastRun[]
+  nowMs: number
+  /** Whether this worker has just started: then what failed is tried once more, as its cause may have been mended. */
+  atStart: boolean
+}
+
+/**
+ * Compares. A schedule that is as it should be is never touched: writing it again would delete a tick that is overdue, and
+ * a deploy across two o'clock would skip the night.
+ */
+export function planSchedules({ wanted, found, ...input }: PlanInput): SchedulePlan {
+  const byId = new Map(found.map((schedule) => [schedule.organization, schedule]))
+  const ids = new Set(wanted.map(({ organization }) => organization))
+  return {
+    catchUp: wanted
+      .filter((organization) => needsCatchUp(organization, { ...input, found: byId.get(organization.organization) }))
+      .map(({ organization }) => organization),
+    upsert: wanted.filter((organization) => !isSame(organization, byId.get(organization.organization))),
+    remove: found.map(({ organization }) => organization).filter((organization) => !ids.has(organization)),
+  }
+}
+
+/** Whether the organization was due since it was last read whole. */
+export function isDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
+  const { completeAsOfMs } = lastRun ?? {}
+  return completeAsOfMs === undefined || completeAsOfMs < previousDueMs(organization, schedule, nowMs)
+}
+
+type Situation = Pick<PlanInput, 'lastRuns' | 'nowMs' | 'atStart'> & { found: Found | undefined }
+
+function needsCatchUp(wanted: Wanted, { found, lastRuns, nowMs, atStart }: Situation): boolean {
+  const lastRun = lastRuns.find(({ organization }) => organization === wanted.organization)
+  const losesOverdueTick = found !== undefined && !isSame(wanted, found) && found.nextMs <= nowMs
+  if (losesOverdueTick) return true
+  if (!isDue(wanted, lastRun, nowMs)) return false
+  // A queue that has forgotten a schedule has forgotten its waiting jobs too.
+  if (atStart || found === undefined) return true
+  return !failedSinceDue(wanted, lastRun, nowMs)
+}
+
+/** What failed for good is not tried again every few minutes, but when it is due, or by hand. */
+function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
+  return lastRun?.status === 'failed' && lastRun.startedAtMs >= previousDueMs(organization, schedule, nowMs)
+}
+
+function isSame({ schedule }: Wanted, found: Found | undefined): boolean {
+  return found !== undefined && found.ticks && fingerprint(schedule) === fingerprint(found)
+}
+
+function fingerprint({ cron, timezone }: { cron: string; timezone: string }): string {
+  return createHash('sha256').update(`${cron}\n${timezone}`).digest('hex')
+}

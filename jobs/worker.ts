@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { boardToken } from '../src/config/board-token.ts'
+import { createLog } from '../src/log.ts'
+import { createBoard } from './board.ts'
+import { openEngine, type Engine } from './engine.ts'
+import { examine } from './health.ts'
+import { BOARD_PATH, serveHttp, type Watched } from './http.ts'
+import { openLiveConfig } from './live-config.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { told, watchQueue } from './queue-watch.ts'
+import { createReconciler } from './reconciler.ts'
+import { logRun } from './run-log.ts'
+import { startTickWorker, type TickWorker } from './tick-worker.ts'
+import { TIMINGS, type Timings } from './timings.ts'
+
+export type WorkerOptions = {
+  config?: string | undefined
+  embedded: boolean
+  /** Where monitors may ask. */
+  http: { host: string; port: number }
+  logLevel: string
+  timings?: Partial<Timings> | undefined
+}
+
+/** Mirrors every organization on its schedule until `signal` is aborted; then stops within ten seconds. */
+export async function runWorker(
+  options: WorkerOptions,
+  { signal, stderr }: { signal: AbortSignal; stderr: NodeJS.WritableStream },
+): Promise<void> {
+  const timings = { ...TIMINGS, ...options.timings }
+  const token = boardToken()
+  const log = createLog({ level: options.logLevel, stream: stderr })
+  const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
+  let metrics: Metrics | undefined
+  const engine = await openEngine(config, {
+    embedded: options.embedded,
+    timings,
+    listenerFor: (parts) => {
+      const counted = (metrics = createMetrics({ ...parts, now: Date.now }))
+      return {
+        onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
+        onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
+        onRun: (run) => {
+          counted.countRun(run)
+          logRun(log, run)
+        },
+      }
+    },
+  })
+  const { backend, queues, syncWorker } = engine
+  const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf })
+  const reconcile = createReconciler(engine, log)
+  const watch = watchQueue({
+    emitters: [queues.tick, queues.sync, syncWorker, tickWorker],
+    ping: backend.ping,
+    log,
+    lookMs: timings.lookMs,
+    onBack: () => void reconcile({ atStart: false }),
+  })
+  // Where the queue has forgotten the job, what is still due is asked for again.
+  syncWorker.on('lockRenewalFailed', () => void reconcile({ atStart: false }))
+  syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker that fell silent'))
+  const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(letGo)
+  await reconcile({ atStart: true })
+  for (const worker of [syncWorker, tickWorker])
+    worker.run().catch((error: unknown) => log.error({ reason: told(error) }, 'worker ended unexpectedly'))
+  log.info(
+    { queue: backend.kind, place: backend.place, http: http.origin, traced: backend.telemetry !== undefined },
+    'worker started',
+  )
+
+  const again = setInterval(() => void reconcile({ atStart: false }), timings.reconcileMs)
+  if (!signal.aborted) await once(signal, 'abort')
+  log.info('worker stopping')
+  clearInterval(again)
+  watch.stop()
+  const inOrder = await engine.stop([tickWorker])
+  await http.close()
+  log.info({ inOrder }, 'worker stopped')
+  endSoon()
+
+  async function letGo(error: unknown): Promise<never> {
+    watch.stop()
+    await engine.stop([tickWorker])
+    endSoon()
+    throw error
+  }
+}
+
+/** Timers of the queue that nothing can end must not keep the process. Its exit code is set by whoever started it. */
+function endSoon(): void {
+  setTimeout(() => process.exit(), LINGER_MS).unref()
+}
+
+const LINGER_MS = 500
+
+function watched(
+  engine: Engine,
+  tickWorker: TickWorker,
+  { metrics, token }: { metrics: Metrics | undefined; token: string | undefined },
+): Watched {
+  const { backend, config, mirror, queues, syncWorker } = engine
+  return {
+    metrics: () => metrics?.text() ?? Promise.resolve(''),
+    board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
+    examine: () =>
+      examine({
+        ping: backend.ping,
+        workers: [syncWorker, tickWorker],
+        scheduledIds: async () => (await queues.tick.getJobSchedulers()).map(({ key }) => key),
+        organizations: config.current.organizations,
+        mirror,
+        nowMs: Date.now(),
+      }),
+  }
+}

@@ -1,0 +1,67 @@
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import type { Io } from './io.ts'
+import { isoTime, jsonDocument } from './reading.ts'
+
+/** `customer-mirror schedule`: when each organization is mirrored next. Asks no queue. */
+export function scheduleCommand(io: Io) {
+  return new Command('schedule')
+    .description('tell when each organization is mirrored next, and which are due now')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--next <number>', 'how many runs of each', howMany, 5)
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ config, next, json }) => {
+      const { listSchedule } = await import('../../jobs/list-schedule.ts')
+      const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
+      io.stdout.write(json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines))
+    })
+}
+
+/** One organization with its coming runs. */
+type Line = {
+  organization: string
+  cron: string | undefined
+  timezone: string | undefined
+  dueNow: boolean
+  runs: readonly { atMs: number; local: string; clocksChange: boolean }[]
+}
+
+function asJson({ organization, cron, timezone, dueNow, runs }: Line) {
+  return {
+    organization,
+    cron: cron ?? null,
+    timezone: timezone ?? null,
+    dueNow,
+    runs: runs.map(({ atMs, local, clocksChange }) => ({ at: isoTime(atMs), local, clocksChange })),
+  }
+}
+
+async function asTable(lines: readonly Line[]): Promise<string> {
+  const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  return renderTable(
+    ['organization', 'due now', 'next runs', 'UTC', 'time zone', ''],
+    lines.flatMap(({ organization, timezone, dueNow, runs }) => {
+      if (timezone === undefined) return [[organization, 'no schedule', '–', '–', '–', '']]
+      return runs.map(({ atMs, local, clocksChange }, index) => [
+        index === 0 ? organization : '',
+        index === 0 ? (dueNow ? 'yes' : 'no') : '',
+        local,
+        moment(atMs),
+        timezone,
+        clocksChange ? 'the clocks change on this day' : '',
+      ])
+    }),
+  )
+}
+
+function howMany(text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 366) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 1 to 366.')
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror schedule
+      the next five runs of each organization, on its own clocks and in UTC
+  $ customer-mirror schedule --next 30 --json
+`

@@ -1,0 +1,42 @@
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { exitCodeOfAll } from './exit-code.ts'
+import type { Io } from './io.ts'
+
+/** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
+export function workerCommand(io: Io) {
+  return new Command('worker')
+    .description('mirror every organization on its schedule, until stopped')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--embedded', 'keep the queue in a folder beside the mirror, for one worker alone')
+    .option('--once', 'mirror every organization once, through the queue, and end with the exit codes of sync')
+    .option('--host <address>', 'address at which monitors may ask', '127.0.0.1')
+    .option('--port <number>', 'port at which monitors may ask; 0 takes any free one', portNumber, 4011)
+    .option('--log-level <level>', 'debug, info, warn or error', 'info')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ config, embedded = false, once = false, host, port, logLevel }) => {
+      if (!once) {
+        const { runWorker } = await import('../../jobs/worker.ts')
+        await runWorker({ config, embedded, http: { host, port }, logLevel }, io)
+        return
+      }
+      const [{ workOnce }, { runsTable }] = await Promise.all([import('./work-once.ts'), import('./runs-table.ts')])
+      const { outcomes, mirrorFile } = await workOnce({ config, embedded }, io)
+      io.stdout.write(`${runsTable(outcomes.map(({ report }) => report))}\nMirror: ${mirrorFile}\n`)
+      io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+    })
+}
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+}
+
+const EXAMPLES = `
+GET /healthz, /readyz and /metrics at its port. With a token in CUSTOMER_MIRROR_BOARD_TOKEN, /queues shows the jobs.
+
+Examples:
+  $ customer-mirror worker
+      run with the queue of the configuration; any number of these may run at the same time
+  $ customer-mirror worker --embedded --once
+      mirror every organization once, with no server installed
+`

@@ -1,0 +1,45 @@
+import type { RunStatus } from '../report.ts'
+import type { Connection } from './database.ts'
+import { fromSqlTime } from './sql-time.ts'
+import { statement } from './statement.ts'
+
+/** How an organization's latest run ended, and since when its rows are known to be whole. Times in Unix milliseconds. */
+export type LastRun = {
+  organization: string
+  startedAtMs: number
+  status: RunStatus
+  errorCode: string | undefined
+  /** Start of the last complete run that was not cut short, whatever it proved; undefined while there is none. */
+  completeAsOfMs: number | undefined
+}
+
+/** The latest run of every organization that was ever mirrored. */
+export function listLastRuns(db: Connection): LastRun[] {
+  return statement<[], LastRunColumns>(db, LAST_RUNS)
+    .all()
+    .map(({ organization, started_at, status, error_code, complete_as_of }) => ({
+      organization,
+      startedAtMs: fromSqlTime(started_at),
+      status,
+      errorCode: error_code ?? undefined,
+      completeAsOfMs: complete_as_of === null ? undefined : fromSqlTime(complete_as_of),
+    }))
+}
+
+const LAST_RUNS = `
+  SELECT last.organization, last.started_at, last.status, last.error_code,
+    (SELECT data_as_of FROM runs WHERE id = (
+      SELECT MAX(id) FROM runs AS complete
+      WHERE complete.organization = last.organization AND complete.status = 'complete'
+        AND complete.reasons NOT LIKE '%"page-limit"%')) AS complete_as_of
+  FROM runs AS last
+  WHERE last.id IN (SELECT MAX(id) FROM runs GROUP BY organization)
+  ORDER BY last.organization`
+
+type LastRunColumns = {
+  organization: string
+  started_at: string
+  status: RunStatus
+  error_code: string | null
+  complete_as_of: string | null
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { aJobsWorkplace, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+const MINUTE = 60_000
+
+describe('worker --once', { timeout: MINUTE }, () => {
+  test('mirrors everybody through the queue, and ends with 0', async () => {
+    const sandbox = await aSandbox({ customers: [250, 40] })
+    const place = aJobsWorkplace(organizationsOf(sandbox))
+    const { code, stdout } = await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
+    const { queues } = await someQueues(place.queue, place.mirror)
+
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/acme +complete +250/)
+    expect(stdout).toMatch(/globex +complete +40/)
+    expect(await queues.sync.getJobCountByTypes('completed')).toBe(2)
+    expect((await queues.tick.getJobSchedulers()).map(({ key }) => key).toSorted()).toEqual(['acme', 'globex'])
+  })
+
+  test.each([
+    [4, 'refused', { forbidden: ['acme', 'globex'] }],
+    [3, 'some refused', { forbidden: ['globex'] }],
+    [5, 'throttled beyond maxWait', { rateLimits: [{ requests: 1, windowMs: 3_600_000 }] }],
+  ])('ends with %d when organizations were %s', async (code, _what, options) => {
+    const sandbox = await aSandbox({ customers: [250, 250], ...options })
+    const place = aJobsWorkplace(organizationsOf(sandbox))
+
+    expect(await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })).toMatchObject({ code })
+    expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
+  })
+
+  test('ends with 130 on Ctrl-C, and leaves the job for the next worker', async () => {
+    const sandbox = await aSandbox({ customers: [5000], latencyMs: 200 })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const running = startCli(['worker', '--once', '--config', place.config, '--embedded'], { cwd: place.folder })
+    while (valueOfSafely(place.mirror) === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    running.send('SIGINT')
+
+    expect(await running.ended).toMatchObject({ code: 130 })
+    expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'interrupted' }])
+  })
+})
+
+test('a worker without a queue says what to write, and ends with 2', async () => {
+  const sandbox = await aSandbox({ customers: [1] })
+  const place = aWorkplace(organizationsOf(sandbox))
+  const { code, stderr } = await runCli(['worker', '--config', place.config], { cwd: place.folder })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('queue: redis://127.0.0.1:6379')
+})
+
+test('a schedule that names no day is a mistake of the configuration', async () => {
+  const sandbox = await aSandbox({ customers: [1] })
+  const place = aWorkplace(organizationsOf(sandbox), { schedule: { ...FAR_AWAY, cron: '0 2 31 2 *' } })
+  const { code, stderr } = await runCli(['worker', '--embedded', '--config', place.config], { cwd: place.folder })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('schedule of acme: its cron line names no moment')
+})
+
+describe('run', { timeout: MINUTE }, () => {
+  test.skipIf(isEmbedded)('puts one job into the queue, however often it is asked for', async () => {
+    const sandbox = await aSandbox({ customers: [1, 1] })
+    const place = aJobsWorkplace(organizationsOf(sandbox))
+    const first = await runCli(['run', 'acme', 'globex', '--config', place.config], { cwd: place.folder })
+    const second = await runCli(['run', 'acme', '--config', place.config], { cwd: place.folder })
+    const { queues } = await someQueues(place.queue, place.mirror)
+
+    expect(first).toMatchObject({ code: 0, stdout: 'acme: queued\nglobex: queued\n' })
+    expect(second).toMatchObject({ code: 0, stdout: 'acme: is queued already\n' })
+    const jobs = await queues.sync.getWaiting()
+    expect(jobs.map(({ name, data }) => `${name} ${data.organization}`).toSorted()).toEqual([
+      'manual acme',
+      'manual globex',
+    ])
+  })
+
+  test.skipIf(isEmbedded)('goes ahead of the spread, but not of a wait the service asked for', async () => {
+    const sandbox = await aSandbox({ customers: [1] })
+    const place = aJobsWorkplace(organizationsOf(sandbox))
+    const { queues } = await someQueues(place.queue, place.mirror)
+    await queues.requestSync('acme', 'schedule', { delayMs: 3_600_000 })
+
+    const { stdout } = await runCli(['run', 'acme', '--config', place.config], { cwd: place.folder })
+
+    expect(stdout).toBe('acme: is queued already\n')
+    expect(await queues.sync.getJobCountByTypes('waiting')).toBe(1)
+  })
+
+  test('names an organization that does not exist, and ends with 2', async () => {
+    const sandbox = await aSandbox({ customers: [1] })
+    const place = aWorkplace(organizationsOf(sandbox), { queue: 'redis://127.0.0.1:1' })
+    const { code, stderr } = await runCli(['run', 'acmee', '--config', place.config], { cwd: place.folder })
+
+    expect(code).toBe(2)
+    expect(stderr).toContain('did you mean')
+  })
+
+  test('says that an embedded queue cannot be asked', async () => {
+    const sandbox = await aSandbox({ customers: [1] })
+    const place = aWorkplace(organizationsOf(sandbox), { queue: 'embedded' })
+    const { code, stderr } = await runCli(['run', 'acme', '--config', place.config], { cwd: place.folder })
+
+    expect(code).toBe(2)
+    expect(stderr).toContain('customer-mirror sync')
+  })
+
+  test('ends with 5 when the queue is not there', async () => {
+    const sandbox = await aSandbox({ customers: [1] })
+    const place = aWorkplace(organizationsOf(sandbox))
+    const env = { CUSTOMER_MIRROR_QUEUE: 'redis://:made-up-password@127.0.0.1:1' }
+    const { code, stderr } = await runCli(['run', 'acme', '--config', place.config], { cwd: place.folder, env })
+
+    expect(code).toBe(5)
+    expect(stderr).toContain('The queue at redis://127.0.0.1:1 cannot be used')
+    expect(stderr).not.toContain('made-up-password')
+  })
+})
+
+function valueOfSafely(file: string): unknown {
+  try {
+    return valueOf(file, 'SELECT count(*) FROM customers')
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,129 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { aGate } from '../support/gate.ts'
+import { aJobsWorkplace, aQueue, isRedis, someQueues } from '../support/jobs-workplace.ts'
+import { valueOf } from '../support/mirror-file.ts'
+import { freePort, redisProgram, startRedis, type RedisServer } from '../support/redis-server.ts'
+import { message, startWorkerProcess } from '../support/worker-process.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
+
+const PASSWORD = 'made-up-password-of-the-queue'
+
+describe.skipIf(!isRedis || redisProgram() === undefined)('a Redis that', { timeout: 60_000 }, () => {
+  test('forgets everything while nothing runs has its schedules back within a period', async () => {
+    const { redis, place, worker } = await aWorkerOn(await aRedis())
+    await worker.ran('acme')
+    await redis.command('FLUSHALL')
+
+    const { queues } = await someQueues(place.queue, place.mirror)
+    const schedulers = await eventually(
+      () => queues.tick.getJobSchedulers(),
+      (found) => found.length > 0,
+    )
+    expect(schedulers.map(({ key }) => key)).toEqual(['acme'])
+    expect(await queues.tick.getDelayed()).toHaveLength(1)
+  })
+
+  test('forgets everything in the middle of a run leaves a mirror that is completed all the same', async () => {
+    const gate = aGate({ fromPage: 3 })
+    const { redis, place, worker } = await aWorkerOn(await aRedis(), gate)
+    await gate.reached
+    await redis.command('FLUSHALL')
+    await worker.said(message('schedules reconciled'))
+    await eventually(
+      () => worker.lines,
+      (lines) => lines.some((line) => line.includes('could not renew lock')),
+    )
+    gate.open()
+    await worker.ran('acme')
+
+    expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
+    expect(valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id DESC')).toBe('complete')
+  })
+
+  test.each([
+    ['with its append-only file', true],
+    ['without one', false],
+  ])('is killed in the middle of a run and comes back %s lets the run go on', async (_how, appendOnly) => {
+    const gate = aGate({ fromPage: 3 })
+    const { redis, place, worker } = await aWorkerOn(await aRedis({ appendOnly }), gate)
+    await gate.reached
+    await redis.kill()
+    await worker.said(message('queue lost'))
+    gate.open()
+    await eventually(
+      () => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id'),
+      (status) => status === 'complete',
+    )
+    await redis.start()
+    await worker.said(message('queue back'))
+
+    const { queues } = await someQueues(place.queue, place.mirror)
+    const schedulers = await eventually(
+      () => queues.tick.getJobSchedulers(),
+      (found) => found.length > 0,
+    )
+    expect(schedulers.map(({ key }) => key)).toEqual(['acme'])
+    expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
+    await queues.requestSync('acme', 'manual')
+    await eventually(
+      () => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`),
+      (runs) => Number(runs) > 1,
+    )
+    expect(worker.lines.filter((line) => line.includes('"queue lost"'))).toHaveLength(1)
+  })
+
+  test('is gone for good does not keep a worker from stopping', async () => {
+    const gate = aGate({ fromPage: 3 })
+    const { redis, worker } = await aWorkerOn(await aRedis(), gate)
+    await gate.reached
+    await redis.kill()
+    await worker.said(message('queue lost'))
+    worker.send('SIGTERM')
+    const { code, tookMs } = await worker.ended
+
+    expect(code).toBe(143)
+    expect(tookMs).toBeLessThan(10_000)
+  })
+
+  test('wants a password is told it, and nobody else is', async () => {
+    const { redis, worker } = await aWorkerOn(await aRedis({ password: PASSWORD }))
+    await worker.ran('acme')
+    await redis.kill()
+    await worker.said(message('queue lost'))
+    await redis.start()
+    await worker.said(message('queue back'))
+    worker.send('SIGTERM')
+    await worker.ended
+
+    expect(worker.lines.length).toBeGreaterThan(4)
+    expect(worker.lines.join('\n')).not.toContain(PASSWORD)
+  })
+})
+
+test.each(['redis', 'postgres'])(
+  '%s that is not there is told within three seconds, without its password',
+  async (kind) => {
+    const address = `${kind}://user:${PASSWORD}@127.0.0.1:${await freePort()}/0`
+    const startedMs = performance.now()
+
+    const failure: unknown = await someQueues(address, '/nowhere/customers.db').catch((error: unknown) => error)
+
+    expect(performance.now() - startedMs).toBeLessThan(3000)
+    expect(failure).toMatchObject({ code: 'queue', message: expect.stringContaining('ECONNREFUSED') })
+    expect(JSON.stringify([failure, String(failure)])).not.toContain(PASSWORD)
+    expect(failure).not.toHaveProperty('cause')
+  },
+)
+
+async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
+  const redis = await startRedis(options)
+  onTestFinished(() => redis.close())
+  return redis
+}
+
+async function aWorkerOn(redis: RedisServer, gate = aGate({ fromPage: 1000 })) {
+  const sandbox = await aSandbox({ customers: [400], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
+  return { redis, place, worker: startWorkerProcess(place) }
+}

@@ -1,0 +1,231 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parse, stringify } from 'yaml'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { aGate } from '../support/gate.ts'
+import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { message, startWorkerProcess } from '../support/worker-process.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
+
+const MINUTE = 60_000
+
+test(
+  'a worker mirrors every organization that was never mirrored, and stops when it is told',
+  { timeout: MINUTE },
+  async () => {
+    const sandbox = await aSandbox({ customers: [250, 40, 3] })
+    const place = aJobsWorkplace(organizationsOf(sandbox))
+    const worker = startWorkerProcess(place)
+
+    for (const { id } of sandbox.organizations) await worker.ran(id)
+    worker.send('SIGTERM')
+    const { code, tookMs } = await worker.ended
+
+    expect(code).toBe(143)
+    expect(tookMs).toBeLessThan(10_000)
+    expect(rowsOf(place.mirror, 'SELECT organization, count(*) AS rows FROM customers GROUP BY 1')).toEqual([
+      { organization: 'acme', rows: 250 },
+      { organization: 'globex', rows: 40 },
+      { organization: 'initech', rows: 3 },
+    ])
+    expect(rowsOf(place.mirror, 'SELECT DISTINCT "trigger", status FROM runs')).toEqual([
+      { trigger: 'catch-up', status: 'complete' },
+    ])
+  },
+)
+
+describe('being stopped in the middle of a run', () => {
+  test('SIGTERM keeps the pages that came, and the next worker goes on', { timeout: MINUTE }, async () => {
+    const gate = aGate({ fromPage: 4 })
+    const { place, worker } = await aWorkerOf(500, gate)
+    await gate.reached
+    worker.send('SIGTERM')
+    const { code, tookMs } = await worker.ended
+    const status = valueOf(place.mirror, 'SELECT status FROM runs')
+    gate.open()
+    const next = startWorkerProcess(place)
+    await next.ran('acme')
+
+    expect(code).toBe(143)
+    expect(tookMs).toBeLessThan(10_000)
+    expect(['interrupted', 'running']).toContain(status)
+    expectWhole(place.mirror, 500)
+  })
+
+  test('SIGTERM while pages come ends the run after one, and puts its job back', { timeout: MINUTE }, async () => {
+    const sandbox = await aSandbox({ customers: [2000], latencyMs: 60 })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const worker = startWorkerProcess(place)
+    await worker.said(message('worker started'))
+    await eventually(
+      () => valueOf(place.mirror, 'SELECT count(*) FROM customers'),
+      (rows) => Number(rows) >= 200,
+    )
+    worker.send('SIGTERM')
+    const stopped = await worker.said(message('worker stopped'))
+    await worker.ended
+
+    const { queues } = await someQueues(place.queue, place.mirror)
+    expect(stopped).toMatchObject({ inOrder: true })
+    expect(rowsOf(place.mirror, 'SELECT status, received % 100 AS part FROM runs')).toEqual([
+      { status: 'interrupted', part: 0 },
+    ])
+    expect((await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
+      { organization: 'acme', attemptsMade: 0 },
+    ])
+  })
+
+  test('kill -9 loses no page that was saved, and the next worker completes the run', { timeout: MINUTE }, async () => {
+    const gate = aGate({ fromPage: 4 })
+    const { place, worker } = await aWorkerOf(500, gate)
+    await gate.reached
+    await eventually(
+      () => valueOf(place.mirror, 'SELECT count(*) FROM customers'),
+      (rows) => rows === 300,
+    )
+    worker.send('SIGKILL')
+    await worker.ended
+    const saved = valueOf(place.mirror, 'SELECT count(*) FROM customers')
+    gate.open()
+    const next = startWorkerProcess(place)
+    await next.ran('acme')
+
+    expect(saved).toBe(300)
+    expectWhole(place.mirror, 500)
+  })
+})
+
+test(
+  'a 90-second Retry-After holds back one organization and uses none of its attempts',
+  { timeout: MINUTE },
+  async () => {
+    const sandbox = await aSandbox({
+      customers: [50, 500, 40],
+      rateLimits: [{ organization: 'globex', requests: 2, windowMs: 90_000 }],
+    })
+    const place = aJobsWorkplace(organizationsOf(sandbox))
+    const worker = startWorkerProcess(place)
+
+    const [waits] = await Promise.all([worker.ran('globex', 'wait'), worker.ran('acme'), worker.ran('initech')])
+    worker.send('SIGTERM')
+    await worker.ended
+
+    const { queues } = await someQueues(place.queue, place.mirror)
+    const delayed = await eventually(
+      () => queues.sync.getDelayed(),
+      (jobs) => jobs.length > 0,
+    )
+    expect(waits.verdict).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms > 80_000 && ms < 95_000) })
+    expect(delayed.map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
+      { organization: 'globex', attemptsMade: 0 },
+    ])
+  },
+)
+
+// The embedded queue has no second worker, and nobody can add to it from outside.
+test.skipIf(isEmbedded)('twelve ticks during one long run do not start another', { timeout: MINUTE }, async () => {
+  const gate = aGate({ fromPage: 2 })
+  const { place, worker } = await aWorkerOf(150, gate)
+  await gate.reached
+  const second = startWorkerProcess(place)
+  await second.said(message('worker started'))
+  const { queues } = await someQueues(place.queue, place.mirror)
+  for (let tick = 1; tick <= 12; tick += 1)
+    await queues.tick.add('tick', { organization: 'acme' }, { removeOnComplete: true })
+  await eventually(
+    () => queues.tick.getJobCountByTypes('waiting', 'active'),
+    (left) => left === 0,
+  )
+  const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
+  gate.open()
+  await worker.ran('acme')
+
+  expect(jobs).toBe(1)
+  expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
+})
+
+test('a service that fails is tried again, one that refuses is not', { timeout: MINUTE }, async () => {
+  let failures = 12
+  const sandbox = await aSandbox({
+    customers: [20, 20],
+    forbidden: ['globex'],
+    intercept: async (context, next) => {
+      const isAcme = context.req.header('X-API-Key') === sandbox.organizations[0]?.apiKey
+      if (isAcme && failures > 0) {
+        failures -= 1
+        return new Response('<h1>down</h1>', { status: 200, headers: { 'Content-Type': 'text/html' } })
+      }
+      return next()
+    },
+  })
+  failures = 2
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const worker = startWorkerProcess(place)
+
+  await Promise.all([worker.ran('acme', 'retry'), worker.ran('globex', 'give-up')])
+  await worker.ran('acme')
+  worker.send('SIGTERM')
+  await worker.ended
+
+  expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme' ORDER BY id`)).toEqual([
+    { status: 'failed' },
+    { status: 'failed' },
+    { status: 'complete' },
+  ])
+  expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'globex'`)).toBe(1)
+})
+
+test('a worker follows its configuration, and keeps the last good one', { timeout: MINUTE }, async () => {
+  const sandbox = await aSandbox({ customers: [30, 20] })
+  const [acme, globex] = organizationsOf(sandbox)
+  if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
+  const place = aJobsWorkplace([acme])
+  const worker = startWorkerProcess(place)
+  await worker.ran('acme')
+  const document: { organizations: unknown[] } = parse(readFileSync(place.config, 'utf8'))
+
+  writeFileSync(place.config, 'organizations: [')
+  await worker.said(message('configuration has mistakes, the one before stays'))
+  writeFileSync(place.config, stringify({ ...document, organizations: [globex] }))
+  await worker.ran('globex')
+  worker.send('SIGTERM')
+  await worker.ended
+
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect((await queues.tick.getJobSchedulers()).map(({ key }) => key)).toEqual(['globex'])
+  expect(valueOf(place.mirror, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(30)
+})
+
+test('neither a key nor a secret nor a customer is in the queue or the log', { timeout: MINUTE }, async () => {
+  const sandbox = await aSandbox({ customers: [30] })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const worker = startWorkerProcess(place)
+  await worker.ran('acme')
+  worker.send('SIGTERM')
+  await worker.ended
+
+  const { queues } = await someQueues(place.queue, place.mirror)
+  const jobs = [...(await queues.sync.getJobs()), ...(await queues.tick.getJobs())]
+  const kept = JSON.stringify([jobs, await queues.tick.getJobSchedulers(), worker.lines])
+  const [organization] = sandbox.organizations
+  const secrets = [organization?.apiKey, organization?.secret, organization?.customers[0]?.email]
+  expect(jobs.length).toBeGreaterThan(1)
+  for (const secret of secrets) expect(kept).not.toContain(secret)
+  expect(jobs.map(({ data }) => data)).toEqual(jobs.map(() => ({ organization: 'acme' })))
+  const [done] = await queues.sync.getCompleted()
+  expect(Object.values(done?.returnvalue ?? {}).every((value) => typeof value === 'number')).toBe(true)
+})
+
+async function aWorkerOf(customers: number, gate: ReturnType<typeof aGate>) {
+  const sandbox = await aSandbox({ customers: [customers], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  return { place, sandbox, worker: startWorkerProcess(place) }
+}
+
+function expectWhole(mirrorFile: string, customers: number): void {
+  expect(valueOf(mirrorFile, 'SELECT count(*) FROM customers')).toBe(customers)
+  expect(valueOf(mirrorFile, `SELECT status FROM runs ORDER BY id DESC LIMIT 1`)).toBe('complete')
+  expect(valueOf(mirrorFile, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
+  expect(valueOf(mirrorFile, 'SELECT count(*) FROM leases')).toBe(0)
+}

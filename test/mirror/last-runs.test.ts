@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, mirrorPages } from '../support/mirror-file.ts'
+
+test('the last run of each organization is told, and when its last complete one began', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)], { organization: 'acme', atMs: START_MS })
+  await mirrorPages(mirror, [], {
+    organization: 'acme',
+    atMs: START_MS + MINUTE_MS,
+    ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } },
+  })
+  await mirrorPages(mirror, [], {
+    organization: 'globex',
+    atMs: START_MS,
+    ending: { ...anEnding(), reasons: ['page-limit'], readToEnd: false },
+  })
+  await mirror.startRun({ organization: 'initech', trigger: 'schedule', nowMs: START_MS })
+
+  expect(await mirror.listLastRuns()).toEqual([
+    {
+      organization: 'acme',
+      startedAtMs: START_MS + MINUTE_MS,
+      status: 'failed',
+      errorCode: 'unauthorized',
+      completeAsOfMs: START_MS,
+    },
+    {
+      organization: 'globex',
+      startedAtMs: START_MS,
+      status: 'complete',
+      errorCode: undefined,
+      completeAsOfMs: undefined,
+    },
+    {
+      organization: 'initech',
+      startedAtMs: START_MS,
+      status: 'running',
+      errorCode: undefined,
+      completeAsOfMs: undefined,
+    },
+  ])
+})

@@ -1,0 +1,34 @@
+import type { SandboxOptions } from '../../src/service/sandbox.ts'
+
+/** Holds the answers to some requests back until it is opened. */
+export type Gate = {
+  intercept: NonNullable<SandboxOptions['intercept']>
+  /** The first request that was held back has arrived. */
+  reached: Promise<void>
+  /** Requests that arrived, held back or not. */
+  readonly requests: number
+  open(): void
+}
+
+/** A gate for the pages of organization `key` (by API key; everybody where it gives none) from page `fromPage` on. */
+export function aGate({ key, fromPage = 1 }: { key?: () => string; fromPage?: number } = {}): Gate {
+  const reached = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
+  let requests = 0
+  return {
+    reached: reached.promise,
+    get requests() {
+      return requests
+    },
+    open: () => opened.resolve(),
+    intercept: async (context, next) => {
+      const isMeant = key === undefined || context.req.header('X-API-Key') === key()
+      if (isMeant) requests += 1
+      if (isMeant && Number(context.req.query('page')) >= fromPage) {
+        reached.resolve()
+        await opened.promise
+      }
+      await next()
+    },
+  }
+}

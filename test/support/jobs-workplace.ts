@@ -1,0 +1,48 @@
+import { cpSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { inject, onTestFinished } from 'vitest'
+import { openBackend, type Backend } from '../../jobs/backend.ts'
+import { openQueues, type Queues } from '../../jobs/queues.ts'
+import { aWorkplace, type Workplace, type Written } from './workplace.ts'
+
+/** A moment that comes once a year: nothing becomes due while a test runs. */
+export const FAR_AWAY = { cron: '30 3 29 2 *', timezone: 'Europe/Paris' }
+
+/** Whether the tests run on the queue that lives in one process. */
+export const isEmbedded = inject('queueAddress') === 'embedded'
+export const isRedis = inject('queueAddress').startsWith('redis')
+
+/** A folder with a configuration whose queue no other test sees. */
+export function aJobsWorkplace(
+  organizations: readonly Written[],
+  { queue = aQueue(), ...settings }: { queue?: string; schedule?: object } = {},
+): Workplace & { queue: string } {
+  const workplace = aWorkplace(organizations, { queue, schedule: FAR_AWAY, ...settings })
+  prepareQueue(workplace.mirror)
+  return { ...workplace, queue }
+}
+
+/** The address of a queue of this test alone. */
+export function aQueue(address: string = inject('queueAddress')): string {
+  return address === 'embedded' ? address : `${address}?prefix=test-${randomUUID()}`
+}
+
+/** Puts an embedded queue nobody has used beside a mirror. */
+function prepareQueue(mirrorFile: string): void {
+  cpSync(inject('queueTemplate'), join(mirrorFile, '..', 'queue'), { recursive: true })
+}
+
+/** The queues at an address, closed when the test ends. */
+export async function someQueues(
+  queue: string,
+  mirrorFile: string,
+): Promise<{ backend: Backend; queues: Queues; close: () => Promise<void> }> {
+  const backend = await openBackend(queue, { mirrorFile })
+  const queues = openQueues(backend)
+  for (const each of [queues.tick, queues.sync]) each.on('error', () => {})
+  let closed: Promise<void> | undefined
+  const close = () => (closed ??= queues.close().then(() => backend.close()))
+  onTestFinished(close)
+  return { backend, queues, close }
+}

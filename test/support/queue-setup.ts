@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { env, stderr } from 'node:process'
+import type { TestProject } from 'vitest/node'
+import { openEmbedded } from '../../jobs/embedded.ts'
+import { redisProgram, startRedis } from './redis-server.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The queue the tests run on: an address, or `embedded`. */
+    queueAddress: string
+    /** A folder with an embedded queue nobody has used yet, to copy: making one takes seconds. */
+    queueTemplate: string
+  }
+}
+
+/**
+ * Finds a queue for the tests: `CUSTOMER_MIRROR_TEST_QUEUE` (`embedded`, or an address), else `REDIS_URL`, else a server of
+ * their own from the PATH, else the embedded one.
+ */
+export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const template = mkdtempSync(join(tmpdir(), 'customer-mirror-queue-'))
+  const named = env['CUSTOMER_MIRROR_TEST_QUEUE'] ?? env['REDIS_URL']
+  const own = named === undefined && redisProgram() !== undefined ? await startRedis() : undefined
+  const address = named ?? own?.url ?? 'embedded'
+  if (address === 'embedded') await openEmbedded(template).then((store) => store.close())
+  provide('queueAddress', address)
+  provide('queueTemplate', template)
+  stderr.write(`The jobs are tested on ${describe(address, own !== undefined)}.\n`)
+  return async () => {
+    await own?.close()
+    rmSync(template, { recursive: true, force: true })
+  }
+}
+
+function describe(address: string, isOwn: boolean): string {
+  if (address === 'embedded') return 'the embedded queue'
+  const { protocol, host } = new URL(address)
+  return `${isOwn ? 'a Redis of their own' : 'the queue'} at ${protocol}//${host}`
+}
