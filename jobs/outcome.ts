@@ -49,8 +49,8 @@ export function verdictOf(error: unknown, circumstances: Circumstances): Verdict
   if (error instanceof OrganizationHeld) return waitFor(circumstances.heldWaitMs, circumstances)
   if (error instanceof SourceUnavailable) return { kind: 'retry', leastMs: error.waitMs ?? 0 }
   if (error instanceof MirrorUnusable) return TEMPORARY.has(error.code) ? RETRY : GIVE_UP
-  // A page of a proxy, or half an answer, is often gone a minute later. A redirect is there to stay.
-  if (error instanceof ContractBroken) return error.code === 'redirect' ? GIVE_UP : RETRY
+  // A page of a proxy, or half an answer, is often gone a minute later.
+  if (error instanceof ContractBroken) return LASTING.has(error.code) ? GIVE_UP : RETRY
   return HOPELESS.some((kind) => error instanceof kind) ? GIVE_UP : RETRY
 }
 
@@ -73,5 +73,8 @@ const UNNAMED_WAIT_MS = 60_000
 
 /** What may be wrong with a mirror for a while only. */
 const TEMPORARY: ReadonlySet<string> = new Set(['mirror-full', 'mirror-locked'])
+
+/** A redirect, or somebody else's customers, are there to stay until the configuration is mended. */
+const LASTING: ReadonlySet<string> = new Set(['redirect', 'tenant-mixup'])
 
 const HOPELESS = [SourceRefused, ConfigError, UsageError, AccountingBroken]

@@ -39,6 +39,7 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['HTML at 200', new ContractBroken('no', { code: 'not-json' }), RETRY],
   ['an envelope that is none', new ContractBroken('no', { code: 'envelope' }), RETRY],
   ['a redirect', new ContractBroken('no', { code: 'redirect' }), GIVE_UP],
+  ['the customers of another organization', new ContractBroken('no', { code: 'tenant-mixup' }), GIVE_UP],
   ['a mirror that is read-only', new MirrorUnusable('no', { code: 'read-only' }), GIVE_UP],
   ['a mirror that is damaged', new MirrorUnusable('no', { code: 'corrupt' }), GIVE_UP],
   ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), RETRY],

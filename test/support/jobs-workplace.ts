@@ -11,7 +11,6 @@ export const FAR_AWAY = { cron: '30 3 29 2 *', timezone: 'Europe/Paris' }
 
 /** Whether the tests run on the queue that lives in one process. */
 export const isEmbedded = inject('queueAddress') === 'embedded'
-export const isRedis = inject('queueAddress').startsWith('redis')
 
 /** A folder with a configuration whose queue no other test sees. */
 export function aJobsWorkplace(

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { env, stderr } from 'node:process'
+import { stderr } from 'node:process'
 import type { TestProject } from 'vitest/node'
 import { openEmbedded } from '../../jobs/embedded.ts'
-import { redisProgram, startRedis } from './redis-server.ts'
+import { chosenQueue } from './queue-choice.ts'
+import { startRedis } from './redis-server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,15 +16,12 @@ declare module 'vitest' {
   }
 }
 
-/**
- * Finds a queue for the tests: `CUSTOMER_MIRROR_TEST_QUEUE` (`embedded`, or an address), else `REDIS_URL`, else a server of
- * their own from the PATH, else the embedded one.
- */
+/** Finds or starts the queue for the tests, and says which it is. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const template = mkdtempSync(join(tmpdir(), 'customer-mirror-queue-'))
-  const named = env['CUSTOMER_MIRROR_TEST_QUEUE'] ?? env['REDIS_URL']
-  const own = named === undefined && redisProgram() !== undefined ? await startRedis() : undefined
-  const address = named ?? own?.url ?? 'embedded'
+  const chosen = chosenQueue()
+  const own = chosen === 'own' ? await startRedis() : undefined
+  const address = own?.url ?? chosen
   if (address === 'embedded') await openEmbedded(template).then((store) => store.close())
   provide('queueAddress', address)
   provide('queueTemplate', template)

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { aGate } from '../../support/gate.ts'
+import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
+import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { message, startWorkerProcess } from '../../support/worker-process.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+test('a worker that was frozen and replaced writes nothing when it wakes up', { timeout: 60_000 }, async () => {
+  const gate = aGate({ fromPage: 3 })
+  const sandbox = await aSandbox({ customers: [600], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  const frozen = startWorkerProcess(place, { timings: { lockMs: 2000 } })
+  await gate.reached
+  await eventually(
+    () => valueOf(place.mirror, 'SELECT count(*) FROM customers'),
+    (rows) => rows === 200,
+  )
+
+  frozen.send('SIGSTOP')
+  const second = startWorkerProcess(place, { timings: { lockMs: 2000 } })
+  await second.said(message('job taken over from a worker that fell silent'))
+  // The lease in the mirror outlives the lock in the queue; this is the minute it takes to end.
+  tamper(place.mirror, 'UPDATE leases SET expires_at_ms = 0')
+  gate.open()
+  await second.ran('acme')
+  const before = dump(place.mirror)
+  frozen.send('SIGCONT')
+  // It learns of it from the lease when it saves its page, or from the lock when it renews that.
+  const woken = await frozen.said(({ report }) => report?.organization === 'acme')
+  frozen.send('SIGTERM')
+  await frozen.ended
+
+  expect(['abandon', 'wait']).toContain(woken.verdict?.kind)
+  expect(dump(place.mirror)).toEqual(before)
+  expect(rowsOf(place.mirror, 'SELECT status, received FROM runs ORDER BY id')).toEqual([
+    { status: 'interrupted', received: 200 },
+    { status: 'complete', received: 600 },
+  ])
+})
