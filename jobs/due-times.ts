@@ -13,34 +13,59 @@ export function startDelayMs(organization: string, { spreadMs }: Pick<Schedule, 
   return Math.floor((share * spreadMs) / 1000) * 1000
 }
 
-/** The latest moment, not after `nowMs`, at which the organization was due. */
+const HOUR_MS = 3_600_000
+
+/** How far to look back for the latest moment a line named: most name one every day, some only in leap years. */
+const LOOK_BACK_HOURS = [2, 48, 8 * 24, 32 * 24, 367 * 24, 9 * 366 * 24]
+
+/**
+ * The latest moment, not after `nowMs`, at which the organization was due; 0 where there was none for years. Found by going
+ * forward, as the queue does: backward, the parser has other moments on days when the clocks change.
+ */
 export function previousDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)
-  // `prev` looks strictly before a moment.
-  return (
-    parse(schedule, nowMs - delayMs + 1)
-      .prev()
-      .getTime() + delayMs
-  )
+  for (const hours of LOOK_BACK_HOURS) {
+    const dueMs = lastBetween(schedule, nowMs - delayMs - hours * HOUR_MS, nowMs - delayMs)
+    if (dueMs !== undefined) return dueMs + delayMs
+  }
+  return 0
+}
+
+function lastBetween(schedule: Schedule, fromMs: number, untilMs: number): number | undefined {
+  let lastMs: number | undefined
+  for (let dueMs = nextAfter(schedule, fromMs); dueMs <= untilMs; dueMs = nextAfter(schedule, dueMs)) lastMs = dueMs
+  return lastMs
 }
 
 /** The next `count` runs after `nowMs`. */
 export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): ComingRun[] {
   const delayMs = startDelayMs(organization, schedule)
-  const expression = parse(schedule, nowMs - delayMs)
+  let dueMs = nowMs - delayMs
   return Array.from({ length: count }, () => {
-    const atMs = expression.next().getTime() + delayMs
-    return { atMs, clocksChange: clocksChange(atMs, schedule.timezone) }
+    dueMs = nextAfter(schedule, dueMs)
+    return { atMs: dueMs + delayMs, clocksChange: clocksChange(dueMs + delayMs, schedule.timezone) }
   })
 }
 
 /** What is wrong with a cron line, as the scheduler itself has it; undefined when it names moments to come. */
 export function scheduleProblem(schedule: Schedule, nowMs: number): string | undefined {
   try {
-    parse(schedule, nowMs).next()
+    nextAfter(schedule, nowMs)
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** The first moment after `fromMs` that the line names. Throws when it names none. */
+function nextAfter(schedule: Schedule, fromMs: number): number {
+  try {
+    return parse(schedule, fromMs).next().getTime()
+  } catch {
+    // Where clocks change by half an hour, the parser finds no way over that day; another day is no trouble.
+    return parse(schedule, fromMs + 25 * HOUR_MS)
+      .next()
+      .getTime()
   }
 }
 
@@ -53,8 +78,6 @@ export function localTime(atMs: number, timezone: string): string {
 function parse({ cron, timezone }: Schedule, fromMs: number) {
   return CronExpressionParser.parse(cron, { tz: timezone, currentDate: new Date(fromMs) })
 }
-
-const HOUR_MS = 3_600_000
 
 /** Looks at every hour of the local day. */
 function clocksChange(atMs: number, timezone: string): boolean {
