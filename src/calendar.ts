@@ -1,3 +1,35 @@
+/**
+ * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is no date. Reads ISO 8601 with a zone or without one,
+ * where UTC is meant, and a space in the place of the T. Fractions of a second are cut.
+ */
+export function utcTime(text: string): string | null {
+  const match = DATE_TIME.exec(text)
+  if (match === null) return null
+  const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', zone = 'Z'] = match
+  if (!isDate(Number(year), Number(month), Number(day)) || hour > '23' || minute > '59' || second > '59') return null
+  const local = `${year}-${month}-${day} ${hour}:${minute}:${second}`
+  const ahead = minutesAhead(zone)
+  if (ahead === undefined) return null
+  return ahead === 0 ? local : shifted(local, -ahead)
+}
+
+const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
+
+/** How far a zone is ahead of UTC; undefined for what is no zone. None on Earth is a day away. */
+function minutesAhead(zone: string): number | undefined {
+  if (zone === 'Z' || zone === 'z') return 0
+  const hours = Number(zone.slice(1, 3))
+  const minutes = zone.length > 3 ? Number(zone.slice(-2)) : 0
+  if (hours > 23 || minutes > 59) return undefined
+  return (hours * 60 + minutes) * (zone.startsWith('-') ? -1 : 1)
+}
+
+function shifted(local: string, minutes: number): string | null {
+  const instant = new Date(Date.parse(`${local.replace(' ', 'T')}Z`) + minutes * 60_000)
+  const year = instant.getUTCFullYear()
+  return year >= 0 && year <= 9999 ? instant.toISOString().slice(0, 19).replace('T', ' ') : null
+}
+
 /** Whether there is such a day in the Gregorian calendar. Much cheaper than asking Date, for a list of a million. */
 export function isDate(year: number, month: number, day: number): boolean {
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)

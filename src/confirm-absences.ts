@@ -25,9 +25,12 @@ export async function confirmAbsences(
   const confirmed = new Set<string>()
   const trusted = new Map<Field, boolean>()
   try {
-    for (const candidate of candidates.slice(0, MOST_SEARCHES)) {
+    const telling = candidates.flatMap((candidate) => {
       const field = fieldOf(candidate)
-      if (field === undefined || control === undefined) continue
+      return field === undefined ? [] : [{ candidate, field }]
+    })
+    for (const { candidate, field } of telling.slice(0, MOST_SEARCHES)) {
+      if (control === undefined) break
       if (!trusted.has(field)) trusted.set(field, await isListed(control, field, search))
       if (trusted.get(field) === true && (await isAbsent(candidate, field, search))) confirmed.add(candidate.id)
     }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { isDate } from './calendar.ts'
+import { utcTime } from './calendar.ts'
 
 /**
  * What a customer is, and how received records are sorted into customers and rejects. A record is rejected only when it
@@ -73,19 +73,29 @@ export function sortRecords(records: readonly unknown[], { pageBytes }: { pageBy
   const sorted: Sorted = { customers: [], rejects: [], warnings: {}, rows: [] }
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   records.forEach((record, position) => {
-    const result = recordSchema.safeParse(record)
-    const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
-    if (result.success && !tooLong) {
-      const customer = toCustomer(result.data, record, sorted.warnings)
-      sorted.customers.push(customer)
-      sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
-    } else {
-      const reject = toReject(record, position, result.error, tooLong)
-      sorted.rejects.push(reject)
-      sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
+    try {
+      sortRecord(record, position, sorted, { mayBeTooLong })
+    } catch (error) {
+      // The stack overflowed: JSON can be nested deeper than it can be written again.
+      if (!(error instanceof RangeError)) throw error
+      addReject(nestedTooDeeply(record, position), sorted)
     }
   })
   return sorted
+}
+
+function sortRecord(record: unknown, position: number, sorted: Sorted, { mayBeTooLong }: { mayBeTooLong: boolean }) {
+  const result = recordSchema.safeParse(record)
+  const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
+  if (!result.success || tooLong) return addReject(toReject(record, position, result.error, tooLong), sorted)
+  const customer = toCustomer(result.data, record, sorted.warnings)
+  sorted.customers.push(customer)
+  sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
+}
+
+function addReject(reject: Reject, sorted: Sorted): void {
+  sorted.rejects.push(reject)
+  sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
 }
 
 /** Adds the counts of `from` to `into`. */
@@ -96,38 +106,6 @@ export function addWarnings(into: Warnings, from: Warnings): void {
 /** Adds `count` warnings of one kind. */
 export function warn(warnings: Warnings, kind: WarningKind, count = 1): void {
   warnings[kind] = (warnings[kind] ?? 0) + count
-}
-
-/**
- * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is no date. Reads ISO 8601 with a zone or without one,
- * where UTC is meant, and a space in the place of the T. Fractions of a second are cut.
- */
-export function utcTime(text: string): string | null {
-  const match = DATE_TIME.exec(text)
-  if (match === null) return null
-  const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', zone = 'Z'] = match
-  if (!isDate(Number(year), Number(month), Number(day)) || hour > '23' || minute > '59' || second > '59') return null
-  const local = `${year}-${month}-${day} ${hour}:${minute}:${second}`
-  const ahead = minutesAhead(zone)
-  if (ahead === undefined) return null
-  return ahead === 0 ? local : shifted(local, -ahead)
-}
-
-const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
-
-/** How far a zone is ahead of UTC; undefined for what is no zone. None on Earth is a day away. */
-function minutesAhead(zone: string): number | undefined {
-  if (zone === 'Z' || zone === 'z') return 0
-  const hours = Number(zone.slice(1, 3))
-  const minutes = zone.length > 3 ? Number(zone.slice(-2)) : 0
-  if (hours > 23 || minutes > 59) return undefined
-  return (hours * 60 + minutes) * (zone.startsWith('-') ? -1 : 1)
-}
-
-function shifted(local: string, minutes: number): string | null {
-  const instant = new Date(Date.parse(`${local.replace(' ', 'T')}Z`) + minutes * 60_000)
-  const year = instant.getUTCFullYear()
-  return year >= 0 && year <= 9999 ? instant.toISOString().slice(0, 19).replace('T', ' ') : null
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -220,6 +198,14 @@ function toReject(record: unknown, position: number, error: z.ZodError | undefin
     payload,
     reasons,
   }
+}
+
+/** Of its payload only the id is kept: the rest cannot be written down. */
+function nestedTooDeeply(record: unknown, position: number): Reject {
+  const recordId = readableId(record)
+  const payload = JSON.stringify({ id: recordId })
+  const reasons = [{ field: '', message: 'is nested too deeply to be kept' }]
+  return { recordId, key: recordId ?? `nested too deeply at ${position}`, position, payload, reasons }
 }
 
 function readableId(record: unknown): string | null {

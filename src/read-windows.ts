@@ -44,6 +44,7 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
   const underWay = new Set<Promise<void>>()
   let arrivals: Arrival[] = []
   const fatal: unknown[] = []
+  let saveFailed = false
   let heldSinceMs = now()
   let wake: () => void = () => {}
 
@@ -64,6 +65,9 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
           if (scan.done && !outages.hasAnswered) fatal.push(outages.first)
         },
       )
+      .catch((defect: unknown) => {
+        fatal.push(defect)
+      })
       .finally(() => {
         underWay.delete(settled)
         wake()
@@ -73,7 +77,11 @@ export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) 
   const saveArrivals = async () => {
     const arrived = arrivals
     arrivals = []
-    if (arrived.length > 0) await save(arrived)
+    if (arrived.length === 0 || saveFailed) return
+    // Once a save has failed, what comes later is not judged by the same rules any more.
+    saveFailed = true
+    await save(arrived)
+    saveFailed = false
   }
   const news = async (withinMs: number | undefined) => {
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -134,6 +134,13 @@ test('the control is searched for once, and no more than a hundred absences are 
   expect(confirmed).toEqual(new Set(candidates.slice(0, 100).map(({ id }) => id)))
 })
 
+test('those without a text to search for do not use up the searches of others', async () => {
+  const { search } = searchOf(customers(1, 5))
+  const silent = Array.from({ length: 100 }, (_, index) => absent(2000 + index, { email: null, username: null }))
+
+  expect(await confirmAbsences([...silent, absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
 test.each([
   ['500', new SourceUnavailable('500 at every attempt', { code: 'server-error', status: 500 })],
   ['422', new SourceRefused('422', { code: 'unprocessable', status: 422 })],

@@ -178,3 +178,21 @@ test('warnings add up over pages', () => {
 
   expect(warnings).toEqual({ odd_email: 3, missing_field: 3 })
 })
+
+test('a record nested too deeply to be written down costs itself alone', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+
+  const {
+    customers: kept,
+    rejects,
+    rows,
+  } = sortRecords([aCustomer(1), aCustomer(2, { deep }), aCustomer(3)], {
+    pageBytes: 100_000,
+  })
+
+  expect(kept.map(({ id }) => id)).toEqual([customerId(1), customerId(3)])
+  expect(rejects).toMatchObject([
+    { recordId: customerId(2), reasons: [{ message: 'is nested too deeply to be kept' }] },
+  ])
+  expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map(customerId))
+})

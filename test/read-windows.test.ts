@@ -83,6 +83,24 @@ test('a save that fails ends the reading with its error, and nothing more is ask
   expect(asked).toHaveLength(askedByThen)
 })
 
+test('after a save has failed, pages that arrive later are not saved either', async () => {
+  let saves = 0
+  const { run } = aReading(customers(1, 500), {
+    readPage: async ({ page }) => {
+      if (page > 2) await setImmediate()
+    },
+    save: async (arrivals) => {
+      if (arrivals.every(({ window }) => window.page === 1)) return
+      saves += 1
+      throw new Error('these are somebody else’s customers')
+    },
+  })
+
+  await expect(run).rejects.toThrow('somebody else')
+
+  expect(saves).toBe(1)
+})
+
 test.each([1, 4])(
   'a service that fails from the start is down: the first failure is told (%d at once)',
   async (many) => {

@@ -94,6 +94,7 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
       await source.close()
     }
   } catch (error) {
+    if (signal.aborted) return { what, said: 'stopped before it answered' }
     if (!isOurs(error)) throw error
     const { title, fix } = explainFailure(error)
     return { what, said: `${title}. ${error.message}`, error, fix: fix.replaceAll('<organization>', organization.id) }

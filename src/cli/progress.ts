@@ -19,6 +19,7 @@ export async function showProgress<Item extends { id: string }>(
   work: (item: Item, talk: Talk) => Promise<Outcome>,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
+  const unexpected: unknown[] = []
   const terminal = asTerminal(stderr)
   const width = Math.max(...items.map(({ id }) => id.length))
   const tasks = items.map((item, index) => {
@@ -33,7 +34,10 @@ export async function showProgress<Item extends { id: string }>(
           say(text)
           if (terminal === undefined) stderr.write(`${name}  ${text}\n`)
         }
-        const outcome = await work(item, talkWith(say, sayAlways))
+        const outcome = await work(item, talkWith(say, sayAlways)).catch((error: unknown) => {
+          unexpected.push(error)
+          throw error
+        })
         outcomes[index] = outcome
         sayAlways(lastWord(outcome))
         // The list shows a task as failed when it throws; what went wrong is told from the outcome.
@@ -48,6 +52,7 @@ export async function showProgress<Item extends { id: string }>(
     renderer: terminal === undefined ? 'silent' : 'default',
     rendererOptions: terminal === undefined ? {} : { logger: loggerFor(terminal), formatOutput: 'truncate' },
   }).run()
+  if (unexpected.length > 0) throw unexpected[0]
   return outcomes
 }
 

@@ -47,14 +47,13 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
 
 /** Removes what an earlier demo left; throws UsageError for files that no demo made. */
 async function clearAway(config: string, mirror: string): Promise<void> {
+  const others = [mirror, `${mirror}-wal`, `${mirror}-shm`, join(dirname(mirror), 'queue')]
   const text = await readFile(config, 'utf8').catch(() => undefined)
-  const isOurs = text?.startsWith(SANDBOX_HEADING) ?? !existsSync(mirror)
+  const isOurs = text === undefined ? !others.some((file) => existsSync(file)) : text.startsWith(SANDBOX_HEADING)
   if (!isOurs) {
-    throw new UsageError(`${config} and ${mirror} were not made by a demo. Name another folder with --folder.`)
+    throw new UsageError(`${dirname(mirror)} holds files that no demo made. Name another folder with --folder.`)
   }
-  const queue = join(dirname(mirror), 'queue')
-  for (const file of [config, mirror, `${mirror}-wal`, `${mirror}-shm`, queue])
-    await rm(file, { force: true, recursive: true })
+  for (const file of [config, ...others]) await rm(file, { force: true, recursive: true })
 }
 
 function nextSteps(config: string, mirror: string): string {

@@ -70,13 +70,17 @@ function markListed(db: Connection, run: Run, id: string): void {
   releaseHeld(db, run, id)
 }
 
-/** Marks as resolved every open reject that a run which read the whole list did not receive again. */
+/**
+ * Marks as resolved every open reject that a scan which read the whole list did not receive again. Runs that went on from
+ * one another share the start of their scan, and each has read a part of the list.
+ */
 export function resolveRejects(db: Connection, run: Run, nowMs: number): void {
-  statement(db, 'UPDATE rejects SET resolved_at = ? WHERE organization = ? AND run_id < ? AND resolved_at IS NULL').run(
-    sqlTime(nowMs),
-    run.organization,
-    run.id,
-  )
+  statement<[Record<string, unknown>], never>(
+    db,
+    `UPDATE rejects SET resolved_at = @now
+     WHERE organization = @organization AND resolved_at IS NULL
+       AND run_id < (SELECT MIN(id) FROM runs WHERE organization = @organization AND data_as_of = @dataAsOf)`,
+  ).run({ now: sqlTime(nowMs), organization: run.organization, dataAsOf: sqlTime(run.dataAsOfMs) })
 }
 
 /** Open rejects, those seen last first. */

@@ -5,7 +5,20 @@ import { fromSqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
 /** Errors after which the windows read so far are as good as before: nothing was wrong with them. */
-const RESUMABLE_ERRORS = ['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost']
+const RESUMABLE_ERRORS = [
+  'interrupted',
+  'rate-limited',
+  'network',
+  'timeout',
+  'tls',
+  'server-error',
+  'lease-lost',
+  'config',
+  'unauthorized',
+  'forbidden',
+  'mirror-locked',
+  'mirror-full',
+]
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
 export function findResumable(db: Connection, { organization, nowMs, resumeWithinMs }: Start) {

@@ -232,7 +232,7 @@ class ChainScan implements Scan {
     this.#believed = this.#sizeKnown ? this.#facts.total : undefined
     this.#tally.startPass()
     this.#pass = this.#sizeKnown
-      ? nextPass(this.#facts, this.#passes, this.#fixedSizes)
+      ? nextPass(this.#facts, this.#passes, this.#fixedSizes, this.#caps)
       : new LinkedPass(this.#facts, USUAL_OVERLAP)
   }
 }

@@ -37,7 +37,9 @@ function stepsWorthTaking(seam: Seam, left: Held, right: Held, chain: Ledger, fa
  */
 export function bridge(left: Held, attempt: number, facts: Facts, refused?: Window): Window {
   const shrunk = Math.max(0, (left.total ?? 0) - facts.total)
-  const step = Math.max(Math.ceil(facts.pageSize / 8), tiesAtEnd(left) + 1)
+  // Where equal times stand in no order, a step must lead over them; an order by id needs no more than its own step.
+  const overTies = facts.witnesses.onlyTimes ? tiesAtEnd(left) + 1 : 0
+  const step = Math.max(Math.ceil(facts.pageSize / 8), overTies)
   const back = shrunk + step * 4 ** (attempt - 1)
   const position = Math.min(left.reach - 1 - back, facts.total - 1)
   const window = windowFrom(Math.max(0, position), facts.pageSize, facts.avoid)

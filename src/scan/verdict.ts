@@ -59,9 +59,10 @@ function obstacles(pass: Pass): readonly Reason[] {
  * How to read the list again. Where an order vouches for it, forward with more overlap; otherwise in alternating
  * directions, so that rows moving along with one direction meet the other.
  */
-export function nextPass(facts: Facts, pass: number, fixedSizes: boolean): Pass {
+export function nextPass(facts: Facts, pass: number, fixedSizes: boolean, caps: ScanCaps): Pass {
   const { pageSize, total } = facts
-  const cap = passCap(total, pageSize)
+  // A total is believed only as far as the scan may ask: a plan for a billion rows would not fit into memory.
+  const cap = Math.min(passCap(total, pageSize), caps.requests)
   const backward = pass % 2 === 0
   if (fixedSizes) return new SweepPass(facts, equalPlan(total, pageSize, cap), { backward, overlapping: false })
   const vouched = facts.witnesses.believed(pageSize).length > 0

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -90,6 +90,17 @@ test('the demo does not take away a configuration or a mirror that is not its ow
   expect(existsSync(join(cwd, 'customer-mirror.yaml'))).toBe(true)
   expect(readFileSync(join(cwd, 'customer-mirror.yaml'), 'utf8')).toBe('organizations: []  # mine\n')
   expect(readFileSync(join(cwd, 'customers.db'), 'utf8')).toBe('mine')
+})
+
+test('the demo does not take away a folder that happens to be called queue', async () => {
+  const cwd = temporaryFolder()
+  mkdirSync(join(cwd, 'queue'))
+  writeFileSync(join(cwd, 'queue', 'mine.txt'), 'mine')
+  const { code, stderr } = await runCli(['demo', '--folder', '.'], { cwd })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('holds files that no demo made')
+  expect(readFileSync(join(cwd, 'queue', 'mine.txt'), 'utf8')).toBe('mine')
 })
 
 test('a demo that is stopped ends with 130, and its files are sound', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 
 const BROKEN = aCustomer(2, { name: { first: 'Ada' } })
@@ -134,4 +134,21 @@ test('rejects are listed last seen first, and no more than asked for', async () 
   const payloads = (await mirror.listRejects({ limit: 2 })).map(({ payload }) => payload)
 
   expect(payloads).toEqual(['{"n":3}', '{"n":1}'])
+})
+
+test('a reject that an interrupted run read stays open when the run that goes on from it reads the rest', async () => {
+  const mirror = await aMirror()
+  const page = aPage(1, [aCustomer(1), BROKEN])
+  const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
+  const first = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(first, [{ ...page, window }], START_MS)
+  const interrupted = { status: 'interrupted', error: { code: 'interrupted', message: 'stopped' } } as const
+  await mirror.finishRun(first, anEnding({ ...interrupted, readToEnd: false }), START_MS)
+  const start = { organization: 'acme', trigger: 'sync', nowMs: START_MS + 1, resumeWithinMs: MINUTE_MS } as const
+  const second = await mirror.startRun(start)
+
+  await mirror.finishRun(second, anEnding({ proof: 'proven', reasons: [] }), START_MS + 1)
+
+  expect(second.resumedFrom).toBe(first.id)
+  expect(await mirror.listRejects({ limit: 10 })).toMatchObject([{ recordId: customerId(2) }])
 })

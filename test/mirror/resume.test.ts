@@ -8,7 +8,10 @@ import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 const HOUR_MS = 60 * MINUTE_MS
 const RESUME_WITHIN_MS = 6 * HOUR_MS
 
-test.each(['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost'])(
+test.each([
+  ...['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost'],
+  ...['config', 'unauthorized', 'forbidden', 'mirror-locked', 'mirror-full'],
+])(
   'a run that ended with %s is gone on from: same start of the scan, same windows, a number of its own',
   async (code) => {
     const mirror = await aMirror()
@@ -27,7 +30,7 @@ test.each(['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-e
 
 test.each([
   ...['not-json', 'envelope', 'page-mismatch', 'repeated-page', 'redirect', 'too-large', 'tenant-mixup'],
-  ...['unauthorized', 'forbidden', 'not-found', 'unprocessable', 'accounting', 'unexpected', 'config', 'mirror-full'],
+  ...['not-found', 'unprocessable', 'accounting', 'unexpected'],
 ])('a run that ended with %s is not: its windows are forgotten', async (code) => {
   const mirror = await aMirror()
   await endedWith(mirror, code)

@@ -202,3 +202,13 @@ test.each(LIES)('%s: a plain scan ends as well', (_lie, _reason, misbehave) => {
   const { requests } = scanOf(misbehave, { plain: true, parallel: 4 })
   expect(requests).toBeLessThan(200)
 })
+
+test.each([2 ** 53 - 1, 1e11])(
+  'a total of %d over pages of fixed sizes is no plan to fill the memory with',
+  (total) => {
+    const misbehave: Misbehaviour = (list, window) =>
+      [100, 50].includes(window.size) ? { ...list.answer(window), total } : 'size-refused'
+
+    expect(scanOf(misbehave).certificate.proof).toBe('unproven')
+  },
+)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import { startOf, type WindowRead } from '../../src/scan/window.ts'
+import { startOf, type Window, type WindowRead } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { SimulatedList } from '../support/simulated-list.ts'
@@ -59,4 +59,28 @@ test('an empty list is proven to be empty', () => {
   const scan = chainScan()
   drive(scan, { answer: list.answer.bind(list) }, { dice: luck })
   expect(scan.certificate()).toMatchObject({ proof: 'proven', basis: 'one-page', empty: true, requests: 1 })
+})
+
+test.each<['created at the same second' | 'without a creation time']>([
+  ['created at the same second'],
+  ['without a creation time'],
+])('rows ordered by id and all %s are no ties: deletions between pages are mended in few requests', (which) => {
+  for (const parallel of [1, 4]) {
+    const luck = dice(parallel)
+    const list = new SimulatedList(luck, { size: 1000, order: 'id asc' })
+    const createdAt = which === 'without a creation time' ? undefined : '2026-01-01T00:00:00Z'
+    let answered = 0
+    const answer = (window: Window): WindowRead => {
+      answered += 1
+      if (answered === 4) for (let gone = 0; gone < 40; gone += 1) list.delete()
+      const read = list.answer(window)
+      return { ...read, rows: read.rows.map((row) => ({ ...row, createdAt })) }
+    }
+    const scan = chainScan()
+    const { ids, requests } = drive(scan, { answer }, { dice: luck, parallel })
+
+    expect(scan.certificate()).toMatchObject({ proof: 'proven', reasons: [] })
+    expect(list.survivors().filter((id) => !ids.has(id))).toEqual([])
+    expect(requests).toBeLessThan(25)
+  }
 })
