@@ -59,7 +59,8 @@ export async function mirrorForJob(
   const outcome = await endingSoon(running, stop, timings.handBackMs)
   if (outcome === undefined) return handBack(job, token)
 
-  const waitedMs = waitedSoFar(job)
+  // maxWait is the longest stretch without a success: a run that saved pages before it was told to wait begins a new one.
+  const waitedMs = outcome.report.pages > 0 ? 0 : waitedSoFar(job)
   const verdict = verdictOf(outcome.error, {
     waitedMs,
     maxWaitMs: organization?.maxWaitMs ?? 0,
@@ -148,7 +149,7 @@ async function waitInQueue(job: SyncJob, token: string | undefined, untilMs: num
   throw new DelayedError()
 }
 
-/** What the job has been told to wait so far, in all. Kept with it, as it may be run by several workers in turn. */
+/** What the job has been told to wait since it last saved a page. Kept with it, as it may be run by several workers in turn. */
 function waitedSoFar({ progress }: SyncJob): number {
   return z.object({ waitedMs: z.number().nonnegative() }).catch({ waitedMs: 0 }).parse(progress).waitedMs
 }

@@ -1,8 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Organization } from '../src/config/organization.ts'
-import { describeError, Interrupted } from '../src/errors.ts'
+import {
+  describeError,
+  Interrupted,
+  OrganizationHeld,
+  QueueUnavailable,
+  RateLimited,
+  SourceRefused,
+  SourceUnavailable,
+  UsageError,
+} from '../src/errors.ts'
 import type { Outcome, Progress } from '../src/mirror-organization.ts'
-import { emptyReport } from '../src/report.ts'
+import { emptyReport, type Report } from '../src/report.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
 import { openEngine, type Engine } from './engine.ts'
 import { openLiveConfig } from './live-config.ts'
@@ -60,12 +69,13 @@ export async function openOnce(
   async function run(organization: string, talk: Talk): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     awaited.set(organization, { talk, end: resolve })
+    const requestedAtMs = Date.now()
     // Tries are not repeated over hours: whoever waits for the end is told of the failure.
     if (signal.aborted) endAll()
     else await queues.requestSync(organization, 'sync', { attempts: 1 })
     const ended = new AbortController()
     try {
-      return await Promise.race([promise, endElsewhere(engine, organization, ended.signal)])
+      return await Promise.race([promise, endElsewhere(engine, { organization, requestedAtMs }, ended.signal)])
     } finally {
       ended.abort()
       awaited.delete(organization)
@@ -90,20 +100,46 @@ function waiting(waitMs: number): SourceEvent {
 
 const LOOK_MS = 500
 
-/** Comes back when the job was ended by another worker of the same queue, with the run that the mirror then has. */
+/**
+ * Comes back when the job was ended by another worker of the same queue, with the run that the mirror then has; while that
+ * run is still under way, here or elsewhere, it is waited for, even if the queue has forgotten its job.
+ */
 async function endElsewhere(
   { queues, mirror }: Pick<Engine, 'queues' | 'mirror'>,
-  organization: string,
+  { organization, requestedAtMs }: { organization: string; requestedAtMs: number },
   signal: AbortSignal,
 ): Promise<Outcome> {
   for (;;) {
     await sleep(LOOK_MS, undefined, { signal })
     if ((await queues.sync.getDeduplicationJobId(organization)) !== null) continue
     const [report] = await mirror.listRuns({ organization, limit: 1 })
-    const startedAtMs = Date.now()
-    return {
-      report: report ?? emptyReport({ organization, trigger: 'sync', startedAtMs }),
-      error: report?.error === undefined ? undefined : new Error(report.error.message),
-    }
+    if (report?.status === 'running') continue
+    if (report !== undefined && report.startedAtMs >= requestedAtMs) return { report, error: errorOf(report) }
+    const error = new QueueUnavailable(
+      `${organization}: the queue has lost its job before it was run. Ask for it again.`,
+    )
+    const lost = emptyReport({ organization, trigger: 'sync', startedAtMs: requestedAtMs })
+    return { report: { ...lost, error: describeError(error) }, error }
   }
 }
+
+/** The error of a run made elsewhere, of the kind that the command ends as it would have ended itself. */
+function errorOf({ error }: Report): unknown {
+  if (error === undefined) return undefined
+  const { code, message } = error
+  const refusal = REFUSALS.find((known) => known.code === code)
+  if (refusal !== undefined) return new SourceRefused(message, refusal)
+  const outage = OUTAGES.find((known) => known === code)
+  if (outage !== undefined) return new SourceUnavailable(message, { code: outage })
+  if (code === 'rate-limited') return new RateLimited(message, {})
+  if (code === 'held' || code === 'lease-lost') return new OrganizationHeld(message, { code })
+  return code === 'config' || code.startsWith('mirror-') ? new UsageError(message) : new Error(message)
+}
+
+const REFUSALS = [
+  { code: 'unauthorized', status: 401 },
+  { code: 'forbidden', status: 403 },
+  { code: 'not-found', status: 404 },
+  { code: 'unprocessable', status: 422 },
+] as const
+const OUTAGES = ['network', 'tls', 'timeout', 'server-error'] as const

@@ -16,7 +16,7 @@ export type Requested = { added: boolean; state: string }
 
 export type Queues = ReturnType<typeof openQueues>
 
-/** Tries of a job whose service is not available: with their waits, an hour or two. */
+/** Tries of a job whose service is not available: with their waits, about an hour. */
 const ATTEMPTS = 12
 const DAY_S = 86_400
 

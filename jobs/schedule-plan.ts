@@ -57,10 +57,23 @@ function needsCatchUp(wanted: Wanted, { found, lastRuns, nowMs, atStart }: Situa
   return !failedSinceDue(wanted, lastRun, nowMs)
 }
 
-/** What failed for good is not tried again every few minutes, but when it is due, or by hand. */
+/**
+ * What failed for good is not tried again until it is due, or by hand; what failed for a while, an outage that outlived
+ * all the tries of its job, is asked for again every hour.
+ */
 function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
-  return lastRun?.status === 'failed' && lastRun.startedAtMs >= previousDueMs(organization, schedule, nowMs)
+  if (lastRun?.status !== 'failed') return false
+  if (lastRun.startedAtMs < previousDueMs(organization, schedule, nowMs)) return false
+  return FOR_GOOD.has(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
 }
+
+const COOL_DOWN_MS = 3_600_000
+
+/** Error codes of refusals and mistakes, which a person has to mend. */
+const FOR_GOOD: ReadonlySet<string> = new Set([
+  ...['unauthorized', 'forbidden', 'not-found', 'unprocessable'],
+  ...['config', 'usage', 'accounting', 'redirect', 'tenant-mixup'],
+])
 
 function isSame({ schedule }: Wanted, found: Found | undefined): boolean {
   return found !== undefined && found.ticks && fingerprint(schedule) === fingerprint(found)

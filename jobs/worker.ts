@@ -61,16 +61,21 @@ export async function runWorker(
   syncWorker.on('lockRenewalFailed', () => void reconcile({ atStart: false }))
   syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker that fell silent'))
   const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(letGo)
-  await reconcile({ atStart: true })
-  for (const worker of [syncWorker, tickWorker])
-    worker.run().catch((error: unknown) => log.error({ reason: told(error) }, 'worker ended unexpectedly'))
-  log.info(
-    { queue: backend.kind, place: backend.place, http: http.origin, traced: backend.telemetry !== undefined },
-    'worker started',
-  )
+  log.info({ http: http.origin }, 'worker starting')
+  const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
+  // A queue that connects and then stalls must not keep the worker from stopping.
+  await Promise.race([reconcile({ atStart: true }), stopped])
+  if (!signal.aborted) {
+    for (const worker of [syncWorker, tickWorker])
+      worker.run().catch((error: unknown) => log.error({ reason: told(error) }, 'worker ended unexpectedly'))
+    log.info(
+      { queue: backend.kind, place: backend.place, http: http.origin, traced: backend.telemetry !== undefined },
+      'worker started',
+    )
+  }
 
   const again = setInterval(() => void reconcile({ atStart: false }), timings.reconcileMs)
-  if (!signal.aborted) await once(signal, 'abort')
+  await stopped
   log.info('worker stopping')
   clearInterval(again)
   watch.stop()

@@ -35,7 +35,7 @@ async function describe(outcomes: readonly Outcome[], mirrorFile: string | undef
   return `${table}\n${where}\n`
 }
 
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 function atLeastOne(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)

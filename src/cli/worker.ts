@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { exitCodeOfAll } from './exit-code.ts'
 import type { Io } from './io.ts'
+import { LOG_LEVELS } from './sync.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {
@@ -11,7 +12,7 @@ export function workerCommand(io: Io) {
     .option('--once', 'mirror every organization once, through the queue, and end with the exit codes of sync')
     .option('--host <address>', 'address at which monitors may ask', '127.0.0.1')
     .option('--port <number>', 'port at which monitors may ask; 0 takes any free one', portNumber, 4011)
-    .option('--log-level <level>', 'debug, info, warn or error', 'info')
+    .addOption(new Option('--log-level <level>', 'what to log').choices(LOG_LEVELS).default('info'))
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, embedded = false, once = false, host, port, logLevel }) => {
       if (!once) {

@@ -81,6 +81,15 @@ describe('catching up', () => {
     expect(plan({ found: [asFound()], lastRuns: [failed] }).catchUp).toEqual([])
   })
 
+  test.each([
+    ['an hour ago', NOW_MS - 3_600_000, ['acme']],
+    ['less than an hour ago', NOW_MS - 3_599_999, []],
+  ])('an outage that outlived its job, %s, is not the end of the night', (_when, startedAtMs, catchUp) => {
+    const outage: LastRun = { ...failed, startedAtMs, errorCode: 'server-error' }
+
+    expect(plan({ found: [asFound()], lastRuns: [outage] }).catchUp).toEqual(catchUp)
+  })
+
   test('what failed since is tried once more by a worker that starts', () => {
     expect(plan({ found: [asFound()], lastRuns: [failed], atStart: true }).catchUp).toEqual(['acme'])
   })

@@ -86,6 +86,18 @@ describe('a Redis that', { timeout: 60_000 }, () => {
     expect(tookMs).toBeLessThan(10_000)
   })
 
+  test('stalls when a worker starts does not keep it from stopping', async () => {
+    const redis = await aRedis()
+    await redis.command('CLIENT', 'PAUSE', '60000', 'WRITE')
+    const { worker } = await aWorkerOn(redis)
+    await worker.said(message('worker starting'))
+    worker.send('SIGTERM')
+    const { code, tookMs } = await worker.ended
+
+    expect(code).toBe(143)
+    expect(tookMs).toBeLessThan(10_000)
+  })
+
   test('wants a password is told it, and nobody else is', async () => {
     const { redis, worker } = await aWorkerOn(await aRedis({ password: PASSWORD }))
     await worker.ran('acme')
