@@ -3,6 +3,7 @@ import type { Mirror } from '../src/mirror/mirror.ts'
 import { within } from './deadline.ts'
 import { previousDueMs } from './due-times.ts'
 import { scheduled } from './schedule.ts'
+import type { SchedulePlan } from './schedule-plan.ts'
 
 /** Whether the worker does its work, and what is wrong where it does not. */
 export type Readiness = { ready: boolean; problems: string[] }
@@ -10,8 +11,8 @@ export type Readiness = { ready: boolean; problems: string[] }
 export type Examined = {
   ping: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
-  /** The schedules that the queue has, by organization. */
-  scheduledIds: () => Promise<string[]>
+  /** What keeps the schedules in the queue from being those of the configuration. */
+  compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
   organizations: readonly Organization[]
   mirror: Pick<Mirror, 'listLastRuns'>
   nowMs: number
@@ -26,20 +27,18 @@ export async function examine(examined: Examined): Promise<Readiness> {
   return { ready: problems.length === 0, problems }
 }
 
-async function queueProblems({ ping, scheduledIds, organizations }: Examined): Promise<string[]> {
+async function queueProblems({ ping, compareSchedules }: Examined): Promise<string[]> {
   const reached = await within(
     ping().then(() => true),
     ASK_MS,
     false,
   ).catch(() => false)
   if (!reached) return ['the queue cannot be reached']
-  const found = await within(scheduledIds(), ASK_MS, undefined).catch(() => undefined)
-  if (found === undefined) return ['the schedules cannot be read']
-  const wanted = scheduled([...organizations]).map(({ organization }) => organization)
-  const missing = wanted.filter((id) => !found.includes(id)).map((id) => `${id}: its schedule is not in the queue yet`)
+  const plan = await within(compareSchedules(), ASK_MS, undefined).catch(() => undefined)
+  if (plan === undefined) return ['the schedules cannot be read']
   return [
-    ...missing,
-    ...found.filter((id) => !wanted.includes(id)).map((id) => `${id}: is scheduled, but not configured`),
+    ...plan.upsert.map(({ organization }) => `${organization}: its schedule is not in the queue yet`),
+    ...plan.remove.map((organization) => `${organization}: is scheduled, but not configured`),
   ]
 }
 

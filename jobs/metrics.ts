@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Mirror } from '../src/mirror/mirror.ts'
 import { within } from './deadline.ts'
 import type { RunOfJob } from './mirror-organization.ts'
+import type { Verdict } from './outcome.ts'
 import type { Queues } from './queues.ts'
 
 export type Metrics = {
@@ -14,6 +15,8 @@ export type Metrics = {
 export type Measured = {
   mirror: Pick<Mirror, 'listFreshness'>
   queues: Pick<Queues, 'tick' | 'sync'>
+  /** Ids of the organizations configured now. */
+  organizations: () => readonly string[]
   now: () => number
 }
 
@@ -22,7 +25,7 @@ const PREFIX = 'customer_mirror'
 const COUNT_MS = 1000
 
 /** What this worker does, in numbers for Prometheus. Ages and counts of jobs are looked up when they are asked for. */
-export function createMetrics({ mirror, queues, now }: Measured): Metrics {
+export function createMetrics({ mirror, queues, organizations, now }: Measured): Metrics {
   const registers = [new Registry()]
   const [registry] = registers
   const counter = (name: string, help: string, labelNames: string[]) =>
@@ -37,6 +40,10 @@ export function createMetrics({ mirror, queues, now }: Measured): Metrics {
         return collect(this)
       },
     })
+
+  // An organization that left the configuration would grow older for ever.
+  const configuredFreshness = async () =>
+    (await mirror.listFreshness()).filter(({ organization }) => organizations().includes(organization))
 
   const runs = counter('runs', 'Runs, by what became of their job', ['organization', 'outcome'])
   const pages = counter('pages', 'Pages saved', ['organization'])
@@ -53,12 +60,12 @@ export function createMetrics({ mirror, queues, now }: Measured): Metrics {
   })
   gauge('data_as_of_age_seconds', 'Age of what the mirror holds', ['organization'], async (ages) => {
     ages.reset()
-    for (const { organization, dataAsOfMs } of await mirror.listFreshness())
+    for (const { organization, dataAsOfMs } of await configuredFreshness())
       if (dataAsOfMs !== undefined) ages.set({ organization }, (now() - dataAsOfMs) / 1000)
   })
   gauge('open_rejects', 'Records that could not be kept as customers', ['organization'], async (rejects) => {
     rejects.reset()
-    for (const { organization, openRejects } of await mirror.listFreshness()) rejects.set({ organization }, openRejects)
+    for (const { organization, openRejects } of await configuredFreshness()) rejects.set({ organization }, openRejects)
   })
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
     jobs.reset()
@@ -84,9 +91,15 @@ export function createMetrics({ mirror, queues, now }: Measured): Metrics {
     countAnswer(organization, { status }) {
       requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
     },
-    text: () => registry?.metrics() ?? Promise.resolve(''),
+    text() {
+      // A counter that begins at its first event shows no increase then; one that begins at 0 does.
+      for (const organization of organizations()) for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
+      return registry?.metrics() ?? Promise.resolve('')
+    },
   }
 }
+
+const OUTCOMES = ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'] as const satisfies Verdict['kind'][]
 
 const CHANGES = [
   'received',

@@ -1,19 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Organization } from '../src/config/organization.ts'
-import {
-  describeError,
-  Interrupted,
-  OrganizationHeld,
-  QueueUnavailable,
-  RateLimited,
-  SourceRefused,
-  SourceUnavailable,
-  UsageError,
-} from '../src/errors.ts'
+import { Interrupted, isOurs, QueueUnavailable } from '../src/errors.ts'
 import type { Outcome, Progress } from '../src/mirror-organization.ts'
-import { emptyReport, type Report } from '../src/report.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
-import { openEngine, type Engine } from './engine.ts'
+import { endElsewhere, failedWith } from './end-elsewhere.ts'
+import { openEngine } from './engine.ts'
 import { openLiveConfig } from './live-config.ts'
 import { writeOnly } from './schedule.ts'
 import { TIMINGS } from './timings.ts'
@@ -37,6 +27,8 @@ export async function openOnce(
 ): Promise<OnceWorker> {
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
   const awaited = new Map<string, Awaited>()
+  /** Organizations that this process is mirroring now. */
+  const active = new Set<string>()
   const engine = await openEngine(config, {
     embedded: options.embedded,
     timings: TIMINGS,
@@ -44,6 +36,7 @@ export async function openOnce(
       onProgress: (progress) => awaited.get(progress.organization)?.talk.onProgress(progress),
       onEvent: (organization, event) => awaited.get(organization)?.talk.onEvent(event),
       onRun: ({ organization, outcome, verdict, isLast }) => {
+        active.delete(organization)
         if (isLast || verdict.kind === 'hand-back') awaited.get(organization)?.end(outcome)
         if (verdict.kind === 'wait') awaited.get(organization)?.talk.onEvent(waiting(verdict.waitMs))
       },
@@ -52,13 +45,22 @@ export async function openOnce(
   const { queues, syncWorker } = engine
   // Whoever waits at a terminal sees the work stand still; the connection is tried again by itself.
   syncWorker.on('error', () => {})
+  syncWorker.on('active', ({ data }) => active.add(data.organization))
   for (const queue of [queues.sync, queues.tick]) queue.on('error', () => {})
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= engine.stop([]).then(endAll))
-  signal.addEventListener('abort', () => void stop(), { once: true })
+  const asked = Promise.withResolvers<never>()
+  asked.promise.catch(() => {})
+  const stopAsAsked = () => {
+    asked.reject(new Interrupted('Stopped as asked, before anything was put into the queue.'))
+    void stop()
+  }
+  if (signal.aborted) stopAsAsked()
+  signal.addEventListener('abort', stopAsAsked, { once: true })
   try {
     const { organizations, mirror: mirrorFile } = config.current
-    await writeOnly(queues.tick, organizations, Date.now())
+    // A queue that connects and then stalls must not keep the command from stopping.
+    await Promise.race([writeOnly(queues.tick, organizations, Date.now()), asked.promise])
     syncWorker.run().catch(() => {})
     return { organizations, mirrorFile, run, close: stop }
   } catch (error) {
@@ -70,24 +72,36 @@ export async function openOnce(
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     awaited.set(organization, { talk, end: resolve })
     const requestedAtMs = Date.now()
-    // Tries are not repeated over hours: whoever waits for the end is told of the failure.
-    if (signal.aborted) endAll()
-    else await queues.requestSync(organization, 'sync', { attempts: 1 })
     const ended = new AbortController()
     try {
-      return await Promise.race([promise, endElsewhere(engine, { organization, requestedAtMs }, ended.signal)])
+      if (signal.aborted) endAll()
+      return await Promise.race([promise, requestAndWatch({ organization, requestedAtMs }, ended.signal)])
+    } catch (error) {
+      // The stop itself closes the queue under whoever asks it something; its own last word is still to come.
+      if (signal.aborted) return await promise
+      return failedWith(organization, isOurs(error) ? error : stoppedAnswering(organization))
     } finally {
       ended.abort()
       awaited.delete(organization)
     }
   }
 
+  async function requestAndWatch(
+    request: { organization: string; requestedAtMs: number },
+    ended: AbortSignal,
+  ): Promise<Outcome> {
+    // Tries are not repeated over hours: whoever waits for the end is told of the failure.
+    if (!signal.aborted) await queues.requestSync(request.organization, 'sync', { attempts: 1 })
+    const hasJob = async (id: string) => (await queues.sync.getDeduplicationJobId(id)) !== null
+    return endElsewhere({ hasJob, mirror: engine.mirror, isActiveHere: (id) => active.has(id) }, request, ended)
+  }
+
   /** Jobs that wait in the queue, or could not be finished, stay there for the next worker. */
   function endAll(): void {
     for (const [organization, { end }] of awaited) {
       const error = new Interrupted(`${organization}: stopped as asked. Its job stays in the queue.`)
-      const report = emptyReport({ organization, trigger: 'sync', startedAtMs: Date.now() })
-      end({ report: { ...report, status: 'interrupted', error: describeError(error) }, error })
+      const { report } = failedWith(organization, error)
+      end({ report: { ...report, status: 'interrupted' }, error })
     }
   }
 }
@@ -98,48 +112,6 @@ function waiting(waitMs: number): SourceEvent {
   return { kind: 'waiting', reason: 'rate-limited', waitMs, untilMs: Date.now() + waitMs }
 }
 
-const LOOK_MS = 500
-
-/**
- * Comes back when the job was ended by another worker of the same queue, with the run that the mirror then has; while that
- * run is still under way, here or elsewhere, it is waited for, even if the queue has forgotten its job.
- */
-async function endElsewhere(
-  { queues, mirror }: Pick<Engine, 'queues' | 'mirror'>,
-  { organization, requestedAtMs }: { organization: string; requestedAtMs: number },
-  signal: AbortSignal,
-): Promise<Outcome> {
-  for (;;) {
-    await sleep(LOOK_MS, undefined, { signal })
-    if ((await queues.sync.getDeduplicationJobId(organization)) !== null) continue
-    const [report] = await mirror.listRuns({ organization, limit: 1 })
-    if (report?.status === 'running') continue
-    if (report !== undefined && report.startedAtMs >= requestedAtMs) return { report, error: errorOf(report) }
-    const error = new QueueUnavailable(
-      `${organization}: the queue has lost its job before it was run. Ask for it again.`,
-    )
-    const lost = emptyReport({ organization, trigger: 'sync', startedAtMs: requestedAtMs })
-    return { report: { ...lost, error: describeError(error) }, error }
-  }
+function stoppedAnswering(organization: string): QueueUnavailable {
+  return new QueueUnavailable(`${organization}: the queue stopped answering. Ask for it again.`)
 }
-
-/** The error of a run made elsewhere, of the kind that the command ends as it would have ended itself. */
-function errorOf({ error }: Report): unknown {
-  if (error === undefined) return undefined
-  const { code, message } = error
-  const refusal = REFUSALS.find((known) => known.code === code)
-  if (refusal !== undefined) return new SourceRefused(message, refusal)
-  const outage = OUTAGES.find((known) => known === code)
-  if (outage !== undefined) return new SourceUnavailable(message, { code: outage })
-  if (code === 'rate-limited') return new RateLimited(message, {})
-  if (code === 'held' || code === 'lease-lost') return new OrganizationHeld(message, { code })
-  return code === 'config' || code.startsWith('mirror-') ? new UsageError(message) : new Error(message)
-}
-
-const REFUSALS = [
-  { code: 'unauthorized', status: 401 },
-  { code: 'forbidden', status: 403 },
-  { code: 'not-found', status: 404 },
-  { code: 'unprocessable', status: 422 },
-] as const
-const OUTAGES = ['network', 'tls', 'timeout', 'server-error'] as const

@@ -38,8 +38,17 @@ export async function writeOnly(
   organizations: Config['organizations'],
   nowMs: number,
 ): Promise<void> {
+  await writeSchedules(tick, await compareSchedules(tick, organizations, nowMs))
+}
+
+/** What would have to be written and removed for the queue to have the schedules of the configuration. */
+export async function compareSchedules(
+  tick: Queues['tick'],
+  organizations: Config['organizations'],
+  nowMs: number,
+): Promise<Pick<SchedulePlan, 'upsert' | 'remove'>> {
   const [wanted, found] = [scheduled(organizations), await findSchedules(tick, nowMs)]
-  await writeSchedules(tick, planSchedules({ wanted, found, lastRuns: [], nowMs, atStart: false }))
+  return planSchedules({ wanted, found, lastRuns: [], nowMs, atStart: false })
 }
 
 async function writeSchedules(tick: Queues['tick'], plan: Pick<SchedulePlan, 'upsert' | 'remove'>): Promise<void> {

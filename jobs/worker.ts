@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { boardToken } from '../src/config/board-token.ts'
 import { createLog } from '../src/log.ts'
 import { createBoard } from './board.ts'
+import { endSoon } from './end-soon.ts'
 import { openEngine, type Engine } from './engine.ts'
 import { examine } from './health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './http.ts'
@@ -10,6 +11,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { told, watchQueue } from './queue-watch.ts'
 import { createReconciler } from './reconciler.ts'
 import { logRun } from './run-log.ts'
+import { compareSchedules } from './schedule.ts'
 import { startTickWorker, type TickWorker } from './tick-worker.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 
@@ -36,7 +38,11 @@ export async function runWorker(
     embedded: options.embedded,
     timings,
     listenerFor: (parts) => {
-      const counted = (metrics = createMetrics({ ...parts, now: Date.now }))
+      const counted = (metrics = createMetrics({
+        ...parts,
+        organizations: () => config.current.organizations.map(({ id }) => id),
+        now: Date.now,
+      }))
       return {
         onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
         onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
@@ -92,13 +98,6 @@ export async function runWorker(
   }
 }
 
-/** Timers of the queue that nothing can end must not keep the process. Its exit code is set by whoever started it. */
-function endSoon(): void {
-  setTimeout(() => process.exit(), LINGER_MS).unref()
-}
-
-const LINGER_MS = 500
-
 function watched(
   engine: Engine,
   tickWorker: TickWorker,
@@ -112,7 +111,7 @@ function watched(
       examine({
         ping: backend.ping,
         workers: [syncWorker, tickWorker],
-        scheduledIds: async () => (await queues.tick.getJobSchedulers()).map(({ key }) => key),
+        compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
         organizations: config.current.organizations,
         mirror,
         nowMs: Date.now(),

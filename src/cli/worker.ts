@@ -21,9 +21,14 @@ export function workerCommand(io: Io) {
         return
       }
       const [{ workOnce }, { runsTable }] = await Promise.all([import('./work-once.ts'), import('./runs-table.ts')])
-      const { outcomes, mirrorFile } = await workOnce({ config, embedded }, io)
-      io.stdout.write(`${runsTable(outcomes.map(({ report }) => report))}\nMirror: ${mirrorFile}\n`)
-      io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+      try {
+        const { outcomes, mirrorFile } = await workOnce({ config, embedded }, io)
+        io.stdout.write(`${runsTable(outcomes.map(({ report }) => report))}\nMirror: ${mirrorFile}\n`)
+        io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+      } finally {
+        const { endSoon } = await import('../../jobs/end-soon.ts')
+        endSoon()
+      }
     })
 }
 

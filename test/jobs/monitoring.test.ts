@@ -26,6 +26,7 @@ describe('a worker that is asked how it is', { timeout: MINUTE }, () => {
     expect(metrics.text.split('\n')).toEqual(
       expect.arrayContaining([
         'customer_mirror_runs_total{organization="acme",outcome="complete"} 1',
+        'customer_mirror_runs_total{organization="acme",outcome="give-up"} 0',
         'customer_mirror_pages_total{organization="acme"} 3',
         'customer_mirror_customers_total{organization="acme",change="received"} 250',
         'customer_mirror_customers_total{organization="acme",change="inserted"} 250',

@@ -231,3 +231,14 @@ function expectWhole(mirrorFile: string, customers: number): void {
   expect(valueOf(mirrorFile, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
   expect(valueOf(mirrorFile, 'SELECT count(*) FROM leases')).toBe(0)
 }
+
+test('waits between pages that were saved do not add up to maxWait', { timeout: MINUTE }, async () => {
+  const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain', maxWait: '3s', concurrency: 1 }))
+  const worker = startWorkerProcess(place, { timings: { longestWaitMs: 100 } })
+
+  await worker.ran('acme', 'wait')
+  await worker.ran('acme')
+
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
+})
