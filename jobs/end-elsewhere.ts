@@ -17,10 +17,10 @@ import { emptyReport, type Report } from '../src/report.ts'
 
 export type Watching = {
   /** Whether the queue still has a job for an organization. */
-  hasJob(organization: string): Promise<boolean>
+  hasJob: (organization: string) => Promise<boolean>
   mirror: Pick<Mirror, 'listRuns'>
   /** Whether this very process is running that job: then its end is told, whatever the queue has forgotten. */
-  isActiveHere(organization: string): boolean
+  isActiveHere: (organization: string) => boolean
   lookMs?: number
 }
 

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { boardToken } from '../src/config/board-token.ts'
 import { createLog } from '../src/log.ts'
 import { createBoard } from './board.ts'
-import { endSoon } from './end-soon.ts'
 import { openEngine, type Engine } from './engine.ts'
 import { examine } from './health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './http.ts'
@@ -97,6 +96,16 @@ export async function runWorker(
     throw error
   }
 }
+
+/**
+ * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it. The
+ * exit code is set, and everything written, by whoever started it.
+ */
+export function endSoon(): void {
+  setTimeout(() => process.exit(), LINGER_MS).unref()
+}
+
+const LINGER_MS = 500
 
 function watched(
   engine: Engine,

@@ -26,7 +26,7 @@ export function workerCommand(io: Io) {
         io.stdout.write(`${runsTable(outcomes.map(({ report }) => report))}\nMirror: ${mirrorFile}\n`)
         io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
       } finally {
-        const { endSoon } = await import('../../jobs/end-soon.ts')
+        const { endSoon } = await import('../../jobs/worker.ts')
         endSoon()
       }
     })

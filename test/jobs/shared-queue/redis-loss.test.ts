@@ -4,6 +4,7 @@ import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, aQueue, someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { startRedis, type RedisServer } from '../../support/redis-server.ts'
+import { startCli } from '../../support/run-cli.ts'
 import { message, startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
@@ -113,14 +114,58 @@ describe('a Redis that', { timeout: 60_000 }, () => {
   })
 })
 
+describe('worker --once', { timeout: 60_000 }, () => {
+  test('ends when it is stopped, although Redis is gone', async () => {
+    const redis = await aRedis()
+    const gate = aGate({ fromPage: 3 })
+    const place = await aPlaceOn(redis, gate)
+    const running = startCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
+    await gate.reached
+    await redis.kill()
+    const { code, tookMs, stdout } = await stopped(running)
+
+    expect(code).toBe(143)
+    expect(tookMs).toBeLessThan(10_000)
+    expect(stdout).toMatch(/acme +interrupted/)
+  })
+
+  test('ends when it is stopped, although Redis stalls before there is a job', async () => {
+    const redis = await aRedis()
+    const place = await aPlaceOn(redis)
+    await redis.command('CLIENT', 'PAUSE', '60000', 'WRITE')
+    const running = startCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
+    await eventually(
+      () => redis.command('CLIENT', 'LIST'),
+      (clients) => String(clients).includes('flags=b'),
+    )
+    const { code, tookMs, stderr } = await stopped(running)
+
+    expect(code).toBe(143)
+    expect(tookMs).toBeLessThan(10_000)
+    expect(stderr).not.toContain('Unexpected')
+  })
+})
+
+async function stopped(running: ReturnType<typeof startCli>) {
+  const stoppedAtMs = performance.now()
+  running.send('SIGTERM')
+  const ended = await running.ended
+  return { ...ended, tookMs: performance.now() - stoppedAtMs }
+}
+
 async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
   const redis = await startRedis(options)
   onTestFinished(() => redis.close())
   return redis
 }
 
-async function aWorkerOn(redis: RedisServer, gate = aGate({ fromPage: 1000 })) {
+async function aPlaceOn(redis: RedisServer, gate = aGate({ fromPage: 1000 })) {
   const sandbox = await aSandbox({ customers: [400], intercept: gate.intercept })
   const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
+  return place
+}
+
+async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
+  const place = await aPlaceOn(redis, gate)
   return { redis, place, worker: startWorkerProcess(place) }
 }

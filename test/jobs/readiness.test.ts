@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config/read-config.ts'
+import type { Freshness } from '../../src/mirror/freshness.ts'
+import { examine } from '../../jobs/health.ts'
+import { createMetrics } from '../../jobs/metrics.ts'
+import { compareSchedules } from '../../jobs/schedule.ts'
+import { aJobsWorkplace, FAR_AWAY, someQueues } from '../support/jobs-workplace.ts'
+import { organizationAt } from '../support/workplace.ts'
+
+const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+
+test.each([
+  ['as configured', FAR_AWAY, []],
+  ['with another cron line', { ...FAR_AWAY, cron: '0 4 1 1 *' }, ['acme: its schedule is not in the queue yet']],
+  ['in another time zone', { ...FAR_AWAY, timezone: 'UTC' }, ['acme: its schedule is not in the queue yet']],
+])('a schedule that the queue has %s', async (_how, { cron, timezone }, problems) => {
+  const { organizations, queues } = await aQueueOf()
+  await queues.tick.upsertJobScheduler(
+    'acme',
+    { pattern: cron, tz: timezone },
+    { name: 'tick', data: { organization: 'acme' } },
+  )
+  const nowMs = Date.now()
+
+  const readiness = await examine({
+    ping: async () => {},
+    workers: [],
+    compareSchedules: () => compareSchedules(queues.tick, organizations, nowMs),
+    organizations,
+    mirror: { listLastRuns: async () => [lastRun(nowMs)] },
+    nowMs,
+  })
+
+  expect(readiness).toEqual({ ready: problems.length === 0, problems })
+})
+
+test('who left the configuration grows no older, and a first give-up is an increase', async () => {
+  const { queues } = await aQueueOf()
+  const nowMs = Date.now()
+  const metrics = createMetrics({
+    mirror: { listFreshness: async () => [fresh('acme', nowMs - 60_000), fresh('globex', nowMs - 60_000)] },
+    queues,
+    organizations: () => ['acme'],
+    now: () => nowMs,
+  })
+  const lines = (await metrics.text()).split('\n')
+
+  expect(lines.filter((line) => /^customer_mirror_(data_as_of_age_seconds|open_rejects)\{/.test(line))).toEqual([
+    'customer_mirror_data_as_of_age_seconds{organization="acme"} 60',
+    'customer_mirror_open_rejects{organization="acme"} 0',
+  ])
+  for (const outcome of ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'])
+    expect(lines).toContain(`customer_mirror_runs_total{organization="acme",outcome="${outcome}"} 0`)
+})
+
+async function aQueueOf() {
+  const { config, mirror, queue } = aJobsWorkplace([organizationAt(AT)])
+  const { queues } = await someQueues(queue, mirror)
+  const { organizations } = await readConfig({ file: config, cwd: '/' })
+  return { organizations, queues }
+}
+
+function lastRun(atMs: number) {
+  return {
+    organization: 'acme',
+    startedAtMs: atMs,
+    status: 'complete',
+    errorCode: undefined,
+    completeAsOfMs: atMs,
+  } as const
+}
+
+function fresh(organization: string, dataAsOfMs: number): Freshness {
+  const counts = { active: 1, missing: 0, removed: 0, openRejects: 0 }
+  return { organization, dataAsOfMs, proof: 'proven', lastRunId: 1, lastStatus: 'complete', ...counts }
+}
