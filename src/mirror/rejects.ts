@@ -71,16 +71,22 @@ function markListed(db: Connection, run: Run, id: string): void {
 }
 
 /**
- * Marks as resolved every open reject that a scan which read the whole list did not receive again. Runs that went on from
- * one another share the start of their scan, and each has read a part of the list.
+ * Marks as resolved every open reject that a scan which read the whole list did not receive again. Of runs that went on
+ * from one another, each has read a part of the list.
  */
 export function resolveRejects(db: Connection, run: Run, nowMs: number): void {
   statement<[Record<string, unknown>], never>(
     db,
     `UPDATE rejects SET resolved_at = @now
      WHERE organization = @organization AND resolved_at IS NULL
-       AND run_id < (SELECT MIN(id) FROM runs WHERE organization = @organization AND data_as_of = @dataAsOf)`,
-  ).run({ now: sqlTime(nowMs), organization: run.organization, dataAsOf: sqlTime(run.dataAsOfMs) })
+       AND run_id < (
+         WITH RECURSIVE chain (id, resumed_from) AS (
+           SELECT id, resumed_from FROM runs WHERE id = @id
+           UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN chain ON runs.id = chain.resumed_from
+         )
+         SELECT MIN(id) FROM chain
+       )`,
+  ).run({ now: sqlTime(nowMs), organization: run.organization, id: run.id })
 }
 
 /** Open rejects, those seen last first. */
