@@ -1,35 +1,40 @@
-import type { Measurement } from './messages.ts'
+import {
+  type Cost,
+  NIGHT_HOURS,
+  organizationsANight,
+  pastOneMachine,
+  REQUESTS_PER_MINUTE,
+  type SideBySide,
+} from './curves-plan.ts'
+import { about, list, megabytes, number, percent, seconds, span, table } from './markdown.ts'
 
-/** What one organization of a size costs, in the median of its rounds: loaded, at rest, and at rest with a plain scan. */
-export type Cost = { customers: number; load: Measurement; rest: Measurement; plain: Measurement }
+/** What was measured, and after how many nights in which nothing changed either. */
+export type Curves = { costs: readonly Cost[]; sideBySide: SideBySide; nightsBefore: number }
 
-/** The rate such services allow by default. */
-const REQUESTS_PER_MINUTE = 60
-/** Organizations that a sync mirrors side by side. */
-const SIDE_BY_SIDE = 8
-const NIGHT_HOURS = 8
-
-/** The page on performance, with nothing in it that was not measured or does not follow from what was. */
-export function performancePage(costs: readonly Cost[], machine: Readonly<Record<string, string>>): string {
+/** The page on performance, with no figure in it that was not measured or does not follow from those that were. */
+export function performancePage(
+  { costs, sideBySide, nightsBefore }: Curves,
+  machine: Readonly<Record<string, string>>,
+): string {
   const largest = costs.at(-1)
   if (largest === undefined) throw new Error('There is nothing to write a page about.')
   const parts = [
     INTRODUCTION,
     list(Object.entries(machine).map(([name, value]) => `${name}: ${value}`)),
     '## Against the number of customers',
-    'A first load into an empty file:',
+    'One organization, first loaded into an empty file:',
     costTable(costs, 'load'),
-    'A night in which nothing changed:',
+    `A night in which nothing changed, after ${nightsBefore} others, the first load among them:`,
     costTable(costs, 'rest'),
-    `The service answers at once here, so this is what the program itself takes. ${growth(costs)}`,
+    `The service answers at once here and is no part of CPU and memory. ${growth(costs)}`.trimEnd(),
     '## Requests against customers',
     requestTable(costs),
     CHAIN,
-    '## A night at 60 requests a minute',
-    `Services of this kind allow ${REQUESTS_PER_MINUTE} requests a minute unless told otherwise. Then the waiting is all there is:`,
+    `## A night at ${REQUESTS_PER_MINUTE} requests a minute`,
+    waiting(largest),
     nightTable(costs),
     '## Past one machine',
-    pastOneMachine(largest),
+    pastOneMachine(largest, sideBySide),
   ]
   return `${parts.join('\n\n')}\n`
 }
@@ -45,7 +50,6 @@ const CHAIN = `The chain scan reads overlapping windows, and those shared rows a
 function costTable(costs: readonly Cost[], what: 'load' | 'rest'): string {
   const rows = costs.map((cost) => {
     const { wallMs, cpuMs = 0, peakRssBytes = 0, writtenBytes = 0 } = cost[what]
-    const perCustomer = `${(writtenBytes / cost.customers).toFixed(0)} B`
     return [
       number(cost.customers),
       `${seconds(wallMs)} s`,
@@ -53,7 +57,7 @@ function costTable(costs: readonly Cost[], what: 'load' | 'rest'): string {
       `${seconds(cpuMs)} s`,
       `${megabytes(peakRssBytes)} MB`,
       `${megabytes(writtenBytes)} MB`,
-      perCustomer,
+      `${(writtenBytes / cost.customers).toFixed(0)} B`,
     ]
   })
   return table([['customers', 'time', 'a second', 'CPU', 'peak memory', 'written', 'written a customer'], ...rows])
@@ -61,15 +65,26 @@ function costTable(costs: readonly Cost[], what: 'load' | 'rest'): string {
 
 function requestTable(costs: readonly Cost[]): string {
   const rows = costs.map((cost) => {
-    const [chain, plain] = [cost.rest.requests ?? 0, cost.plain.requests ?? 0]
-    return [number(cost.customers), number(plain), number(chain), percent(chain / plain - 1)]
+    const { chain, plain } = requestsOf(cost)
+    const more = percent(chain / plain - 1)
+    return [number(cost.customers), number(plain), number(chain), more, (cost.customers / chain).toFixed(1)]
   })
-  return table([['customers', 'plain scan', 'chain scan', 'more'], ...rows])
+  return table([['customers', 'plain scan', 'chain scan', 'more', 'customers a request'], ...rows])
+}
+
+/** How little of such a night is work. */
+function waiting({ customers, rest }: Cost): string {
+  const { requests = 0, cpuMs = 0 } = rest
+  const share = cpuMs / ((requests / REQUESTS_PER_MINUTE) * 60_000)
+  return (
+    `Where a service allows ${REQUESTS_PER_MINUTE} requests a minute, a night takes a minute for each ${REQUESTS_PER_MINUTE} requests. ` +
+    `The program works for ${percent(share)} of that time with ${number(customers)} customers, and waits for the rest.`
+  )
 }
 
 function nightTable(costs: readonly Cost[]): string {
   const rows = costs.map((cost) => {
-    const [chain, plain] = [cost.rest.requests ?? 0, cost.plain.requests ?? 0]
+    const { chain, plain } = requestsOf(cost)
     const { cpuMs = 0 } = cost.rest
     return [
       number(cost.customers),
@@ -77,37 +92,15 @@ function nightTable(costs: readonly Cost[]): string {
       span((chain - plain) / REQUESTS_PER_MINUTE),
       percent((chain - plain) / chain),
       `${seconds(cpuMs)} s`,
-      number(Math.floor((SIDE_BY_SIDE * NIGHT_HOURS * 60) / (chain / REQUESTS_PER_MINUTE))),
+      about(organizationsANight(cost)),
     ]
   })
-  const sizes = 'such organizations in a night of 8 hours'
-  return table([['customers', 'a night takes', 'of it the proof', 'its share', 'CPU', sizes], ...rows])
+  const many = `such organizations, one worker, ${NIGHT_HOURS} hours`
+  return table([['customers', 'a night takes', 'of it the proof', 'its share', 'CPU', many], ...rows])
 }
 
-function pastOneMachine({ customers, load, rest }: Cost): string {
-  const { cpuMs = 0, requests = 1, peakRssBytes = 0, writtenBytes = 0 } = rest
-  const cpuMsPerRequest = cpuMs / requests
-  const atOnce = Math.floor((1000 * 60) / REQUESTS_PER_MINUTE / cpuMsPerRequest)
-  const perHour = Math.round((60 * REQUESTS_PER_MINUTE * customers) / requests)
-  const fileBytes = (rest.fileBytes ?? 0) / customers
-  const perSecond = (wallMs: number) => number(customers / (wallMs / 1000))
-  return [
-    `**What one worker carries.** A request costs ${cpuMsPerRequest.toFixed(2)} ms of CPU, its customers included. At ${REQUESTS_PER_MINUTE} ` +
-      `requests a minute each, one core keeps up with ${number(atOnce)} organizations at the same moment; a sync runs ` +
-      `${SIDE_BY_SIDE} side by side and so needs ${percent(SIDE_BY_SIDE / atOnce)} of a core and at most about ` +
-      `${megabytes(peakRssBytes)} MB for the largest of them. The rate limit is what counts: an organization gets ` +
-      `${number(perHour)} customers an hour, the last column above is how many fit into a night, and the machine is idle meanwhile.`,
-    `**When to add workers.** When the nights of all organizations, divided by ${SIDE_BY_SIDE}, no longer fit between two ` +
-      'schedules: first by letting more of them run side by side, for the CPU is there; then by a second worker with a share of ' +
-      'the organizations. Where organizations share one rate limit (`rateLimit.shared`), no number of workers makes them faster.',
-    `**What the single file bounds.** SQLite has one writer at a time. On this machine a file takes ` +
-      `${perSecond(load.wallMs)} new customers a second and checks ${perSecond(rest.wallMs)} unchanged ones, whatever the number ` +
-      `of workers, writing ${(writtenBytes / customers).toFixed(0)} bytes for each of them. A customer takes ${fileBytes.toFixed(0)} bytes in ` +
-      `the file: ${number(10_000_000)} of them ${((fileBytes * 10_000_000) / 1024 ** 3).toFixed(1)} GB. All workers of a file must be ` +
-      'on its machine, for a file in WAL mode cannot be shared over a network.',
-    `**Beyond that,** split by organization: a configuration and a file for each machine. Organizations share nothing in ` +
-      `the mirror, so nothing is lost; \`ATTACH\` joins the files for a query.`,
-  ].join('\n\n')
+function requestsOf({ rest, plain }: Cost): { chain: number; plain: number } {
+  return { chain: rest.requests ?? 0, plain: plain.requests ?? 0 }
 }
 
 /** How the cost of one customer changes from the smallest size to the largest. */
@@ -121,36 +114,4 @@ function growth(costs: readonly Cost[]): string {
     `From ${number(least.customers)} customers to ${number(most.customers)}, what one of them takes at rest changes by a ` +
     `factor of ${factor.toFixed(2)}, and the peak of memory by one of ${memory.toFixed(2)}.`
   )
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const [header = [], ...body] = rows
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(header), line(header.map(() => '--:')), ...body.map(line)].join('\n')
-}
-
-function list(items: readonly string[]): string {
-  return items.map((item) => `- ${item}`).join('\n')
-}
-
-function number(value: number): string {
-  return Math.round(value).toLocaleString('en')
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(ms < 10_000 ? 2 : 1)
-}
-
-function megabytes(bytes: number): string {
-  const value = bytes / 1024 ** 2
-  return value < 10 ? value.toFixed(1) : number(value)
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`
-}
-
-function span(minutes: number): string {
-  if (minutes < 90) return `${minutes.toFixed(1)} min`
-  return `${(minutes / 60).toFixed(1)} h`
 }

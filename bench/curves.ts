@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Cost, performancePage } from './curves-page.ts'
-import { atRest, firstLoad, plain } from './groups.ts'
+import { performancePage } from './curves-page.ts'
+import { type Cost, SIDE_BY_SIDE, type SideBySide } from './curves-plan.ts'
+import { atRest, firstLoad, type Group, plain } from './groups.ts'
 import { describeMachine } from './machine.ts'
-import type { Measurement } from './messages.ts'
+import type { Dataset, Measurement } from './messages.ts'
 import { groupTable } from './report.ts'
 import type { GroupResult } from './results.ts'
 import { runRounds } from './rounds.ts'
 import type { Output } from './run-bench.ts'
-import { createStage } from './stage.ts'
+import { createStage, NIGHTS_BEFORE } from './stage.ts'
 import { spreadOf } from './statistics.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
@@ -20,21 +21,30 @@ const SIZES = [10_000, 100_000, 1_000_000]
 export async function writeCurves(args: readonly string[], { stdout, stderr }: Output): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   const page = values.output ?? fileURLToPath(new URL('../docs/PERFORMANCE.md', import.meta.url))
-  const sizes = values.size?.map(Number) ?? SIZES
+  const sizes = (values.size?.map(Number) ?? SIZES).toSorted((a, b) => a - b)
+  const runs = Number(values.runs ?? 5)
+  if (![...sizes, runs].every((count) => Number.isSafeInteger(count) && count > 0)) {
+    stderr.write('--size and --runs must be whole numbers from 1 up\n')
+    return 2
+  }
   const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
   const stage = createStage(folder, {})
+  const measure = async (group: Group): Promise<GroupResult> => {
+    const result = await runRounds(group, stage, runs, ({ member, round }) => {
+      stderr.write(`${group.about}: ${member} (${round} of ${runs})\n`)
+    })
+    await stage.clear()
+    stdout.write(`${groupTable(result, [result])}\n`)
+    return result
+  }
   try {
     const costs: Cost[] = []
-    for (const customers of sizes) {
-      const result = await runRounds(curveGroup(customers), stage, Number(values.runs ?? 5), ({ member, round }) => {
-        stderr.write(`${customers} customers: ${member} (${round})\n`)
-      })
-      stdout.write(`${groupTable(result, [result])}\n`)
-      costs.push(costOf(customers, result))
-      await stage.clear()
-    }
+    for (const customers of sizes) costs.push(costOf(customers, await measure(curveGroup(customers))))
+    const dataset = { organizations: SIDE_BY_SIDE, customers: sizes.at(-2) ?? sizes[0] ?? 0 }
+    const sideBySide = besideOf(dataset, await measure(sideBySideGroup(dataset)))
+    const machine = { ...describeMachine(folder), rounds: String(runs) }
     await mkdir(dirname(page), { recursive: true })
-    await writeFile(page, performancePage(costs, describeMachine(folder)))
+    await writeFile(page, performancePage({ costs, sideBySide, nightsBefore: NIGHTS_BEFORE }, machine))
     stdout.write(`${page} was written.\n`)
     return 0
   } finally {
@@ -50,21 +60,32 @@ const OPTIONS = {
   folder: { type: 'string' },
 } as const
 
-function curveGroup(customers: number) {
+function curveGroup(customers: number): Group {
   const dataset = { organizations: 1, customers }
   const members = [firstLoad('load', dataset), atRest('rest', dataset), plain(atRest('plain', dataset))]
   return { name: 'curve', about: `${customers.toLocaleString('en')} customers, no latency`, members }
 }
 
-function costOf(customers: number, { rows }: GroupResult): Cost {
-  const middle = (name: string): Measurement => {
-    const measurements = rows.find((row) => row.name === name)?.measurements ?? []
-    const of = (quantity: 'wallMs' | 'cpuMs' | 'peakRssBytes' | 'writtenBytes' | 'fileBytes' | 'requests') =>
-      spreadOf(measurements.flatMap((measurement) => measurement[quantity] ?? []))?.median ?? 0
-    return {
-      ...{ wallMs: of('wallMs'), cpuMs: of('cpuMs'), peakRssBytes: of('peakRssBytes') },
-      ...{ writtenBytes: of('writtenBytes'), fileBytes: of('fileBytes'), requests: of('requests') },
-    }
+function sideBySideGroup(dataset: Dataset): Group {
+  const about = `${dataset.organizations} × ${dataset.customers.toLocaleString('en')} customers side by side, no latency`
+  return { name: 'side-by-side', about, members: [firstLoad('load', dataset), atRest('rest', dataset)] }
+}
+
+function costOf(customers: number, result: GroupResult): Cost {
+  return { customers, load: median(result, 'load'), rest: median(result, 'rest'), plain: median(result, 'plain') }
+}
+
+function besideOf(dataset: Dataset, result: GroupResult): SideBySide {
+  return { ...dataset, load: median(result, 'load'), rest: median(result, 'rest') }
+}
+
+/** The median of each quantity by itself. */
+function median({ rows }: GroupResult, name: string): Measurement {
+  const measurements = rows.find((row) => row.name === name)?.measurements ?? []
+  const of = (quantity: 'wallMs' | 'cpuMs' | 'peakRssBytes' | 'writtenBytes' | 'fileBytes' | 'requests') =>
+    spreadOf(measurements.flatMap((measurement) => measurement[quantity] ?? []))?.median ?? 0
+  return {
+    ...{ wallMs: of('wallMs'), cpuMs: of('cpuMs'), peakRssBytes: of('peakRssBytes') },
+    ...{ writtenBytes: of('writtenBytes'), fileBytes: of('fileBytes'), requests: of('requests') },
   }
-  return { customers, load: middle('load'), rest: middle('rest'), plain: middle('plain') }
 }

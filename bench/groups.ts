@@ -30,6 +30,9 @@ export type Member = {
 /** As many requests at once, for every member that asks more than one at a time. */
 export const CONCURRENCY = 8
 
+/** With fewer customers, starting up weighs more than waiting does, and nothing is to be learned from a loop that waits. */
+export const LEAST_BESIDE_LOOP = 100_000
+
 /** How large everything is. */
 export type Sizes = { customers: number; large?: { one: Dataset; many: Dataset } }
 
@@ -38,6 +41,11 @@ export const FULL: Sizes = {
   large: { one: { organizations: 1, customers: 1_000_000 }, many: { organizations: 100, customers: 10_000 } },
 }
 export const QUICK: Sizes = { customers: 20_000 }
+
+/** The most customers that one organization has. */
+export function mostCustomers({ customers, large }: Sizes): number {
+  return Math.max(customers, large?.one.customers ?? 0)
+}
 
 /** The groups without their extras, and without those that are nothing else. */
 export function briefly(groups: readonly Group[]): Group[] {
@@ -87,7 +95,7 @@ function latency(dataset: Dataset): Member[] {
     name: `${member.name}, ${latencyMs} ms`,
     answering: { ...member.answering, latencyMs },
   })
-  const loop = loopMember('sequential loop at rest', 'yesterday', dataset)
+  const loop = delayed(loopMember('sequential loop at rest', 'yesterday', dataset, [['at rest, 20 ms']]), 20)
   const rest = atRest('at rest', dataset)
   const [rest20, rest20Floor] = withFloor(delayed(rest, 20))
   const [load20, load20Floor] = withFloor(delayed(firstLoad('first load', dataset), 20))
@@ -96,7 +104,7 @@ function latency(dataset: Dataset): Member[] {
     ...extras([rest20Floor]),
     load20,
     ...extras([load20Floor]),
-    delayed({ ...loop, floors: [['at rest, 20 ms']] }, 20),
+    ...(dataset.customers < LEAST_BESIDE_LOOP ? extras([loop]) : [loop]),
     ...extras(withFloor(delayed(rest, 100))),
   ]
 }
@@ -159,8 +167,8 @@ export function plain(member: Member): Member {
   return { ...member, scan: 'plain' }
 }
 
-function loopMember(name: string, start: Member['start'], dataset: Dataset): Member {
-  return { ...of(name, dataset), program: 'loop', scan: 'plain', start, floors: [] }
+function loopMember(name: string, start: Member['start'], dataset: Dataset, floors: Member['floors'] = []): Member {
+  return { ...of(name, dataset), program: 'loop', scan: 'plain', start, floors }
 }
 
 function insertFloor(name: string, dataset: Dataset): Member {

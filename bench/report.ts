@@ -1,7 +1,7 @@
 import type { GroupResult, Row } from './results.ts'
 import { ratiosOf, sharesOf } from './results.ts'
 import { type Spread, spreadOf } from './statistics.ts'
-import type { Verdict } from './targets.ts'
+import type { Target, Verdict } from './targets.ts'
 
 /** What was measured of a group, as a table. Ratios compare what ran in the same round. */
 export function groupTable(result: GroupResult, all: readonly GroupResult[]): string {
@@ -14,15 +14,17 @@ export function groupTable(result: GroupResult, all: readonly GroupResult[]): st
   return `${result.name}: ${result.about}\n${aligned([header, ...rows])}${notes.join('')}`
 }
 
-/** What became of the targets. */
-export function verdictTable(verdicts: readonly Verdict[]): string {
-  const rows = verdicts.map(({ title, atLeast, limit, unit, measured, met, farOutside }) => [
-    title,
-    `${atLeast ? 'at least' : 'at most'} ${amountText(limit, unit)}`,
-    amountText(measured, unit),
-    met ? 'ok' : farOutside ? 'missed by far' : 'missed',
-  ])
-  return `targets\n${aligned([['', 'target', 'measured', ''], ...rows])}`
+/** What became of the targets, and from how many customers on those hold that were not judged. */
+export function verdictTable(verdicts: readonly Verdict[], tooLarge: readonly Target[] = []): string {
+  const judged = verdicts.map((verdict) => {
+    const { title, measured, unit, met, farOutside } = verdict
+    return [title, limitText(verdict), amountText(measured, unit), met ? 'ok' : farOutside ? 'missed by far' : 'missed']
+  })
+  const notJudged = tooLarge.map((target) => {
+    const { title, leastCustomers = 0 } = target
+    return [title, limitText(target), '–', `from ${leastCustomers.toLocaleString('en')} customers on`]
+  })
+  return `targets\n${aligned([['', 'target', 'measured', ''], ...judged, ...notJudged])}`
 }
 
 /** Text in columns: the first to the left, numbers to the right. */
@@ -64,6 +66,10 @@ function spreadTexts(spread: Spread | undefined, places: number): string[] {
 
 function digits(value: number | undefined, places: number): string {
   return value === undefined ? '–' : value.toFixed(places)
+}
+
+function limitText({ atLeast = false, limit, unit }: Pick<Target, 'limit' | 'unit'> & { atLeast?: boolean }): string {
+  return `${atLeast ? 'at least' : 'at most'} ${amountText(limit, unit)}`
 }
 
 function amountText(value: number, unit: Verdict['unit']): string {

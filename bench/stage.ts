@@ -16,6 +16,12 @@ export type Stage = {
   clear(): Promise<void>
 }
 
+/**
+ * Nights before the one that is measured: a first load, and one more, since what a load leaves for the next night to do is
+ * not part of an ordinary one.
+ */
+export const NIGHTS_BEFORE = 2
+
 /** `folder` holds the files; it must be on the disk that is to be measured. */
 export function createStage(folder: string, how: HowToRun): Stage {
   const services = new Map<string, Promise<Service>>()
@@ -44,11 +50,10 @@ export function createStage(folder: string, how: HowToRun): Stage {
     return made
   }
 
-  /** Two nights: what a first load leaves for the second to tidy up is not part of an ordinary one. */
   async function makeYesterday(member: Member, file: string): Promise<string> {
     const service = await serviceFor(member.dataset)
     await service.answer({ latencyMs: 0, gzip: false, edition: 'base' })
-    for (let night = 0; night < 2; night += 1) {
+    for (let night = 0; night < NIGHTS_BEFORE; night += 1) {
       await runProgram(member.program, await taskFor(member, file), { python: member.python })
     }
     return file

@@ -1,13 +1,10 @@
 import { ContractBroken, SourceRefused } from './errors.ts'
-import type { Absent } from './mirror/removals.ts'
+import type { Absent, Listed } from './mirror/removals.ts'
 import type { CustomersPage } from './source/customers.ts'
 import { windowFailureOf } from './window-failure.ts'
 
 /** Asks the service for the customers that match a text: the first page of them. */
 export type Search = (text: string) => Promise<CustomersPage>
-
-/** A customer known to be listed, whom a search must find to be believed. */
-export type Control = { id: string; username: string | null; email: string | null }
 
 /** Customers whose absence is looked into in one run; those beyond are looked into by the next. */
 const MOST_SEARCHES = 100
@@ -19,7 +16,7 @@ const MOST_SEARCHES = 100
  */
 export async function confirmAbsences(
   candidates: readonly Absent[],
-  control: Control | undefined,
+  control: Listed | undefined,
   search: Search,
 ): Promise<Set<string>> {
   const confirmed = new Set<string>()
@@ -53,7 +50,7 @@ function isTelling(text: string | null): text is string {
   return text !== null && text.trim().length >= 3
 }
 
-async function isListed(control: Control, field: Field, search: Search): Promise<boolean> {
+async function isListed(control: Listed, field: Field, search: Search): Promise<boolean> {
   const text = control[field]
   if (!isTelling(text)) return false
   const { records } = await search(text)

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { utcTime } from './calendar.ts'
 
 /**
- * What a customer is, and how received records are sorted into customers and rejects. A record is rejected only when it
- * cannot be kept; whatever is merely odd is kept as it was sent and counted as a warning.
+ * What a customer is. A record is rejected only when it cannot be kept; whatever is merely odd is kept as it was sent and
+ * counted as a warning.
  */
 
 /** The documented text fields beside `id`, under their documented names. */
@@ -29,19 +28,6 @@ export type Customer = { id: string } & Record<TextField, string | null> & {
     extra: string | null
   }
 
-/** A received record that is not a valid customer, kept with its reasons. */
-export type Reject = {
-  /** Lower-case UUID, when one could be read: its customer then counts as seen. */
-  recordId: string | null
-  /** The same record seen again has the same key: its id, or a digest of its payload. */
-  key: string
-  /** Index within the page, from 0. */
-  position: number
-  /** The record as JSON. */
-  payload: string
-  reasons: { field: string; message: string }[]
-}
-
 /** Oddities that are kept. */
 const WARNING_KINDS = [
   'missing_field',
@@ -60,44 +46,6 @@ export type Warnings = Partial<Record<WarningKind, number>>
 /** A record's place in the listing: who stands there, if it can be read, and its `created_at`. */
 export type Row = { id: string | undefined; createdAt: string | undefined }
 
-export type Sorted = { customers: Customer[]; rejects: Reject[]; warnings: Warnings; rows: Row[] }
-
-/** Characters of JSON above which a record is rejected. */
-export const MAX_RECORD_LENGTH = 1024 * 1024
-
-/**
- * Sorts the records of one page, in order, into customers and rejects; every record ends in exactly one of the two.
- * `pageBytes`, the size of the page they came in, spares measuring each record of a small page.
- */
-export function sortRecords(records: readonly unknown[], { pageBytes }: { pageBytes: number }): Sorted {
-  const sorted: Sorted = { customers: [], rejects: [], warnings: {}, rows: [] }
-  const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
-  records.forEach((record, position) => {
-    try {
-      sortRecord(record, position, sorted, { mayBeTooLong })
-    } catch (error) {
-      // The stack overflowed: JSON can be nested deeper than it can be written again.
-      if (!(error instanceof RangeError)) throw error
-      addReject(nestedTooDeeply(record, position), sorted)
-    }
-  })
-  return sorted
-}
-
-function sortRecord(record: unknown, position: number, sorted: Sorted, { mayBeTooLong }: { mayBeTooLong: boolean }) {
-  const result = recordSchema.safeParse(record)
-  const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
-  if (!result.success || tooLong) return addReject(toReject(record, position, result.error, tooLong), sorted)
-  const customer = toCustomer(result.data, record, sorted.warnings)
-  sorted.customers.push(customer)
-  sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
-}
-
-function addReject(reject: Reject, sorted: Sorted): void {
-  sorted.rejects.push(reject)
-  sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
-}
-
 /** Adds the counts of `from` to `into`. */
 export function addWarnings(into: Warnings, from: Warnings): void {
   for (const kind of WARNING_KINDS) if (from[kind] !== undefined) warn(into, kind, from[kind])
@@ -109,11 +57,11 @@ export function warn(warnings: Warnings, kind: WarningKind, count = 1): void {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-const idSchema = z.string('must be a UUID').regex(UUID, 'must be a UUID')
+export const idSchema = z.string('must be a UUID').regex(UUID, 'must be a UUID')
 // JSON can hold numbers too great for a number here; they are read as infinite.
 const numberSchema = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
 const textSchema = z.union([z.string(), z.null(), numberSchema, z.boolean()], 'must be text').optional()
-const recordSchema = z.object(
+export const recordSchema = z.object(
   {
     id: idSchema,
     name: textSchema,
@@ -130,7 +78,8 @@ const recordSchema = z.object(
 )
 type Documented = z.output<typeof recordSchema>
 
-function toCustomer(record: Documented, received: unknown, warnings: Warnings): Customer {
+/** The customer in a record that `recordSchema` found valid. Adds to `warnings` what is odd about it. */
+export function toCustomer(record: Documented, received: unknown, warnings: Warnings): Customer {
   const created = asText(record.created_at, warnings)
   const customer: Customer = {
     id: record.id.toLowerCase(),
@@ -185,31 +134,3 @@ function unknownFields(record: object, warnings: Warnings): string | null {
   unknown.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
 }
-
-function toReject(record: unknown, position: number, error: z.ZodError | undefined, tooLong: boolean): Reject {
-  const payload = JSON.stringify(record)
-  const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
-  if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
-  const recordId = readableId(record)
-  return {
-    recordId,
-    key: recordId ?? createHash('sha256').update(payload).digest('hex'),
-    position,
-    payload,
-    reasons,
-  }
-}
-
-/** Of its payload only the id is kept: the rest cannot be written down. */
-function nestedTooDeeply(record: unknown, position: number): Reject {
-  const recordId = readableId(record)
-  const payload = JSON.stringify({ id: recordId })
-  const reasons = [{ field: '', message: 'is nested too deeply to be kept' }]
-  return { recordId, key: recordId ?? `nested too deeply at ${position}`, position, payload, reasons }
-}
-
-function readableId(record: unknown): string | null {
-  const result = identified.safeParse(record)
-  return result.success ? result.data.id.toLowerCase() : null
-}
-const identified = z.object({ id: idSchema })

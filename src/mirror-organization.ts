@@ -1,15 +1,17 @@
-import { confirmAbsences, type Control } from './confirm-absences.ts'
-import { sortRecords } from './customer.ts'
+import { confirmAbsences } from './confirm-absences.ts'
 import { ContractBroken, describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
 import { holdOrganization } from './mirror/hold-organization.ts'
 import type { Mirror } from './mirror/mirror.ts'
+import type { SortedPage } from './mirror/pages.ts'
 import type { RemovalRule } from './mirror/removals.ts'
 import type { Ending, Run } from './mirror/runs.ts'
 import { readWindows, type Arrival } from './read-windows.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
 import type { Certificate } from './scan/certificate.ts'
 import type { Scan } from './scan/scan.ts'
-import type { Source } from './source/customers.ts'
+import type { Window } from './scan/window.ts'
+import { recallSorted, sortRecords, type Sorted } from './sort-records.ts'
+import type { CustomersPage, Source } from './source/customers.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 
 /** What a run is told. `organization` is its id; times come from `now`, in Unix milliseconds. */
@@ -52,10 +54,11 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     return { report: unrecorded(error), error }
   }
   const held = holdOrganization(mirror, run, now)
-  let control: Control | undefined
   try {
     const scan = await startScan(mirroring, mirror, run)
-    const reading = { ...mirroring, scan, readPage: source.readPage, stop: mirroring.signal, abort: held.lost }
+    const recall = (window: Window) => mirror.recallPage(run, window)
+    const readPage: Source['readPage'] = (window, options) => source.readPage(window, { ...options, recall })
+    const reading = { ...mirroring, scan, readPage, stop: mirroring.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
     const certificate = scan.certificate()
     const confirmed = certificate.proof === 'converged' ? await confirmAbsent() : NOBODY
@@ -78,18 +81,17 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   }
 
   async function saveArrivals(scan: Scan, arrivals: Arrival[]): Promise<void> {
-    const pages = arrivals.map(({ window, page }) => ({
-      ...sortRecords(page.records, { pageBytes: page.bytes }),
-      page: page.page,
-      received: page.records.length,
-      window: mirroring.scan === 'chain' ? { ...page, ...window, perPage: page.size } : undefined,
-    }))
+    const pages = arrivals.map(({ window, page }): SortedPage => {
+      const sorted = sortPage(page)
+      const recorded = mirroring.scan === 'chain' ? { ...page, ...window, perPage: page.size } : undefined
+      const received = page.isKnown ? sorted.recalled.length : page.records.length
+      return { ...sorted, page: page.page, received, window: recorded, mark: markOf(page) }
+    })
     if (run.pages === 0) await refuseStrangers(pages.flatMap(({ rows }) => rows.flatMap(({ id }) => id ?? [])))
     const { rows } = await mirror.savePages(run, pages, now())
     arrivals.forEach(({ window, page }, index) => {
       scan.read({ ...page, window, rows: rows[index] ?? [], perPage: page.size })
     })
-    control = pages.at(-1)?.customers.find(({ username, email }) => Boolean(username) && Boolean(email)) ?? control
     const total = arrivals.at(-1)?.page.total
     const { received, duplicates } = run.records
     mirroring.onProgress?.({ organization, customers: received - duplicates, total, pages: run.pages })
@@ -108,7 +110,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
 
   async function confirmAbsent(): Promise<ReadonlySet<string>> {
     const candidates = await mirror.findRemovalCandidates(run, mirroring.removals)
-    return confirmAbsences(candidates, control, (text) => source.search(text, { signal: mirroring.signal }))
+    const listed = candidates.length === 0 ? undefined : await mirror.findListed(run)
+    return confirmAbsences(candidates, listed, (text) => source.search(text, { signal: mirroring.signal }))
   }
 
   function finish(ending: Omit<Ending, 'source'>): Promise<Report> {
@@ -125,6 +128,18 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const empty = emptyReport({ organization, trigger, startedAtMs: now() })
     return { ...empty, ...mirroring.source.counters, reasons: [reason], error: describeError(error) }
   }
+}
+
+function sortPage({ records, bytes, digest, remembered, isKnown }: CustomersPage): Sorted {
+  const rows = remembered?.rows ?? []
+  return isKnown
+    ? recallSorted(rows)
+    : sortRecords(records, { pageBytes: bytes, remembered: rows, marked: digest !== undefined })
+}
+
+/** What a later run can tell by that the page came the same again. */
+function markOf({ size, digest, isKnown }: CustomersPage): SortedPage['mark'] {
+  return digest === undefined ? undefined : { size, digest, isKnown }
 }
 
 const NOBODY: ReadonlySet<string> = new Set()

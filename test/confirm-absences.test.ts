@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { confirmAbsences, type Control, type Search } from '../src/confirm-absences.ts'
+import { confirmAbsences, type Search } from '../src/confirm-absences.ts'
 import { ContractBroken, SourceRefused, SourceUnavailable } from '../src/errors.ts'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
-import type { Absent } from '../src/mirror/removals.ts'
+import type { Absent, Listed } from '../src/mirror/removals.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
 import { pageOfList, sourceOf } from './support/listed-source.ts'
 import { aMirror, rowsOf } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'
 
-const CONTROL: Control = { id: customerId(1), username: 'customer-1', email: 'customer-1@example.com' }
+const CONTROL: Listed = { id: customerId(1), username: 'customer-1', email: 'customer-1@example.com' }
 
 test('an absence is confirmed where a search does not find the customer, and finds the control', async () => {
   const { asked, search } = searchOf(customers(1, 5))
@@ -43,7 +43,7 @@ test('somebody else at the same address does not stand for the customer', async 
   expect(await confirmAbsences([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
 })
 
-test.each<[string, Control | undefined, SentRecord[]]>([
+test.each<[string, Listed | undefined, SentRecord[]]>([
   ['there is no control', undefined, customers(1, 5)],
   ['the control is not found', CONTROL, customers(2, 5)],
   ['the control is found under another id', CONTROL, [aCustomer(2, { email: CONTROL.email })]],

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { addWarnings, MAX_RECORD_LENGTH, sortRecords, TEXT_FIELDS } from '../src/customer.ts'
+import { addWarnings, TEXT_FIELDS } from '../src/customer.ts'
+import { MAX_RECORD_LENGTH, sortRecords } from '../src/sort-records.ts'
 import type { SentRecord } from './support/builders.ts'
 import { aCustomer, customerId } from './support/builders.ts'
 

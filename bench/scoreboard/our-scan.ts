@@ -71,7 +71,7 @@ function watched(
     counters: source.counters,
     async readPage(window, stopping) {
       const page = await source.readPage(window, stopping)
-      for (const id of idsIn(page.records)) read.add(id)
+      for (const id of idsIn(page.isKnown ? (page.remembered?.rows ?? []) : page.records)) read.add(id)
       return page
     },
     search(text, stopping) {

@@ -1,4 +1,5 @@
 import { TEXT_FIELDS, warn, type Customer, type Warnings } from '../customer.ts'
+import type { RememberedRow } from '../remembered-page.ts'
 import type { RecordCounts } from '../report.ts'
 import type { Connection } from './database.ts'
 import type { Run } from './runs.ts'
@@ -16,7 +17,8 @@ const FIND = `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, re
      WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
 
 const INSERT = `INSERT INTO customers (organization, id, ${WRITTEN_FIELDS.join(', ')}, first_seen_at, changed_at, last_run_id)
-     VALUES (@organization, @id, ${WRITTEN_FIELDS.map((field) => `@${field}`).join(', ')}, @now, @now, @run_id)`
+     VALUES (?, ?, ${WRITTEN_FIELDS.map(() => '?').join(', ')}, ?, ?, ?)
+     ON CONFLICT (organization, id) DO NOTHING`
 
 const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} = @${field}`).join(', ')},
        missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL,
@@ -28,40 +30,85 @@ const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} =
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
  * change the mirror back and forth every night. Adds to `counts` what became of each, to
- * `warnings` what was odd about it, and to `seen` the rows that the run had not received before. Returns the row of each
- * by its id.
+ * `warnings` what was odd about it, to `seen` the rows that the run had not received before, and to `changed` those of them
+ * that were written again. Returns the row of each by its id.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
   customers: readonly Customer[],
-  { counts, warnings, seen }: Tallies,
+  { counts, warnings, seen, changed }: Tallies,
   nowMs: number,
 ): Map<string, number> {
-  const stored = findStored(db, run, customers)
-  for (const customer of customers) {
+  const rowIds = new Map<string, number>()
+  // Of a first load nearly everybody is new, and inserting them tells who is not; later, nearly nobody is.
+  const rest = run.isBaseline ? customers.filter((customer) => !isInserted(customer)) : customers
+  const stored = findStored(db, run, rest)
+  const twice: Customer[] = []
+  for (const customer of rest) {
     const before = stored.get(customer.id)
-    if (before === undefined) {
-      const row_id = insertCustomer(db, run, customer, nowMs)
-      stored.set(customer.id, { ...customer, row_id, missing_since: null, removed_at: null })
-      seen.add(row_id)
-      counts.inserted += 1
-    } else if (run.seen.has(before.row_id) || seen.has(before.row_id)) {
+    if (before !== undefined) stored.set(customer.id, saveKnown(customer, before))
+    else if (!isInserted(customer)) twice.push(customer)
+  }
+  const inserted = findStored(db, run, twice)
+  for (const customer of twice) {
+    const before = inserted.get(customer.id)
+    if (before !== undefined) saveKnown(customer, before)
+  }
+  return rowIds
+
+  /** Whether the customer was new, and now is stored. */
+  function isInserted(customer: Customer): boolean {
+    const rowId = insertCustomer(db, run, customer, nowMs)
+    if (rowId === undefined) return false
+    rowIds.set(customer.id, rowId)
+    seen.add(rowId)
+    counts.inserted += 1
+    return true
+  }
+
+  /** The customer as it is stored then. */
+  function saveKnown(customer: Customer, before: StoredCustomer): StoredCustomer {
+    const rowId = before.row_id
+    rowIds.set(customer.id, rowId)
+    if (run.seen.has(rowId) || seen.has(rowId)) {
       counts.duplicates += 1
       if (changedFields(before, customer).length > 0) warn(warnings, 'conflicting_duplicate')
-    } else {
-      saveAgain(db, run, before, customer, counts, nowMs)
-      seen.add(before.row_id)
-      stored.set(customer.id, { ...before, ...customer })
+      return before
     }
+    seen.add(rowId)
+    if (!saveAgain(db, run, before, customer, counts, nowMs)) return before
+    changed.add(rowId)
+    return { ...before, ...customer }
   }
-  return new Map(Array.from(stored.values(), ({ id, row_id }) => [id, row_id]))
 }
 
-type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number> }
+/**
+ * Counts customers that came as the run remembers them, and so are stored as they came. One that this run has read
+ * differently elsewhere is a duplicate that differs.
+ */
+export function countRecalled(
+  run: Run,
+  rows: readonly RememberedRow[],
+  { counts, warnings, seen, changed }: Tallies,
+): void {
+  for (const { rowId } of rows) {
+    if (run.seen.has(rowId) || seen.has(rowId)) {
+      counts.duplicates += 1
+      if (run.memory.changed.has(rowId) || changed.has(rowId)) warn(warnings, 'conflicting_duplicate')
+    } else {
+      counts.unchanged += 1
+      seen.add(rowId)
+    }
+  }
+}
+
+/** `seen` and `changed` are rows of `customers`. */
+type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number>; changed: Set<number> }
 
 /** One query a page: a lookup a row costs more than twice as much. */
 function findStored(db: Connection, run: Run, customers: readonly Customer[]): Map<string, StoredCustomer> {
+  if (customers.length === 0) return new Map()
   const rows = statement<[string, string], StoredCustomer>(db, FIND).all(
     run.organization,
     JSON.stringify(customers.map(({ id }) => id)),
@@ -69,17 +116,24 @@ function findStored(db: Connection, run: Run, customers: readonly Customer[]): M
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-function insertCustomer(db: Connection, run: Run, customer: Customer, nowMs: number): number {
-  const { lastInsertRowid } = statement<[Record<string, unknown>], never>(db, INSERT).run({
-    ...customer,
-    organization: run.organization,
-    now: sqlTime(nowMs),
-    run_id: run.id,
-  })
+/** The new row; undefined when there is one of that id. Values go by place: by name, they cost more than the row. */
+function insertCustomer(db: Connection, run: Run, customer: Customer, nowMs: number): number | undefined {
+  const now = sqlTime(nowMs)
+  const values = WRITTEN_FIELDS.map((field) => customer[field])
+  const { changes, lastInsertRowid } = statement(db, INSERT).run(
+    run.organization,
+    customer.id,
+    ...values,
+    now,
+    now,
+    run.id,
+  )
+  if (changes === 0) return undefined
   if (!run.isBaseline) recordChange(db, run, customer.id, 'added', null, nowMs)
   return Number(lastInsertRowid)
 }
 
+/** Whether the row was written. */
 function saveAgain(
   db: Connection,
   run: Run,
@@ -87,11 +141,11 @@ function saveAgain(
   customer: Customer,
   counts: RecordCounts,
   nowMs: number,
-): void {
+): boolean {
   const changed = changedFields(before, customer)
   if (changed.length === 0 && before.missing_since === null && before.removed_at === null) {
     counts.unchanged += 1
-    return
+    return false
   }
   statement<[Record<string, unknown>], never>(db, UPDATE).run({
     ...customer,
@@ -108,6 +162,7 @@ function saveAgain(
   } else if (changed.length > 0 && !run.isBaseline) {
     recordChange(db, run, customer.id, 'changed', fields, nowMs)
   }
+  return true
 }
 
 function changedFields(before: Customer, after: Customer): (typeof COMPARED_FIELDS)[number][] {

@@ -1,8 +1,10 @@
+import type { RememberedPage } from '../remembered-page.ts'
 import type { Report } from '../report.ts'
 import {
   findDamage,
   openDatabase,
   openRehearsal,
+  readStatement,
   readTransaction,
   writeTransaction,
   type Connection,
@@ -13,13 +15,16 @@ import { renewLease } from './lease.ts'
 import { listLastRuns, type LastRun } from './last-runs.ts'
 import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
+import { recallPage } from './remembered-pages.ts'
 import {
   approveRemovals,
   discardRemovals,
+  findListed,
   findRemovalCandidates,
   listHeldRemovals,
   type Absent,
   type HeldRemovals,
+  type Listed,
   type RemovalRule,
 } from './removals.ts'
 import { finishRun, startRun, type Ending, type Run, type Start } from './runs.ts'
@@ -36,6 +41,8 @@ export type Mirror = {
   readonly file: string
   /** Starts a run and takes its organization's lease. Throws OrganizationHeld while another run has it. */
   startRun(start: Start): Promise<Run>
+  /** The page of this number and size as an earlier run left it, to be told whether it comes the same again. */
+  recallPage(run: Run, window: { page: number; size: number }): Promise<RememberedPage | undefined>
   /** Saves whole pages together: all of their records, or none. Throws OrganizationHeld if the lease was lost. */
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
   /** Keeps the organization held while a run waits. Throws OrganizationHeld if the lease was lost. */
@@ -46,6 +53,8 @@ export type Mirror = {
   countStrangers(organization: string, ids: readonly string[]): Promise<number>
   /** Those whom a converged scan would remove if their absence were confirmed. */
   findRemovalCandidates(run: Run, rule: RemovalRule): Promise<Absent[]>
+  /** A customer the run has received whom a search can be tried on; undefined when none has a username and an address. */
+  findListed(run: Run): Promise<Listed | undefined>
   /** Ends a run, gives its organization back, and tells what it did. */
   finishRun(run: Run, ending: Ending, nowMs: number): Promise<Report>
   /** The latest runs, newest first, of one organization or of all. */
@@ -97,10 +106,12 @@ function mirrorOf(file: string, db: Connection): Mirror {
       addSaved(run, saved)
       return saved
     },
+    recallPage: async (run, window) => readStatement(file, () => recallPage(db, run, window)),
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run.id),
     countStrangers: async (organization, ids) => readTransaction(db, file, () => countStrangers(db, organization, ids)),
     findRemovalCandidates: async (run, rule) => readTransaction(db, file, () => findRemovalCandidates(db, run, rule)),
+    findListed: async (run) => readTransaction(db, file, () => findListed(db, run)),
     finishRun: async (run, ending, nowMs) => writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),

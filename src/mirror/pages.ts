@@ -1,26 +1,26 @@
-import { addWarnings, type Customer, type Reject, type Row, type Warnings } from '../customer.ts'
+import { addWarnings, type Warnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
+import type { RememberedRow } from '../remembered-page.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
-import { saveCustomers } from './customers.ts'
+import type { Sorted, SortedRow } from '../sort-records.ts'
+import { countRecalled, saveCustomers } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
+import { pageKey, rememberPage } from './remembered-pages.ts'
 import { releaseListed } from './removals.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
 import { recordWindow, type RecordedRow, type RecordedWindow } from './windows.ts'
 
-/** One page whose records were sorted: `received` records, each either a customer or a reject. */
-export type SortedPage = {
+/** One page whose records were sorted. */
+export type SortedPage = Sorted & {
   page: number
   received: number
-  /** Who stood where in it. */
-  rows: readonly Row[]
   /** The window it answers, when that is to be recorded for a later run to go on from. */
   window?: Omit<RecordedWindow, 'rows'> | undefined
-  customers: readonly Customer[]
-  rejects: readonly Reject[]
-  warnings: Warnings
+  /** By what a later run knows it again, where it can; `isKnown` when this run did. */
+  mark?: { size: number; digest: string; isKnown: boolean } | undefined
 }
 
 /** What became of the records of the pages saved. */
@@ -31,6 +31,10 @@ export type PagesSaved = {
   /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
   seen: Set<number>
   rejectedIds: Set<string>
+  /** Rows of `customers` that were written again. */
+  changed: Set<number>
+  /** The pages that are remembered as they came. */
+  kept: string[]
   /** Who stood where in each of the pages, with the row of each customer. */
   rows: RecordedRow[][]
 }
@@ -47,27 +51,58 @@ export function savePages(db: Connection, run: Run, pages: readonly SortedPage[]
     warnings: {},
     seen: new Set(),
     rejectedIds: new Set(),
+    changed: new Set(),
+    kept: [],
     rows: [],
   }
-  for (const page of pages) {
-    const counts = { ...noRecords(), received: page.received }
-    saveRejects(db, run, page, { counts, rejectedIds: saved.rejectedIds }, nowMs)
-    const rowIds = saveCustomers(db, run, page.customers, { ...saved, counts }, nowMs)
-    const rows = page.rows.map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIds.get(row.id) }))
-    if (!addsUp(counts)) {
-      throw new AccountingBroken(
-        `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
-          'The page was not saved. This is a defect of Customer Mirror; please report it.',
-      )
-    }
-    if (page.window !== undefined) recordWindow(db, run, { ...page.window, rows })
-    saved.rows.push(rows)
-    addRecords(saved.records, counts)
-    addWarnings(saved.warnings, page.warnings)
-  }
+  for (const page of pages) savePage(db, run, page, saved, nowMs)
   releaseListed(db, run, saved.seen)
   saveRunCounts(db, run, saved)
   return saved
+}
+
+function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved, nowMs: number): void {
+  const counts = { ...noRecords(), received: page.received }
+  const warnings = { ...page.warnings }
+  const tallies = { ...saved, counts, warnings }
+  saveRejects(db, run, page, tallies, nowMs)
+  countRecalled(run, page.recalled, tallies)
+  const rowIds = saveCustomers(db, run, page.customers, tallies, nowMs)
+  const rows = page.mark?.isKnown === true ? page.recalled : page.rows.map((row) => withRowId(row, rowIds))
+  if (!addsUp(counts)) {
+    throw new AccountingBroken(
+      `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
+        'The page was not saved. This is a defect of Customer Mirror; please report it.',
+    )
+  }
+  const isRemembered = warnings.conflicting_duplicate === undefined && remember(db, run, page, rows, saved)
+  if (page.window !== undefined) recordWindow(db, run, { ...page.window, rows }, { isRemembered })
+  saved.rows.push(rows)
+  addRecords(saved.records, counts)
+  addWarnings(saved.warnings, warnings)
+}
+
+type SavedRow = SortedRow & RecordedRow
+
+function withRowId(row: SortedRow, rowIds: ReadonlyMap<string, number>): SavedRow {
+  return { ...row, rowId: row.rowId ?? (row.id === undefined ? undefined : rowIds.get(row.id)) }
+}
+
+/** Whether it is; a page with a reject in it is not, so that the reject is looked at every night. */
+function remember(db: Connection, run: Run, page: SortedPage, rows: readonly SavedRow[], saved: PagesSaved): boolean {
+  const { mark } = page
+  if (mark === undefined || page.rejects.length > 0) return false
+  const start = mark.size * (page.page - 1)
+  if (!mark.isKnown) {
+    if (!rows.every(isMemorable)) return false
+    rememberPage(db, run.organization, { start, size: mark.size, digest: mark.digest, rows })
+  }
+  saved.kept.push(pageKey(start, mark.size))
+  return true
+}
+
+function isMemorable(row: SavedRow): row is SavedRow & RememberedRow {
+  return row.id !== undefined && row.rowId !== undefined && row.fingerprint !== undefined
 }
 
 /** Adds what a committed transaction saved to the run's own numbers. */
@@ -77,6 +112,8 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   addWarnings(run.warnings, saved.warnings)
   for (const row of saved.seen) run.seen.add(row)
   for (const id of saved.rejectedIds) run.rejectedIds.add(id)
+  for (const row of saved.changed) run.memory.changed.add(row)
+  for (const page of saved.kept) run.memory.kept.add(page)
 }
 
 function saveRunCounts(db: Connection, run: Run, saved: PagesSaved): void {

@@ -1,5 +1,5 @@
-import type { Reject } from '../customer.ts'
 import type { RecordCounts } from '../report.ts'
+import type { Reject } from '../sort-records.ts'
 import type { Connection } from './database.ts'
 import { releaseHeld } from './removals.ts'
 import type { Run } from './runs.ts'

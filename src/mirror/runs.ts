@@ -14,6 +14,7 @@ import {
 import type { Connection } from './database.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
+import { forgetOtherPages, startMemory, type PageMemory } from './remembered-pages.ts'
 import { findHeldRows, markAbsent, type AbsenceCounts, type RemovalRule } from './removals.ts'
 import { findResumable } from './resume.ts'
 import { RowSet } from '../row-set.ts'
@@ -39,6 +40,8 @@ export type Run = {
   readonly rejectedIds: Set<string>
   /** Rows whose removal is held back, when the run began. */
   readonly heldRows: ReadonlySet<number>
+  /** What it may take for read, and what it leaves to be taken for read. */
+  readonly memory: PageMemory
   readonly records: RecordCounts
   readonly warnings: Warnings
   pages: number
@@ -75,6 +78,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   const { organization, trigger, nowMs } = start
   const isBaseline = !hasBaseline(db, organization)
   const resumable = findResumable(db, start)
+  const memory = startMemory(db, organization)
   const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
   const { lastInsertRowid } = statement(
     db,
@@ -97,6 +101,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     seen: new RowSet(),
     rejectedIds: new Set(),
     heldRows: findHeldRows(db, organization),
+    memory,
     records: noRecords(),
     warnings: {},
     pages: 0,
@@ -127,6 +132,7 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
     if (ending.readToEnd) resolveRejects(db, run, nowMs)
     Object.assign(report, settleAbsences(db, run, ending, nowMs))
     forgetWindows(db, run.organization)
+    forgetOtherPages(db, run.organization, run.memory.kept)
   }
   if (!releaseLease(db, run)) return report
   statement(

@@ -1,5 +1,6 @@
 import type { Row } from '../customer.ts'
 import type { Connection } from './database.ts'
+import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
 
@@ -17,24 +18,31 @@ export type RecordedWindow = {
 /** A record's place in a window, with its row of `customers`; a reject has none. */
 export type RecordedRow = Row & { rowId: number | undefined }
 
-/** Records a window, so that a later run can go on from it. One that was read again replaces what was read before. */
-export function recordWindow(db: Connection, run: Pick<Run, 'id'>, window: RecordedWindow): void {
-  const rowIds = new Int32Array(window.rows.map(({ rowId }) => rowId ?? 0))
+/**
+ * Records a window, so that a later run can go on from it. One that was read again replaces what was read before. Of a page
+ * that is remembered the rows are not written twice.
+ */
+export function recordWindow(
+  db: Connection,
+  run: Pick<Run, 'id'>,
+  window: RecordedWindow,
+  { isRemembered }: { isRemembered: boolean },
+): void {
   const rejected = window.rows.filter(({ rowId }) => rowId === undefined).map(({ id }) => id ?? null)
   statement(
     db,
-    `REPLACE INTO windows (run_id, page, size, per_page, total, last_page, beyond_end, row_ids, rejected)
+    `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     run.id,
-    window.page,
+    window.size * (window.page - 1),
     window.size,
     window.perPage,
     window.total ?? null,
     window.lastPage ?? null,
     window.beyondEnd ? 1 : 0,
-    Buffer.from(rowIds.buffer),
-    JSON.stringify(rejected),
+    isRemembered ? null : rowIdsFrom(window.rows.map(({ rowId }) => rowId ?? 0)),
+    isRemembered ? null : JSON.stringify(rejected),
   )
 }
 
@@ -60,7 +68,7 @@ export function recallSeen(db: Connection, run: Pick<Run, 'id' | 'seen' | 'rejec
 export function* recallWindows(db: Connection, runId: number): Generator<RecordedWindow> {
   for (const columns of readColumns(db, runId)) {
     yield {
-      page: columns.page,
+      page: columns.start / columns.size + 1,
       size: columns.size,
       perPage: columns.per_page,
       total: columns.total ?? undefined,
@@ -77,36 +85,39 @@ function recallRows(db: Connection, { row_ids, rejected }: WindowColumns): Recor
     'SELECT id, created_at FROM customers WHERE row_id = ?',
   )
   const rejectedIds = rejectedIn(rejected)
-  return rowIdsIn(row_ids).map((rowId) => {
+  return Array.from(rowIdsIn(row_ids), (rowId) => {
     const found = rowId === 0 ? undefined : find.get(rowId)
     if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
     return { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }
   })
 }
 
+/** A window whose page is remembered no more is left out: it is read again. */
 function readColumns(db: Connection, runId: number): WindowColumns[] {
   return statement<[number], WindowColumns>(
     db,
-    'SELECT * FROM windows WHERE run_id = ? ORDER BY size * (page - 1), size',
+    `SELECT windows.start, windows.size, per_page, total, last_page, beyond_end,
+       coalesce(windows.row_ids, remembered_pages.row_ids) AS row_ids, windows.rejected
+     FROM windows JOIN runs ON runs.id = run_id
+       LEFT JOIN remembered_pages ON remembered_pages.organization = runs.organization
+         AND remembered_pages.start = per_page * (windows.start / windows.size) AND remembered_pages.size = per_page
+     WHERE run_id = ? AND coalesce(windows.row_ids, remembered_pages.row_ids) IS NOT NULL
+     ORDER BY windows.start, windows.size`,
   ).all(runId)
 }
 
-function rowIdsIn(blob: Buffer): number[] {
-  return [...new Int32Array(new Uint8Array(blob).buffer)]
-}
-
-function rejectedIn(json: string): (string | null)[] {
-  const ids: (string | null)[] = JSON.parse(json)
+function rejectedIn(json: string | null): (string | null)[] {
+  const ids: (string | null)[] = JSON.parse(json ?? '[]')
   return ids
 }
 
 type WindowColumns = {
-  page: number
+  start: number
   size: number
   per_page: number
   total: number | null
   last_page: number | null
   beyond_end: number
   row_ids: Buffer
-  rejected: string
+  rejected: string | null
 }

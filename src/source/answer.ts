@@ -2,10 +2,10 @@
 export type Answer = {
   status: number
   headers: AnswerHeaders
-  /** The whole body of a 200; of anything else its beginning, or nothing where it could not be read. */
+  /** The whole body of a 200, decompressed; nothing of anything else. */
+  body: Buffer
+  /** The beginning of the body of anything but a 200, or nothing where it could not be read. */
   text: string
-  /** Decoded bytes of the body of a 200; 0 for anything else. */
-  bytes: number
   /** Our clock when the request left and when the headers of the answer arrived. */
   sentMs: number
   answeredMs: number

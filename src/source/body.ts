@@ -6,7 +6,7 @@ import { ContractBroken } from '../errors.ts'
 type WholeOptions = { encoding: string | undefined; maxBodyBytes: number; place: string }
 
 /** The decoded bytes of a body. More than `maxBodyBytes`, on the wire or decoded, is an error and is never held. */
-export async function wholeOf(body: Readable, { encoding, maxBodyBytes, place }: WholeOptions): Promise<Uint8Array> {
+export async function wholeOf(body: Readable, { encoding, maxBodyBytes, place }: WholeOptions): Promise<Buffer> {
   const { bytes, isWhole } = await read(body, maxBodyBytes)
   if (!isWhole) throw tooLarge(place, maxBodyBytes)
   try {
@@ -56,7 +56,7 @@ async function read(body: Readable, maxBytes: number): Promise<{ bytes: Buffer; 
   return { bytes: Buffer.concat(chunks), isWhole: true }
 }
 
-async function decompressed(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Uint8Array> {
+async function decompressed(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const known = (encoding ?? '').toLowerCase()
   if (known === '' || known === 'identity') return bytes
   if (!isKnown(known)) throw new Error('unknown content encoding')

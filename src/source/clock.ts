@@ -24,6 +24,7 @@ const NOTABLE_OFFSET_MS = 5000
 export function createClock(): Clock {
   let offsetMs: number | undefined
   let correctionMs = 0
+  const dates = createDates()
 
   const explains = (usedMs: number): boolean => offsetMs !== undefined && isNotable(offsetMs - usedMs)
 
@@ -35,7 +36,7 @@ export function createClock(): Clock {
       return correctionMs
     },
     observe(answer) {
-      offsetMs = offsetOf(answer) ?? offsetMs
+      offsetMs = offsetOf(answer, dates) ?? offsetMs
     },
     explains,
     adopt() {
@@ -51,12 +52,29 @@ export function isNotable(offsetMs: number): boolean {
   return Math.abs(offsetMs) > NOTABLE_OFFSET_MS
 }
 
-function offsetOf(answer: { headers: AnswerHeaders; sentMs: number; answeredMs: number }): number | undefined {
+function offsetOf(
+  answer: { headers: AnswerHeaders; sentMs: number; answeredMs: number },
+  dates: Dates,
+): number | undefined {
   const { headers, sentMs, answeredMs } = answer
   // An answer out of a cache carries the date it was made, not the present one.
   if (Number(headerOf(headers, 'age') ?? 0) > 0) return undefined
-  const dateMs = httpDateMs(headerOf(headers, 'date') ?? '')
+  const dateMs = dates.read(headerOf(headers, 'date') ?? '')
   if (dateMs === undefined) return undefined
   // The header was cut to its second, so the middle of that second errs least; so does the middle of the exchange.
   return Math.round(dateMs + 500 - (sentMs + answeredMs) / 2)
+}
+
+/** Reads HTTP dates. */
+type Dates = { read(text: string): number | undefined }
+
+/** Remembers the last date: all answers of one second carry the same. */
+function createDates(): Dates {
+  let last: { text: string; ms: number | undefined } = { text: '', ms: undefined }
+  return {
+    read(text) {
+      if (text !== last.text) last = { text, ms: httpDateMs(text) }
+      return last.ms
+    },
+  }
 }

@@ -1,6 +1,9 @@
 import { ContractBroken } from '../errors.ts'
+import type { RememberedPage } from '../remembered-page.ts'
 import type { Answer } from './answer.ts'
+import { decodedText } from './body.ts'
 import type { Window } from './customers-url.ts'
+import { cutPage } from './cut-page.ts'
 import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
 
 /** One page of the list, as received and not yet validated record by record. */
@@ -10,7 +13,14 @@ export type CustomersPage = {
   size: number
   /** The page size the caller asked for. */
   askedSize: number
+  /** The records; none for a page that is known. */
   records: unknown[]
+  /** It came byte for byte as remembered: its records are `remembered.rows`, and were not read again. */
+  isKnown: boolean
+  /** Of the bytes of its records, where they could be told from the rest. */
+  digest: string | undefined
+  /** The page as it came before, where the caller remembers it. */
+  remembered: RememberedPage | undefined
   /** `meta.total` and `meta.last_page`, where they are given. */
   total: number | undefined
   lastPage: number | undefined
@@ -20,13 +30,24 @@ export type CustomersPage = {
   beyondEnd: boolean
 }
 
+/** What the caller remembers of a page of this number and size. */
+export type Recall = (window: Window) => Promise<RememberedPage | undefined>
+
 /** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
-export function pageFrom(answer: Answer, asked: Window, place: string): CustomersPage {
+export async function pageFrom(answer: Answer, asked: Window, place: string, recall?: Recall): Promise<CustomersPage> {
   const broken = (code: 'page-mismatch' | 'size-mismatch', what: string): ContractBroken =>
     new ContractBroken(`${place}: ${what}. Nothing of that page is kept. Look for a cache or a proxy in between.`, {
       code,
     })
-  const { data, meta } = envelopeIn(answer.text, place)
+  const { body } = answer
+  const cut = recall === undefined ? undefined : cutPage(body)
+  const outline = cut === undefined ? undefined : listEnvelope.safeParse(cut.envelope).data
+  const size = outline?.meta.per_page
+  const remembered = size === undefined ? undefined : await recall?.({ page: asked.page, size })
+  const isKnown = remembered !== undefined && remembered.digest === cut?.digest
+  const envelope = isKnown ? outline : undefined
+  const { data, meta } = envelope ?? envelopeIn(decodedText(body, place), place)
+  const count = isKnown ? remembered.rows.length : data.length
 
   if (meta.current_page !== asked.page) {
     throw broken('page-mismatch', `page ${meta.current_page} was answered instead`)
@@ -34,18 +55,21 @@ export function pageFrom(answer: Answer, asked: Window, place: string): Customer
   if (meta.per_page < 1 || meta.per_page > asked.size) {
     throw broken('size-mismatch', `meta.per_page is ${meta.per_page}`)
   }
-  if (data.length > meta.per_page) {
-    throw broken('size-mismatch', `${data.length} records came in a page of ${meta.per_page}`)
+  if (count > meta.per_page) {
+    throw broken('size-mismatch', `${count} records came in a page of ${meta.per_page}`)
   }
   return {
     page: asked.page,
     size: meta.per_page,
     askedSize: asked.size,
     records: data,
+    isKnown,
+    digest: cut?.digest,
+    remembered,
     total: meta.total,
     lastPage: meta.last_page,
-    bytes: answer.bytes,
-    beyondEnd: data.length === 0 && isPastEnd(meta),
+    bytes: body.byteLength,
+    beyondEnd: count === 0 && isPastEnd(meta),
   }
 }
 
@@ -56,6 +80,9 @@ export function pageBeyondEnd(asked: Window): CustomersPage {
     size: asked.size,
     askedSize: asked.size,
     records: [],
+    isKnown: false,
+    digest: undefined,
+    remembered: undefined,
     total: undefined,
     lastPage: undefined,
     bytes: 0,

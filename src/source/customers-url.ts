@@ -7,12 +7,38 @@ export type Window = { page: number; size: number }
 export type Question = Window & { search?: string | undefined }
 
 /** The address of one page: the configured base address, never a link, with its query sorted and encoded as it is signed. */
-export function customersUrl(baseUrl: URL, { page, size, search }: Question): URL {
+export function customersUrl(baseUrl: URL, question: Question): URL {
+  const { origin, pathname, search } = customersAt(baseUrl).addressOf(question)
+  return new URL(origin + pathname + search)
+}
+
+/** An address in the parts that are signed and sent, as a URL names them. */
+export type Address = { origin: string; host: string; pathname: string; search: string }
+
+/** One list, whose addresses differ in nothing but their query. */
+export type CustomersList = {
+  /** The same address as {@link customersUrl} gives. */
+  addressOf(question: Question): Address
+  /** A request as messages name it: where it went and for which page, and nothing that could be secret. */
+  placeOf(window: Window): string
+}
+
+/** The list below a base address. What all its addresses have in common is worked out once. */
+export function customersAt(baseUrl: URL): CustomersList {
   const url = new URL(baseUrl.origin)
   url.pathname = `${baseUrl.pathname.replace(/\/+$/, '')}/customers`
-  const paging = { page: String(page), per_page: String(size) }
-  url.search = canonicalQuery(search === undefined ? paging : { ...paging, search })
-  return url
+  const { origin, host, pathname } = url
+  const start = `GET ${origin}${pathname}`
+  return {
+    addressOf: (question) => ({ origin, host, pathname, search: `?${queryOf(question)}` }),
+    placeOf: ({ page, size }) => `${start} (page ${page}, per_page ${size})`,
+  }
+}
+
+function queryOf({ page, size, search }: Question): string {
+  // Numbers are canonical as they are, and nearly every request asks for nothing else.
+  if (search === undefined) return `page=${page}&per_page=${size}`
+  return canonicalQuery({ page: String(page), per_page: String(size), search })
 }
 
 /** Keys in order, everything but the unreserved characters of RFC 3986 percent-encoded. */
@@ -25,12 +51,6 @@ export function canonicalQuery(parameters: Readonly<Record<string, string>>): st
 
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
-}
-
-/** A request as messages name it: where it went and for which page, and nothing that could be secret. */
-export function placeOf(baseUrl: URL, { page, size }: Window): string {
-  const { origin, pathname } = customersUrl(baseUrl, { page, size })
-  return `GET ${origin}${pathname} (page ${page}, per_page ${size})`
 }
 
 /** Throws unless the address is https, or http to this very machine: a signed request in the clear could be replayed. */

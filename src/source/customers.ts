@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { RateLimited, SourceRefused } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { createClock } from './clock.ts'
-import { type CustomersPage, pageBeyondEnd, pageFrom } from './customers-page.ts'
-import { customersUrl, placeOf, type Question, refuseOpenWire, type Window } from './customers-url.ts'
+import { type CustomersPage, pageBeyondEnd, pageFrom, type Recall } from './customers-page.ts'
+import { type Address, customersAt, type Question, refuseOpenWire, type Window } from './customers-url.ts'
 import { createPace, type Pace, type Stopping } from './pace.ts'
 import { createPatience } from './patience.ts'
 import { refusalOf } from './refusal.ts'
 import { createRepeatedPages } from './repeated-pages.ts'
 import { openConnection } from './request.ts'
-import { type Credentials, type Recipe, signedHeaders, usesNonce } from './signing.ts'
+import { createSigner, type Credentials, type Recipe, usesNonce } from './signing.ts'
 import type { Sleep } from './sleep.ts'
 import type { SourceEvent } from './source-event.ts'
 
-export type { CustomersPage } from './customers-page.ts'
+export type { CustomersPage, Recall } from './customers-page.ts'
 export type { SourceEvent } from './source-event.ts'
 
 export type SourceSettings = {
@@ -54,8 +54,11 @@ export type SourceOptions = {
 
 /** The customers of one organization, as its service lists them. */
 export type Source = {
-  /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
-  readPage(window: Window, options: Stopping): Promise<CustomersPage>
+  /**
+   * Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. A page
+   * that comes as `recall` remembers it is known, and not read record by record.
+   */
+  readPage(window: Window, options: ReadOptions): Promise<CustomersPage>
   /** The first page of the customers that match a search; with patience, like readPage. */
   search(text: string, options: Stopping): Promise<CustomersPage>
   /** One request for the first page of that size, without patience: the first refusal is thrown. */
@@ -66,6 +69,8 @@ export type Source = {
   /** Ends every connection. */
   close(): Promise<void>
 }
+
+export type ReadOptions = Stopping & { recall?: Recall | undefined }
 
 /** The documented maximum of `per_page`, and the size to fall back on where it is refused. */
 const LARGEST_SIZE = 100
@@ -83,28 +88,31 @@ export function openSource(options: SourceOptions): Source {
   const pace = options.pace ?? createPace({ concurrency, requestsPerMinute, now, sleep })
   const patience = createPatience({ pace, attempts, maxWaitMs, longestWaitMs, now, random, sleep, onEvent })
   const clock = createClock()
+  const list = customersAt(baseUrl)
+  const sign = createSigner(options.credentials, settings.signing)
+  const isNonceSigned = usesNonce(settings.signing)
   const repeatedPages = createRepeatedPages()
   const counts = { requests: 0, throttled: 0 }
   let largestSize = LARGEST_SIZE
 
-  async function readPage({ page, size }: Window, stopping: Stopping): Promise<CustomersPage> {
+  async function readPage({ page, size }: Window, reading: ReadOptions): Promise<CustomersPage> {
     refuseImpossible({ page, size })
     const asked = { page, size: Math.min(size, largestSize) }
     try {
-      return { ...(await readWindow(asked, stopping)), askedSize: size }
+      return { ...(await readWindow(asked, reading)), askedSize: size }
     } catch (error) {
       if (!isSizeRefused(error) || page !== 1 || asked.size <= FALLBACK_SIZE) throw error
-      const fallback = await readWindow({ page, size: FALLBACK_SIZE }, stopping)
+      const fallback = await readWindow({ page, size: FALLBACK_SIZE }, reading)
       largestSize = FALLBACK_SIZE
       return { ...fallback, askedSize: size }
     }
   }
 
-  async function readWindow(asked: Question, stopping: Stopping): Promise<CustomersPage> {
+  async function readWindow(asked: Question, { recall, ...stopping }: ReadOptions): Promise<CustomersPage> {
     let signedAheadMs = 0
     const attempt = (): Promise<CustomersPage> => {
       signedAheadMs = clock.correctionMs
-      return askOnce(asked, stopping.signal)
+      return askOnce(asked, stopping.signal, recall)
     }
     try {
       return await patience.ask(attempt, stopping)
@@ -117,17 +125,18 @@ export function openSource(options: SourceOptions): Source {
   }
 
   /** Signs at this very moment, sends, and says what the answer means. */
-  async function askOnce(asked: Question, signal: AbortSignal): Promise<CustomersPage> {
-    const place = placeOf(baseUrl, asked)
+  async function askOnce(asked: Question, signal: AbortSignal, recall?: Recall): Promise<CustomersPage> {
+    const place = list.placeOf(asked)
     const { correctionMs } = clock
-    const { url, headers } = signedRequest(asked)
+    const { address, headers } = signedRequest(asked)
     counts.requests += 1
-    const answer = await connection.get(url, headers, { signal, place })
+    const answer = await connection.get(address, headers, { signal, place })
     clock.observe(answer)
     options.onAnswer?.({ status: answer.status })
     const isBeyondEnd = answer.status === 404 && asked.page > 1
     if (answer.status !== 200 && !isBeyondEnd) {
       const secrets = [options.credentials.secret, ...Object.values(headers)]
+      const url = new URL(address.origin + address.pathname + address.search)
       const context = { url, place, nowMs: now(), clockOffsetMs: clock.offsetMs, correctionMs, secrets }
       const refusal = refusalOf(answer, context)
       if (refusal instanceof RateLimited) counts.throttled += 1
@@ -135,18 +144,17 @@ export function openSource(options: SourceOptions): Source {
     }
     pace.succeeded(remainingIn(answer))
     if (isBeyondEnd) return pageBeyondEnd(asked)
-    const page = pageFrom(answer, asked, place)
+    const page = await pageFrom(answer, asked, place, recall)
     if (asked.search === undefined) repeatedPages.refuse(page, place)
     return page
   }
 
-  function signedRequest(asked: Question): { url: URL; headers: Record<string, string> } {
-    const { signing } = settings
-    const url = customersUrl(baseUrl, asked)
+  function signedRequest(asked: Question): { address: Address; headers: Record<string, string> } {
+    const address = list.addressOf(asked)
     const unixMs = now() + clock.correctionMs
-    const moment = usesNonce(signing) ? { unixMs, nonce: randomUUID() } : { unixMs }
-    const signature = signedHeaders({ method: 'GET', url }, options.credentials, moment, signing)
-    return { url, headers: { 'User-Agent': options.userAgent, ...signature } }
+    const moment = isNonceSigned ? { unixMs, nonce: randomUUID() } : { unixMs }
+    const signature = sign({ method: 'GET', url: address }, moment)
+    return { address, headers: { 'User-Agent': options.userAgent, ...signature } }
   }
 
   return {
@@ -173,8 +181,8 @@ function isSizeRefused(error: unknown): boolean {
 
 /** How many requests the rate limit still allows, where the service says. */
 function remainingIn({ headers }: Answer): number | undefined {
-  const text = headerOf(headers, 'x-ratelimit-remaining') ?? ''
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined
+  const text = headerOf(headers, 'x-ratelimit-remaining')
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 
 /** Some services answer a page number they cannot read with page 1, so none is ever sent. */

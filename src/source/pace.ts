@@ -41,40 +41,58 @@ export function createPace(options: PaceOptions): Pace {
   let inFlight = 0
 
   async function spread(signal: AbortSignal): Promise<void> {
-    if (spacingMs === 0) return
     const startMs = Math.max(now(), nextStartMs)
     nextStartMs = startMs + spacingMs
     if (now() < startMs) await sleep(startMs - now(), signal)
+  }
+
+  /**
+   * Resolves when a place is free, with what gives it back. The queue hands out places and never sees a result: whatever
+   * passes through it survives until the next full garbage collection, which for whole pages costs more than the queue itself.
+   */
+  function enter(signal: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const occupy = (): Promise<void> => new Promise((leave) => resolve(leave))
+      queue.add(occupy, { signal }).catch(reject)
+    })
+  }
+
+  /** The queue tells everybody who listens and looks for work even when the number stays the same. */
+  function allow(atOnce: number): void {
+    if (queue.concurrency !== atOnce) queue.concurrency = atOnce
   }
 
   return {
     get pausedUntilMs() {
       return pausedUntilMs
     },
-    admit(task, { signal, stop = signal }) {
-      return queue.add(
-        async () => {
-          stop.throwIfAborted()
-          await spread(stop)
-          if (now() < pausedUntilMs) return { paused: true }
-          inFlight += 1
-          try {
-            return { paused: false, value: await task() }
-          } finally {
-            inFlight -= 1
-          }
-        },
-        { signal },
-      )
+    async admit(task, { signal, stop = signal }) {
+      const leave = await enter(signal)
+      try {
+        stop.throwIfAborted()
+        if (spacingMs > 0) await spread(stop)
+        if (now() < pausedUntilMs) return { paused: true }
+        inFlight += 1
+        try {
+          const value = await task()
+          // What came too late for an abort is dropped, so that nobody goes on with it.
+          signal.throwIfAborted()
+          return { paused: false, value }
+        } finally {
+          inFlight -= 1
+        }
+      } finally {
+        leave()
+      }
     },
     pauseUntil(unixMs) {
       pausedUntilMs = Math.max(pausedUntilMs, unixMs)
       // Everybody coming back in the same instant would be refused together again.
-      queue.concurrency = 1
+      allow(1)
     },
     succeeded(remaining) {
-      if (remaining !== undefined && remaining <= inFlight) queue.concurrency = 1
-      else if (remaining === undefined || remaining > concurrency) queue.concurrency = concurrency
+      if (remaining !== undefined && remaining <= inFlight) allow(1)
+      else if (remaining === undefined || remaining > concurrency) allow(concurrency)
     },
   }
 }

@@ -34,7 +34,8 @@ export function createPatience(options: PatienceOptions): Patience {
   async function ask<T>(attempt: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T> {
     let refusal: unknown
     for (let tries = 1; ;) {
-      await waitOutPause(refusal, stop)
+      stop.throwIfAborted()
+      if (pace.pausedUntilMs > now()) await waitOutPause(refusal, stop)
       const turn = await pace.admit(() => tryOnce(attempt, tries, signal), { signal, stop })
       if (turn.paused) continue
       if (turn.value.succeeded) return turn.value.result
@@ -70,7 +71,6 @@ export function createPatience(options: PatienceOptions): Patience {
   }
 
   async function waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
     for (let waitMs = pace.pausedUntilMs - now(); waitMs > 0; waitMs = pace.pausedUntilMs - now()) {
       refusedSinceMs ??= now()
       if (exceedsBudget(waitMs)) throw tells(refusal, waitMs) ? refusal : heldBack(waitMs)

@@ -1,19 +1,22 @@
-import { Agent, request } from 'undici'
+import { Agent } from 'undici'
 import { ContractBroken } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
-import { beginningOf, decodedText, wholeOf } from './body.ts'
+import { beginningOf, wholeOf } from './body.ts'
 import { unreachable } from './unreachable.ts'
 
 /** Connections to one service. Sends single requests and never repeats one. */
 export type Connection = {
   /**
-   * One GET to exactly `url`. Any status is an answer, a redirect included, which is not followed. Throws
+   * One GET to exactly that address. Any status is an answer, a redirect included, which is not followed. Throws
    * `SourceUnavailable` without an answer, `ContractBroken` for a 200 whose body cannot be read, and the signal's reason.
    */
-  get(url: URL, headers: Readonly<Record<string, string>>, options: GetOptions): Promise<Answer>
+  get(address: Address, headers: Readonly<Record<string, string>>, options: GetOptions): Promise<Answer>
   /** Ends every connection, those in use too. */
   close(): Promise<void>
 }
+
+/** Where to, as a URL names its parts. */
+type Address = Readonly<Pick<URL, 'origin' | 'pathname' | 'search'>>
 
 type GetOptions = {
   signal: AbortSignal
@@ -41,11 +44,15 @@ export function openConnection(limits: Limits, now: () => number): Connection {
     bodyTimeout: 0,
   })
 
-  async function exchange(url: URL, headers: Readonly<Record<string, string>>, options: GetOptions): Promise<Answer> {
-    const { signal, place } = options
+  async function exchange(
+    { origin, pathname, search }: Address,
+    headers: Readonly<Record<string, string>>,
+    { signal, place }: GetOptions,
+  ): Promise<Answer> {
     const sentMs = now()
-    const response = await request(url, {
-      dispatcher: agent,
+    const response = await agent.request({
+      origin,
+      path: pathname + search,
       method: 'GET',
       headers: { ...FIXED_HEADERS, ...headers },
       signal,
@@ -54,20 +61,21 @@ export function openConnection(limits: Limits, now: () => number): Connection {
     const status = response.statusCode
     const encoding = headerOf(response.headers, 'content-encoding')
     const facts = { status, headers: response.headers, sentMs, answeredMs }
-    if (status !== 200) return { ...facts, text: await beginningOf(response.body, encoding), bytes: 0 }
-    const body = await wholeOf(response.body, { encoding, maxBodyBytes, place })
-    return { ...facts, text: decodedText(body, place), bytes: body.byteLength }
+    if (status !== 200) return { ...facts, text: await beginningOf(response.body, encoding), body: NOTHING }
+    return { ...facts, text: '', body: await wholeOf(response.body, { encoding, maxBodyBytes, place }) }
   }
 
   return {
-    async get(url, headers, { signal, place }) {
-      const timeout = AbortSignal.timeout(requestTimeoutMs)
+    async get(address, headers, { signal, place }) {
+      const limit = limitOf(signal, requestTimeoutMs)
       try {
-        return await exchange(url, headers, { signal: AbortSignal.any([signal, timeout]), place })
+        return await exchange(address, headers, { signal: limit.signal, place })
       } catch (error) {
         signal.throwIfAborted()
         if (error instanceof ContractBroken) throw error
-        throw unreachable(error, { place, timedOutAfterMs: timeout.aborted ? requestTimeoutMs : undefined })
+        throw unreachable(error, { place, timedOutAfterMs: limit.timedOut ? requestTimeoutMs : undefined })
+      } finally {
+        limit.lift()
       }
     },
     async close() {
@@ -75,6 +83,42 @@ export function openConnection(limits: Limits, now: () => number): Connection {
     },
   }
 }
+
+/** Ends one exchange. */
+type Limit = {
+  readonly signal: AbortSignal
+  readonly timedOut: boolean
+  /** Lets go of the timer and of the signal it was made from. */
+  lift(): void
+}
+
+/**
+ * A signal that aborts with `outer`, and after `timeoutMs`. `AbortSignal.any` with `AbortSignal.timeout` says the same at
+ * about three times the cost, and leaves its timer to run out.
+ */
+function limitOf(outer: AbortSignal, timeoutMs: number): Limit {
+  const controller = new AbortController()
+  let timedOut = false
+  const follow = (): void => controller.abort(outer.reason)
+  const timer = setTimeout(() => {
+    timedOut = true
+    controller.abort(new DOMException('The request timed out', 'TimeoutError'))
+  }, timeoutMs)
+  if (outer.aborted) follow()
+  else outer.addEventListener('abort', follow)
+  return {
+    signal: controller.signal,
+    get timedOut() {
+      return timedOut
+    },
+    lift() {
+      clearTimeout(timer)
+      outer.removeEventListener('abort', follow)
+    },
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
 
 const FIXED_HEADERS = {
   Accept: 'application/json',

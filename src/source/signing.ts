@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 /**
  * Request signing as data. The specification shows the three headers but not the string that is signed, so that string is
@@ -91,7 +91,10 @@ export function recipeOf(preset: PresetName): Recipe {
 }
 
 /** A request as its signature sees it. `url` is exactly what is sent. */
-export type SignableRequest = { method: string; url: URL; body?: string }
+export type SignableRequest = { method: string; url: SignableUrl; body?: string }
+
+/** The parts of an address that can be signed, as a URL names them. */
+export type SignableUrl = Readonly<Pick<URL, 'origin' | 'host' | 'pathname' | 'search'>>
 
 export type Credentials = { apiKey: string; secret: string }
 
@@ -105,33 +108,35 @@ export function signedHeaders(
   moment: Moment,
   recipe: Recipe,
 ): Record<string, string> {
-  const text = stringToSign(request, credentials.apiKey, moment, recipe)
-  return {
-    [recipe.headers.key]: credentials.apiKey,
-    [recipe.headers.timestamp]: timestampText(moment.unixMs, recipe.timestamp),
-    [recipe.headers.signature]: signature(text, credentials.secret, recipe),
-    ...(moment.nonce !== undefined && usesNonce(recipe) && { [recipe.headers.nonce]: moment.nonce }),
+  return createSigner(credentials, recipe)(request, moment)
+}
+
+/** The headers that sign a request at a moment, by name. Pure, as {@link signedHeaders}. */
+export type Signer = (request: SignableRequest, moment: Moment) => Record<string, string>
+
+/** Signs many requests with one key: what they have in common, the template and the key, is worked out once. */
+export function createSigner({ apiKey, secret }: Credentials, recipe: Recipe): Signer {
+  const { encoding, prefix, headers: names } = recipe
+  const pieces = piecesOf(recipe.template)
+  const key = keyOf(secret, recipe.secretEncoding)
+  const isNonceSigned = usesNonce(recipe)
+  return (request, { unixMs, nonce }) => {
+    const timestamp = timestampText(unixMs, recipe.timestamp)
+    const text = filledIn(pieces, { request, apiKey, timestamp, nonce })
+    const headers = {
+      [names.key]: apiKey,
+      [names.timestamp]: timestamp,
+      [names.signature]: prefix + createHmac('sha256', key).update(text).digest(encoding),
+    }
+    if (nonce !== undefined && isNonceSigned) headers[names.nonce] = nonce
+    return headers
   }
 }
 
 /** The exact string that is signed. It never contains the secret. */
 export function stringToSign(request: SignableRequest, apiKey: string, moment: Moment, recipe: Recipe): string {
-  const { method, url, body = '' } = request
-  const values: Record<Token, () => string> = {
-    METHOD: () => method.toUpperCase(),
-    path: () => url.pathname,
-    path_noslash: () => url.pathname.replace(/^\/+/, ''),
-    target: () => url.pathname + url.search,
-    query: () => url.search.replace(/^\?/, ''),
-    url: () => url.origin + url.pathname + url.search,
-    host: () => url.host,
-    ts: () => timestampText(moment.unixMs, recipe.timestamp),
-    body: () => body,
-    body_sha256: () => createHash('sha256').update(body).digest('hex'),
-    api_key: () => apiKey,
-    nonce: () => moment.nonce ?? '',
-  }
-  return recipe.template.replace(TOKEN, (whole, name: string) => (isToken(name) ? values[name]() : whole))
+  const timestamp = timestampText(moment.unixMs, recipe.timestamp)
+  return filledIn(piecesOf(recipe.template), { request, apiKey, timestamp, nonce: moment.nonce })
 }
 
 /** HMAC-SHA256 of `text` in the recipe's encoding, prefix included. */
@@ -140,8 +145,7 @@ export function signature(
   secret: string,
   recipe: Pick<Recipe, 'encoding' | 'prefix' | 'secretEncoding'>,
 ): string {
-  const key = Buffer.from(secret, recipe.secretEncoding)
-  return recipe.prefix + createHmac('sha256', key).update(text).digest(recipe.encoding)
+  return recipe.prefix + createHmac('sha256', keyOf(secret, recipe.secretEncoding)).update(text).digest(recipe.encoding)
 }
 
 /** Whether the recipe signs a nonce, which must then be fresh for every request. */
@@ -155,6 +159,48 @@ export function templateProblem(template: string): string | undefined {
     if (!isToken(name)) return `unknown token {${name}}; known are ${TOKENS.map((token) => `{${token}}`).join(' ')}`
   }
   return template.includes('{ts}') ? undefined : 'must contain {ts}, or a captured request could be replayed for ever'
+}
+
+/** What the tokens of a template stand for. */
+type Facts = { request: SignableRequest; apiKey: string; timestamp: string; nonce: string | undefined }
+
+type Piece = (facts: Facts) => string
+
+const VALUES: Record<Token, Piece> = {
+  METHOD: ({ request }) => request.method.toUpperCase(),
+  path: ({ request }) => request.url.pathname,
+  path_noslash: ({ request }) => request.url.pathname.replace(/^\/+/, ''),
+  target: ({ request }) => request.url.pathname + request.url.search,
+  query: ({ request }) => request.url.search.replace(/^\?/, ''),
+  url: ({ request }) => request.url.origin + request.url.pathname + request.url.search,
+  host: ({ request }) => request.url.host,
+  ts: ({ timestamp }) => timestamp,
+  body: ({ request }) => request.body ?? '',
+  body_sha256: ({ request }) =>
+    createHash('sha256')
+      .update(request.body ?? '')
+      .digest('hex'),
+  api_key: ({ apiKey }) => apiKey,
+  nonce: ({ nonce }) => nonce ?? '',
+}
+
+/** A template taken apart: its tokens, and the text between them as it is written. */
+function piecesOf(template: string): Piece[] {
+  // Splitting on a pattern with a group gives what the group matched at every odd place.
+  return template.split(TOKEN).map((part, index) => {
+    if (index % 2 === 0) return () => part
+    return isToken(part) ? VALUES[part] : () => `{${part}}`
+  })
+}
+
+function filledIn(pieces: readonly Piece[], facts: Facts): string {
+  let text = ''
+  for (const piece of pieces) text += piece(facts)
+  return text
+}
+
+function keyOf(secret: string, encoding: SecretEncoding): KeyObject {
+  return createSecretKey(Buffer.from(secret, encoding))
 }
 
 function timestampText(unixMs: number, form: TimestampForm): string {

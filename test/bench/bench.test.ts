@@ -1,6 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { performancePage } from '../../bench/curves-page.ts'
-import { atRest, briefly, firstLoad, floorOf, groupsOf, type Member } from '../../bench/groups.ts'
+import {
+  atRest,
+  briefly,
+  firstLoad,
+  floorOf,
+  FULL,
+  groupsOf,
+  type Member,
+  mostCustomers,
+  QUICK,
+} from '../../bench/groups.ts'
 import type { Measurement } from '../../bench/messages.ts'
 import { groupTable, verdictTable } from '../../bench/report.ts'
 import type { GroupResult } from '../../bench/results.ts'
@@ -10,7 +19,7 @@ import { servedList } from '../../bench/served-list.ts'
 import { startService } from '../../bench/service.ts'
 import { createStage } from '../../bench/stage.ts'
 import { ratios, spreadOf } from '../../bench/statistics.ts'
-import { TARGETS, verdicts, type Target } from '../../bench/targets.ts'
+import { holdingFor, TARGETS, verdicts, type Target } from '../../bench/targets.ts'
 import { listEnvelope } from '../../src/source/envelope.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -58,17 +67,34 @@ describe('targets', () => {
   })
 
   test('what was not measured is not judged', () => {
-    expect(verdicts([])).toEqual([])
+    expect(verdicts([], TARGETS)).toEqual([])
   })
 
-  test('every target is about something that is measured, in brief as well unless it is about a million', () => {
-    const large = { one: { organizations: 1, customers: 50 }, many: { organizations: 5, customers: 10 } }
-    const all = madeUpResults(groupsOf({ customers: 10, large }).flatMap(({ members }) => members))
-    const brief = madeUpResults(briefly(groupsOf({ customers: 10 })).flatMap(({ members }) => members))
-    const titles = (results: GroupResult[]) => verdicts(results).map(({ title }) => title)
+  test.each([
+    ['the full benchmark', FULL],
+    ['the quick one', QUICK],
+  ])('%s measures everything that the targets of its size depend on', (_, sizes) => {
+    const groups = briefly(groupsOf(sizes))
+    const results = madeUpResults(groups.flatMap(({ members }) => members))
+    const { holding } = holdingFor(mostCustomers(sizes))
 
-    expect(titles(all)).toEqual(TARGETS.map(({ title }) => title))
-    expect(titles(brief)).toEqual(titles(all).filter((title) => !/1,000,000|100 × /.test(title)))
+    expect(verdicts(results, holding).map(({ title }) => title)).toEqual(holding.map(({ title }) => title))
+  })
+
+  test('all of them hold for a million customers, and a small size leaves out what would say nothing there', () => {
+    const { tooLarge } = holdingFor(QUICK.customers)
+
+    expect(holdingFor(1_000_000)).toEqual({ holding: TARGETS, tooLarge: [] })
+    expect(tooLarge.every(({ title }) => /1,000,000|sequential loop/.test(title))).toBe(true)
+    expect(verdictTable([], tooLarge)).toMatch(/sequential loop .* at least 8.00 × +– +from 100,000 customers on\n/)
+  })
+
+  test('enough of them is judged in brief for a program twice as slow to be noticed', () => {
+    const { holding } = holdingFor(QUICK.customers)
+    const slow = (target: Target) => ({ ...target, samples: () => [target.limit * 2.01] })
+    const failing = verdicts([], holding.map(slow)).filter(({ kind, farOutside }) => kind === 'ratio' && farOutside)
+
+    expect(failing.length).toBeGreaterThanOrEqual(6)
   })
 
   test('the table tells what is missed, and what is missed by far', () => {
@@ -155,18 +181,6 @@ test('a contender and its floor run in turns, make the same requests, and are me
   await expect(stage.run({ ...firstLoad('at rest', dataset), start: 'yesterday' })).rejects.toThrow(
     'inserted 0 of 1000',
   )
-})
-
-test('the page on performance shows every size, and what a night at the usual rate comes to', () => {
-  const costs = [10_000, 100_000].map((customers) => {
-    const load = madeUp({ requests: customers / 80, customers })
-    return { customers, load, rest: load, plain: { ...load, requests: customers / 100 } }
-  })
-  const page = performancePage(costs, { node: 'v24' })
-
-  expect(page).toContain('| 10,000 | 100 | 125 | 25.0 % |')
-  expect(page).toContain('| 100,000 | 20.8 min | 4.2 min | 20.0 % |')
-  expect(page).not.toMatch(/NaN|undefined|Infinity/)
 })
 
 test('an unknown group is a mistake, told before anything is measured', async () => {

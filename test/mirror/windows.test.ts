@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sortRecords } from '../../src/customer.ts'
 import type { Mirror } from '../../src/mirror/mirror.ts'
 import type { SortedPage } from '../../src/mirror/pages.ts'
 import type { Run } from '../../src/mirror/runs.ts'
 import type { RecordedWindow } from '../../src/mirror/windows.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { sortRecords } from '../../src/sort-records.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS
 
@@ -173,7 +173,7 @@ test('a complete run leaves none behind, and touches none of another organizatio
 
   await mirror.finishRun(acme, anEnding({ proof: 'proven', reasons: [] }), START_MS)
 
-  expect(windowsIn(mirror)).toEqual([{ run_id: globex.id, page: 1, size: 10 }])
+  expect(windowsIn(mirror)).toEqual([{ run_id: globex.id, start: 0, size: 10 }])
 })
 
 test('a mirror with the windows of an interrupted run is sound', async () => {
@@ -210,5 +210,5 @@ function recorded(records: readonly unknown[], told: Told = {}): SortedPage {
 }
 
 function windowsIn(mirror: Mirror): unknown[] {
-  return rowsOf(mirror.file, 'SELECT run_id, page, size FROM windows ORDER BY run_id, page')
+  return rowsOf(mirror.file, 'SELECT run_id, start, size FROM windows ORDER BY run_id, start')
 }

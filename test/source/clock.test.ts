@@ -60,3 +60,15 @@ test('the date of a cached answer is not taken for the present', () => {
   clock.observe(answerAt(NOW_MS - 900_000, { age: '900' }))
   expect(clock.offsetMs).toBeUndefined()
 })
+
+test('answers with the same date are each compared with their own moment, and another date is read anew', () => {
+  const clock = createClock()
+  clock.observe(answerAt(NOW_MS))
+  const first = clock.offsetMs ?? Number.NaN
+  clock.observe({ ...answerAt(NOW_MS), sentMs: NOW_MS + 500, answeredMs: NOW_MS + 700 })
+  expect(clock.offsetMs).toBe(first - 600)
+  clock.observe({ ...answerAt(NOW_MS), headers: { date: 'noon' } })
+  expect(clock.offsetMs).toBe(first - 600)
+  clock.observe(answerAt(NOW_MS + 60_000))
+  expect(clock.offsetMs).toBe(first + 60_000)
+})

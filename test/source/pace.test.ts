@@ -105,3 +105,42 @@ test('a signal ends the wait for a turn with its reason', async () => {
   controller.abort(new Error('enough'))
   await expect(turn).rejects.toThrow('enough')
 })
+
+test('an aborted signal ends nothing but its own wait', async () => {
+  const pace = createPace({ concurrency: 1, ...virtualTime() })
+  const { releases } = gates(pace, 1)
+  await settle()
+  const controller = new AbortController()
+  const given = pace.admit(async () => 'never', { signal: controller.signal })
+  const kept = pace.admit(async () => 'next', PATIENT)
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  releases[0]?.()
+  expect(await kept).toEqual({ paused: false, value: 'next' })
+})
+
+test('a turn whose stop came while it waited is not run and frees its place', async () => {
+  const pace = createPace({ concurrency: 1, ...virtualTime() })
+  const { releases } = gates(pace, 1)
+  await settle()
+  const stopping = new AbortController()
+  let ran = false
+  const task = async (): Promise<void> => void (ran = true)
+  const turn = pace.admit(task, { ...PATIENT, stop: stopping.signal })
+  stopping.abort(new Error('stop'))
+  releases[0]?.()
+  await expect(turn).rejects.toThrow('stop')
+  expect(ran).toBe(false)
+  expect(await pace.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+})
+
+test('a result that comes after the abort is dropped, and its place is free again', async () => {
+  const pace = createPace({ concurrency: 1, ...virtualTime() })
+  const controller = new AbortController()
+  const late = async (): Promise<string> => {
+    controller.abort(new Error('enough'))
+    return 'late'
+  }
+  await expect(pace.admit(late, { signal: controller.signal })).rejects.toThrow('enough')
+  expect(await pace.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+})

@@ -3,7 +3,8 @@ import type { CustomersPage } from '../../src/source/customers-page.ts'
 import { createRepeatedPages } from '../../src/source/repeated-pages.ts'
 
 function aPage(page: number, size: number, records: unknown[]): CustomersPage {
-  return { page, size, askedSize: size, records, total: 900, lastPage: 9, bytes: 0, beyondEnd: false }
+  const told = { total: 900, lastPage: 9, bytes: 0, beyondEnd: false }
+  return { page, size, askedSize: size, records, isKnown: false, digest: undefined, remembered: undefined, ...told }
 }
 
 test('records seen under another number of the same size are refused', () => {

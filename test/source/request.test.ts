@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { stringToSign, recipeOf, DEFAULT_PRESET, signature } from '../../src/source/signing.ts'
@@ -139,6 +140,29 @@ test('an abort ends a request under way with its reason', async () => {
   const { source } = aSource(server)
   expect(await rejection(source.readPage(FIRST, { signal: controller.signal }))).toMatchObject({ message: 'enough' })
   expect(server.requests).toHaveLength(1)
+})
+
+test('an abort ends every request under way, in the middle of its body too', async () => {
+  const controller = new AbortController()
+  const stall = cutShortOfEnd()
+  await using server = await faultServer(hang(), stall, (response, request) => {
+    void stall(response, request)
+    setImmediate(() => controller.abort(new Error('enough')))
+  })
+  const { source } = aSource(server)
+  const { signal } = controller
+  const pages = [1, 2, 3].map((page) => rejection(source.readPage({ page, size: 100 }, { signal })))
+  for (const error of await Promise.all(pages)) expect(error).toMatchObject({ message: 'enough' })
+})
+
+test('nothing listens to the signal any more when a request has ended, well or not', async () => {
+  await using server = await faultServer(list(3), slam(), list(3))
+  const { source } = aSource(server)
+  const { signal } = new AbortController()
+  await source.readPage(FIRST, { signal })
+  await source.readPage(FIRST, { signal })
+  expect(server.requests).toHaveLength(3)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 test('an aborted signal asks for nothing', async () => {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  createSigner,
   DEFAULT_HEADERS,
   PRESETS,
   type PresetName,
@@ -139,6 +140,34 @@ test('no header ever holds the secret, and the same arguments give the same head
       expect(sign()).toEqual(sign())
     }),
   )
+})
+
+test('a signer gives every request the headers it has when signed alone', () => {
+  const templates = fc.oneof(anyPreset, fc.constantFrom('{ts}.{nonce}', '{ts}{unknown}{}{host}{query}', '}{ts}{'))
+  const requests = fc.array(fc.record({ page: fc.nat(), unixMs: fc.nat(), nonce: fc.string() }), { minLength: 2 })
+  fc.assert(
+    fc.property(templates, fc.string(), requests, (template, secret, moments) => {
+      const recipe = { ...recipeOf('ts-body'), template }
+      const credentials = { apiKey: 'key', secret }
+      const sign = createSigner(credentials, recipe)
+      for (const { page, ...moment } of moments) {
+        const request = { method: 'GET', url: new URL(`https://acme.example.com/api/v1/customers?page=${page}`) }
+        const headers = sign(request, moment)
+        expect(headers).toEqual(signedHeaders(request, credentials, moment, recipe))
+        const text = stringToSign(request, 'key', moment, recipe)
+        expect(headers['X-Signature']).toBe(createHmac('sha256', secret).update(text).digest('hex'))
+      }
+    }),
+  )
+})
+
+test.each([
+  ['{ts}{unknown}{}', '1700000000{unknown}{}'],
+  ['}{ts}{', '}1700000000{'],
+  ['{{ts}}', '{1700000000}'],
+  ['{ts}$&{METHOD}$1', '1700000000$&GET$1'],
+])('of the template %j nothing but its known tokens is replaced', (template, expected) => {
+  expect(stringToSign(REQUEST, 'key', MOMENT, { ...recipeOf('ts-body'), template })).toBe(expected)
 })
 
 test('another second or another secret always gives another signature', () => {

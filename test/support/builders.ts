@@ -1,6 +1,7 @@
-import { sortRecords, type Customer } from '../../src/customer.ts'
+import type { Customer } from '../../src/customer.ts'
 import type { SortedPage } from '../../src/mirror/pages.ts'
 import type { Ending } from '../../src/mirror/runs.ts'
+import { sortRecords } from '../../src/sort-records.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 
 /** A record as JSON carries it, before anybody has looked at it. */
@@ -48,7 +49,7 @@ export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer
 /** A page as it comes from the source. */
 export function aSourcePage(page: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
   const bytes = JSON.stringify(records).length
-  const unknown = { total: undefined, lastPage: undefined }
+  const unknown = { total: undefined, lastPage: undefined, isKnown: false, digest: undefined, remembered: undefined }
   return { page, size: 100, askedSize: 100, records, bytes, beyondEnd: false, ...unknown, ...overrides }
 }
 

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import type { RememberedPage } from '../../src/remembered-page.ts'
 import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
 import { aSourcePage } from './builders.ts'
@@ -56,5 +58,16 @@ export function listedSource(
   list: readonly unknown[] | (() => readonly unknown[]),
   options: ListedOptions = {},
 ): PageSource & { asked: Window[] } {
-  return sourceOf(async (window) => pageOfList(typeof list === 'function' ? list() : list, window, options))
+  return sourceOf(async (window, { recall }) => {
+    const page = pageOfList(typeof list === 'function' ? list() : list, window, options)
+    return recall === undefined ? page : recognized(page, await recall({ page: page.page, size: page.size }))
+  })
+}
+
+/** The page as a source gives it to somebody who remembers what it was. */
+function recognized(page: CustomersPage, remembered: RememberedPage | undefined): CustomersPage {
+  if (page.records.length === 0) return page
+  const digest = hash('sha256', JSON.stringify(page.records))
+  const isKnown = remembered?.digest === digest
+  return { ...page, digest, remembered, isKnown, records: isKnown ? [] : page.records }
 }

@@ -1,0 +1,135 @@
+import type { Warnings } from '../customer.ts'
+import type { RememberedPage, RememberedRow } from '../remembered-page.ts'
+import { RowSet } from '../row-set.ts'
+import { version } from '../version.ts'
+import type { Connection } from './database.ts'
+import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
+import { statement } from './statement.ts'
+
+/**
+ * Pages as they came before. What makes it safe to take one for read when the same bytes come again:
+ *   - a page is remembered in the transaction in which each of its customers was found to be stored as received;
+ *   - a run receives a customer once, and writes it at most then, so nothing it remembered becomes untrue while it lasts;
+ *   - when it completes, every page it did not see the same or remember anew is forgotten. What is left is true of the
+ *     customers as they are stored, and those it did not receive are in none of it;
+ *   - after a run that did not complete, its successor doubts every customer written since the last that did.
+ */
+export type PageMemory = {
+  /** Whether there is any page to recall. */
+  readonly isEmpty: boolean
+  /** Customers no remembered page can speak for: written since the last complete run, or not listed then. */
+  readonly doubted: RowSet
+  /** Customers whose row this run has changed. */
+  readonly changed: RowSet
+  /** The pages that are true of what is stored once this run has completed. */
+  readonly kept: Set<string>
+}
+
+/** A page that was read, as it is to be remembered. */
+export type PageToRemember = { start: number; size: number; digest: string; rows: readonly RememberedRow[] }
+
+/** What a run that is about to start may rely on. */
+export function startMemory(db: Connection, organization: string): PageMemory {
+  const doubted = new RowSet()
+  const isEmpty =
+    statement(db, 'SELECT 1 FROM remembered_pages WHERE organization = ? LIMIT 1').get(organization) === undefined
+  if (!isEmpty) for (const rowId of doubtedRows(db, organization)) doubted.add(rowId)
+  return { isEmpty, doubted, changed: new RowSet(), kept: new Set() }
+}
+
+function* doubtedRows(db: Connection, organization: string): Generator<number> {
+  const lastComplete =
+    statement<[string], number>(
+      db,
+      `SELECT id FROM runs WHERE organization = ? AND status = 'complete' ORDER BY id DESC LIMIT 1`,
+    )
+      .pluck()
+      .get(organization) ?? 0
+  const hasWritten = statement(
+    db,
+    'SELECT 1 FROM runs WHERE organization = ? AND id > ? AND inserted + updated > 0 LIMIT 1',
+  )
+  if (hasWritten.get(organization, lastComplete) !== undefined) {
+    const written = 'SELECT row_id FROM customers WHERE organization = ? AND last_run_id > ?'
+    yield* statement<[string, number], number>(db, written).pluck().all(organization, lastComplete)
+  }
+  const notListed = `SELECT row_id FROM customers
+     WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)`
+  yield* statement<[string], number>(db, notListed).pluck().all(organization)
+}
+
+/** A page as it came before; undefined when it is not remembered. Rows that may have changed since are left out of it. */
+export function recallPage(
+  db: Connection,
+  { organization, memory }: { organization: string; memory: PageMemory },
+  { page, size }: { page: number; size: number },
+): RememberedPage | undefined {
+  if (memory.isEmpty) return undefined
+  const columns = statement<[string, number, number, string], PageColumns>(
+    db,
+    `SELECT digest, row_ids, fingerprints, records FROM remembered_pages
+     WHERE organization = ? AND start = ? AND size = ? AND program = ?`,
+  ).get(organization, size * (page - 1), size, PROGRAM)
+  if (columns === undefined) return undefined
+  const rows = rowsIn(columns)
+  const certain = rows.filter(({ rowId }) => !memory.doubted.has(rowId))
+  return { digest: certain.length === rows.length ? columns.digest : undefined, rows: certain }
+}
+
+/** Remembers a page, in place of what was remembered of it before. */
+export function rememberPage(db: Connection, organization: string, page: PageToRemember): void {
+  const { start, size, digest, rows } = page
+  const records: Records = {
+    ids: rows.map(({ id }) => id),
+    created: rows.map(({ createdAt }) => createdAt ?? null),
+    warnings: Object.fromEntries(rows.flatMap(({ warnings }, place) => (warnings ? [[place, warnings]] : []))),
+  }
+  const fingerprints = Float64Array.from(rows, ({ fingerprint }) => fingerprint)
+  statement(
+    db,
+    `REPLACE INTO remembered_pages (organization, start, size, program, digest, row_ids, fingerprints, records)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
+    organization,
+    start,
+    size,
+    PROGRAM,
+    digest,
+    rowIdsFrom(rows.map(({ rowId }) => rowId)),
+    Buffer.from(fingerprints.buffer),
+    JSON.stringify(records),
+  )
+}
+
+/** Forgets every page of an organization that is not among those kept. */
+export function forgetOtherPages(db: Connection, organization: string, kept: ReadonlySet<string>): void {
+  const all = statement<[string], { start: number; size: number }>(
+    db,
+    'SELECT start, size FROM remembered_pages WHERE organization = ?',
+  ).all(organization)
+  const forget = statement(db, 'DELETE FROM remembered_pages WHERE organization = ? AND start = ? AND size = ?')
+  for (const { start, size } of all) if (!kept.has(pageKey(start, size))) forget.run(organization, start, size)
+}
+
+/** The same text for the same page. */
+export function pageKey(start: number, size: number): string {
+  return `${start}/${size}`
+}
+
+const PROGRAM = version()
+
+type PageColumns = { digest: string; row_ids: Buffer; fingerprints: Buffer; records: string }
+type Records = { ids: string[]; created: (string | null)[]; warnings: Record<string, Warnings> }
+
+function rowsIn({ row_ids, fingerprints, records }: PageColumns): RememberedRow[] {
+  const rowIds = rowIdsIn(row_ids)
+  const numbers = new Float64Array(new Uint8Array(fingerprints).buffer)
+  const { ids, created, warnings }: Records = JSON.parse(records)
+  return ids.map((id, place) => ({
+    id,
+    createdAt: created[place] ?? undefined,
+    rowId: rowIds[place] ?? 0,
+    fingerprint: numbers[place] ?? NaN,
+    warnings: warnings[place],
+  }))
+}

@@ -1,0 +1,21 @@
+import type { Row, Warnings } from './customer.ts'
+
+/**
+ * A page as it came before: what its bytes came to, and which customers they are. Where the same bytes come again, so do
+ * the same customers, and where the same record comes again, so does the same customer.
+ */
+export type RememberedPage = {
+  /** Of the bytes of the page's records; undefined when one of its customers may have changed since they came. */
+  digest: string | undefined
+  rows: readonly RememberedRow[]
+}
+
+/** A record as it came before, and the customer it became. */
+export type RememberedRow = Row & {
+  id: string
+  /** Of the customer, in the mirror. */
+  rowId: number
+  fingerprint: number
+  /** What was odd about it. */
+  warnings?: Warnings | undefined
+}

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { addWarnings, idSchema, recordSchema, toCustomer, type Customer, type Row, type Warnings } from './customer.ts'
+import { fingerprint } from './fingerprint.ts'
+import type { RememberedRow } from './remembered-page.ts'
+
+/** A received record that is not a valid customer, kept with its reasons. */
+export type Reject = {
+  /** Lower-case UUID, when one could be read: its customer then counts as seen. */
+  recordId: string | null
+  /** The same record seen again has the same key: its id, or a digest of its payload. */
+  key: string
+  /** Index within the page, from 0. */
+  position: number
+  /** The record as JSON. */
+  payload: string
+  reasons: { field: string; message: string }[]
+}
+
+/** A record's place in the listing, what it takes to know the record again, and its customer's row where that is known. */
+export type SortedRow = Row & {
+  rowId?: number | undefined
+  fingerprint?: number | undefined
+  warnings?: Warnings | undefined
+}
+
+/** The records of one page. Each is in exactly one of `recalled`, `customers` and `rejects`; `rows` are all of them in order. */
+export type Sorted = {
+  /** Those that are as remembered. */
+  recalled: RememberedRow[]
+  customers: Customer[]
+  rejects: Reject[]
+  warnings: Warnings
+  rows: SortedRow[]
+}
+
+export type SortOptions = {
+  /** The size of the page they came in, which spares measuring each record of a small page. */
+  pageBytes: number
+  /** Records that need not be looked at again when they come as they were. */
+  remembered?: readonly RememberedRow[] | undefined
+  /** Mark each row with what it takes to know its record again. */
+  marked?: boolean | undefined
+}
+
+/** Characters of JSON above which a record is rejected. */
+export const MAX_RECORD_LENGTH = 1024 * 1024
+
+/** Sorts the records of one page, in order. */
+export function sortRecords(records: readonly unknown[], options: SortOptions): Sorted {
+  const { pageBytes, remembered = [], marked = false } = options
+  const sorted: Sorted = { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
+  const known = new Map(remembered.map((row) => [row.fingerprint, row]))
+  const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
+  records.forEach((record, position) => {
+    try {
+      const mark = marked ? fingerprint(record) : undefined
+      const before = mark === undefined ? undefined : known.get(mark)
+      if (before === undefined) sortRecord(record, position, sorted, { mayBeTooLong, mark })
+      else recall(before, sorted)
+    } catch (error) {
+      // The stack overflowed: JSON can be nested deeper than it can be written again.
+      if (!(error instanceof RangeError)) throw error
+      addReject(nestedTooDeeply(record, position), sorted)
+    }
+  })
+  return sorted
+}
+
+/** What sorting the records of a page that is known would give. */
+export function recallSorted(rows: readonly RememberedRow[]): Sorted {
+  const sorted: Sorted = { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
+  for (const row of rows) recall(row, sorted)
+  return sorted
+}
+
+function recall(row: RememberedRow, sorted: Sorted): void {
+  sorted.recalled.push(row)
+  sorted.rows.push(row)
+  if (row.warnings !== undefined) addWarnings(sorted.warnings, row.warnings)
+}
+
+type Looking = { mayBeTooLong: boolean; mark: number | undefined }
+
+function sortRecord(record: unknown, position: number, sorted: Sorted, { mayBeTooLong, mark }: Looking): void {
+  const result = recordSchema.safeParse(record)
+  const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
+  if (!result.success || tooLong) return addReject(toReject(record, position, result.error, tooLong), sorted)
+  const warnings: Warnings = {}
+  const customer = toCustomer(result.data, record, warnings)
+  const isOdd = Object.keys(warnings).length > 0
+  if (isOdd) addWarnings(sorted.warnings, warnings)
+  sorted.customers.push(customer)
+  const createdAt = customer.created_at ?? undefined
+  sorted.rows.push({
+    id: customer.id,
+    createdAt,
+    fingerprint: mark,
+    warnings: isOdd && mark !== undefined ? warnings : undefined,
+  })
+}
+
+function addReject(reject: Reject, sorted: Sorted): void {
+  sorted.rejects.push(reject)
+  sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
+}
+
+function toReject(record: unknown, position: number, error: z.ZodError | undefined, tooLong: boolean): Reject {
+  const payload = JSON.stringify(record)
+  const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
+  if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
+  const recordId = readableId(record)
+  return {
+    recordId,
+    key: recordId ?? createHash('sha256').update(payload).digest('hex'),
+    position,
+    payload,
+    reasons,
+  }
+}
+
+/** Of its payload only the id is kept: the rest cannot be written down. */
+function nestedTooDeeply(record: unknown, position: number): Reject {
+  const recordId = readableId(record)
+  const payload = JSON.stringify({ id: recordId })
+  const reasons = [{ field: '', message: 'is nested too deeply to be kept' }]
+  return { recordId, key: recordId ?? `nested too deeply at ${position}`, position, payload, reasons }
+}
+
+function readableId(record: unknown): string | null {
+  const result = identified.safeParse(record)
+  return result.success ? result.data.id.toLowerCase() : null
+}
+const identified = z.object({ id: idSchema })
