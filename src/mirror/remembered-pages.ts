@@ -87,8 +87,10 @@ export function rememberPage(db: Connection, organization: string, page: PageToR
   const fingerprints = Float64Array.from(rows, ({ fingerprint }) => fingerprint)
   statement(
     db,
-    `REPLACE INTO remembered_pages (organization, start, size, program, digest, row_ids, fingerprints, records)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO remembered_pages (organization, start, size, program, digest, row_ids, fingerprints, records)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (organization, start, size) DO UPDATE SET program = excluded.program, digest = excluded.digest,
+       row_ids = excluded.row_ids, fingerprints = excluded.fingerprints, records = excluded.records`,
   ).run(
     organization,
     start,

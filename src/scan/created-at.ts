@@ -1,18 +1,24 @@
 import { isDate } from '../calendar.ts'
 
+/** A second in UTC, as most services send it, on any day but a 29 February: it needs no closer look. */
+const PLAIN =
+  /^\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.0+)?Z$/
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
 
 /**
- * The instant of a `created_at` as text that sorts by time, whatever form it was sent in; undefined when unreadable.
- * Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still never sorts against time.
+ * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in;
+ * undefined when unreadable. Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still
+ * never sorts against time. A fraction follows the Z, so that the most usual form is its own sortable text.
  */
 export function sortableInstant(createdAt: string | undefined): string | undefined {
-  const [, date, time, fraction = '', zone = 'Z'] = (createdAt ?? '').match(ISO_8601) ?? []
+  if (createdAt === undefined) return undefined
+  if (PLAIN.test(createdAt)) return createdAt.length === 20 ? createdAt : `${createdAt.slice(0, 19)}Z`
+  const [, date, time, fraction = '', zone = 'Z'] = ISO_8601.exec(createdAt) ?? []
   if (date === undefined || time === undefined) return undefined
   if (!isDate(Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8)))) return undefined
   if (time > '23:59:59' || time.slice(3, 5) > '59' || time.slice(6) > '59') return undefined
   const utc = zone === 'Z' ? `${date}T${time}` : shifted(`${date}T${time}`, -zoneMs(zone))
-  return utc === undefined ? undefined : `${utc}.${fraction.padEnd(9, '0')}`
+  return utc === undefined ? undefined : `${utc}Z${fraction.replace(/0+$/, '')}`
 }
 
 function shifted(written: string, byMs: number): string | undefined {

@@ -1,4 +1,4 @@
-import type { Held } from './held.ts'
+import { hasDuplicates, type Held } from './held.ts'
 import type { Reason } from './reasons.ts'
 import { Witnesses } from './witness.ts'
 
@@ -11,8 +11,6 @@ export class Facts {
   pageSize: number
   /** The total of the answer that came last; 0 before the first. */
   total = 0
-  /** The most rows of one creation time that stood together in one window. */
-  longestTie = 1
   readonly witnesses = new Witnesses()
   /** Page numbers that answered nonsense, whatever the size: other windows are read in their place. */
   readonly avoid = new Set<number>()
@@ -25,8 +23,7 @@ export class Facts {
   learn(held: Held): void {
     if (held.total !== undefined) this.total = held.total
     this.witnesses.observe(held)
-    this.longestTie = Math.max(this.longestTie, longestTie(held))
-    if (new Set(held.rows.map((row) => row.id)).size < held.rows.length) this.note('duplicate-id')
+    if (hasDuplicates(held)) this.note('duplicate-id')
   }
 
   avoidPage(page: number): void {
@@ -44,13 +41,4 @@ export class Facts {
   get notes(): { reason: Reason; times: number }[] {
     return [...this.#notes].map(([reason, times]) => ({ reason, times }))
   }
-}
-
-function longestTie({ rows }: Held): number {
-  let [longest, run] = [1, 1]
-  for (const [place, row] of rows.entries()) {
-    run = place > 0 && rows[place - 1]?.createdAt === row.createdAt ? run + 1 : 1
-    longest = Math.max(longest, run)
-  }
-  return longest
 }

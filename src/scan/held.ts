@@ -22,17 +22,28 @@ export type Held = {
   readonly ids: readonly (string | undefined)[]
   /** The rows with a readable id, in the order served. */
   readonly rows: readonly HeldRow[]
+  /** Where each id stands among `rows`, for the last time where it stands there twice. */
+  readonly places: ReadonlyMap<string, number>
 }
 
 export function hold(read: WindowRead): Held {
   const window = { page: read.window.page, size: read.perPage }
-  const ids = read.rows.map((row) => row.id)
+  const ids: (string | undefined)[] = []
   const rows: HeldRow[] = []
+  const places = new Map<string, number>()
   for (const { id, createdAt, rowId } of read.rows) {
-    if (id !== undefined) rows.push({ id, createdAt: sortableInstant(createdAt), rowId })
+    ids.push(id)
+    if (id === undefined) continue
+    places.set(id, rows.length)
+    rows.push({ id, createdAt: sortableInstant(createdAt), rowId })
   }
   const start = startOf(window)
-  return { window, start, reach: start + ids.length, total: read.total, ids, rows }
+  return { window, start, reach: start + ids.length, total: read.total, ids, rows, places }
+}
+
+/** Whether the window lists a row twice. */
+export function hasDuplicates(held: Held): boolean {
+  return held.places.size < held.rows.length
 }
 
 /** Whether the window held the last row of the list, and the service's total says the same. */

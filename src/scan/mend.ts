@@ -3,7 +3,8 @@ import { tiesAtEnd, type Held } from './held.ts'
 import type { Ledger } from './ledger.ts'
 import { windowFrom } from './planner.ts'
 import type { Seam } from './seam.ts'
-import { windowKey, type Window } from './window.ts'
+import { isSame, type Window } from './window.ts'
+import { compareBy } from './witness.ts'
 
 /** Steps back from one end of a window before a gap is left open; each is four times the one before. */
 const MOST_STEPS = 12
@@ -27,7 +28,7 @@ function stepsWorthTaking(seam: Seam, left: Held, right: Held, chain: Ledger, fa
   const hopes = chain.hopes()
   const [last, first] = [left.rows.at(-1), right.rows[0]]
   if (hopes.length === 0 || last === undefined || first === undefined) return seam.shared > 0 ? 0 : FEW_STEPS
-  if (hopes.some((witness) => witness.compare(first, last) > 0)) return MOST_STEPS
+  if (hopes.some((witness) => compareBy(witness, first, last) > 0)) return MOST_STEPS
   return tiesAtEnd(left) < facts.pageSize / 2 ? FEW_STEPS : 0
 }
 
@@ -43,6 +44,6 @@ export function bridge(left: Held, attempt: number, facts: Facts, refused?: Wind
   const back = shrunk + step * 4 ** (attempt - 1)
   const position = Math.min(left.reach - 1 - back, facts.total - 1)
   const window = windowFrom(Math.max(0, position), facts.pageSize, facts.avoid)
-  if (refused === undefined || windowKey(window) !== windowKey(refused)) return window
+  if (refused === undefined || !isSame(window, refused)) return window
   return windowFrom(Math.max(0, position - step), facts.pageSize, facts.avoid)
 }

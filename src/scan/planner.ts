@@ -10,13 +10,16 @@ const NO_PAGES: ReadonlySet<number> = new Set()
  * Pages to avoid are left out as long as another will do.
  */
 export function windowFrom(position: number, largest: number, avoid: ReadonlySet<number> = NO_PAGES): Window {
-  let furthest: Window | undefined
+  let best = 0
+  let reach = 0
   for (let size = largest; size >= Math.ceil(largest / 2); size--) {
-    const window = { page: Math.floor(position / size) + 1, size }
-    if (avoid.has(window.page)) continue
-    if (furthest === undefined || endOf(window) > endOf(furthest)) furthest = window
+    const page = Math.floor(position / size) + 1
+    if (page * size <= reach || avoid.has(page)) continue
+    best = size
+    reach = page * size
   }
-  return furthest ?? { page: Math.floor(position / largest) + 1, size: largest }
+  const size = best || largest
+  return { page: Math.floor(position / size) + 1, size }
 }
 
 /**

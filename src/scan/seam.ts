@@ -16,20 +16,21 @@ export type Seam = {
 
 /** Compares two windows; `left` lies before `right` in the chain, whichever was read first. */
 export function seamBetween(left: Held, right: Held): Seam {
-  const places = new Map(left.rows.map((row, place) => [row.id, { place, createdAt: row.createdAt }]))
   let shared = 0
   let reordered = false
   let redated = false
   let furthest = 0
   let previous = -1
-  for (const [index, row] of right.rows.entries()) {
-    const match = places.get(row.id)
-    if (match === undefined) continue
+  let index = -1
+  for (const row of right.rows) {
+    index += 1
+    const place = left.places.get(row.id)
+    if (place === undefined) continue
     shared += 1
-    reordered ||= match.place < previous
-    redated ||= match.createdAt !== row.createdAt
-    furthest = Math.max(furthest, Math.abs(right.start + index - left.start - match.place))
-    previous = match.place
+    reordered ||= place < previous
+    redated ||= left.rows[place]?.createdAt !== row.createdAt
+    furthest = Math.max(furthest, Math.abs(right.start + index - left.start - place))
+    previous = place
   }
   const displaced = left.total === right.total && furthest >= left.window.size / 2
   return { shared, displaced, still: standsStill(left, right, shared), reordered, redated }

@@ -1,6 +1,6 @@
 import type { Held } from './held.ts'
 import type { PassFailure } from './pass.ts'
-import { endOf, windowKey, type Window } from './window.ts'
+import { endOf, isSame, type Window } from './window.ts'
 
 /** A window of a pass on its way: planned, asked for, then read or failed. */
 export type Slot = {
@@ -41,14 +41,16 @@ export class Slots {
 
   /** The position after the furthest of them; 0 when there is none. */
   get end(): number {
-    return Math.max(0, ...this.#slots.map(({ window }) => endOf(window)))
+    let end = 0
+    for (const { window } of this.#slots) end = Math.max(end, endOf(window))
+    return end
   }
 
   /** The slot that has no answer yet for this window. */
   waitingFor(window: Window): Slot | undefined {
-    const key = windowKey(window)
-    const isIt = (slot: Slot) => windowKey(slot.window) === key && slot.held === undefined && slot.failure === undefined
-    return this.#slots.find(isIt)
+    return this.#slots.find(
+      (slot) => isSame(slot.window, window) && slot.held === undefined && slot.failure === undefined,
+    )
   }
 
   notAsked(): Slot | undefined {
@@ -63,8 +65,7 @@ export class Slots {
 
   /** Puts a window before all others; should it stand among them, it is asked for anew. */
   addBridge(window: Window): void {
-    const key = windowKey(window)
-    const others = this.#slots.filter((slot) => windowKey(slot.window) !== key)
+    const others = this.#slots.filter((slot) => !isSame(slot.window, window))
     this.#slots = [{ window, asked: false, bridge: true }, ...others]
   }
 

@@ -66,7 +66,7 @@ export function nextPass(facts: Facts, pass: number, fixedSizes: boolean, caps: 
   const backward = pass % 2 === 0
   if (fixedSizes) return new SweepPass(facts, equalPlan(total, pageSize, cap), { backward, overlapping: false })
   const vouched = facts.witnesses.believed(pageSize).length > 0
-  const wider = Math.min(Math.floor(pageSize / 2), Math.max(WIDER_OVERLAP, facts.longestTie + 1))
+  const wider = Math.min(Math.floor(pageSize / 2), Math.max(WIDER_OVERLAP, facts.witnesses.longestTie + 1))
   if (!backward || (vouched && pass === 2)) return new LinkedPass(facts, vouched ? wider : USUAL_OVERLAP)
   return new SweepPass(facts, overlappingPlan(total, USUAL_OVERLAP, pageSize, cap), { backward, overlapping: true })
 }

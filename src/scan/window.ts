@@ -42,6 +42,10 @@ export function endOf(window: Window): number {
   return window.size * window.page
 }
 
+export function isSame(one: Window, other: Window): boolean {
+  return one.page === other.page && one.size === other.size
+}
+
 /** The same text for the same window. */
 export function windowKey(window: Window): string {
   return `${window.page}/${window.size}`

@@ -1,4 +1,4 @@
-import type { Held, HeldRow } from './held.ts'
+import { hasDuplicates, type Held, type HeldRow } from './held.ts'
 import type { Seam } from './seam.ts'
 
 /**
@@ -8,15 +8,18 @@ import type { Seam } from './seam.ts'
  */
 export type Witness = {
   readonly name: string
-  /** Below zero when `a` stands before `b`; zero when they may stand either way. */
-  compare(a: HeldRow, b: HeldRow): number
+  /** Below zero when the first of two rows stands before the second; zero when they may stand either way. */
+  order(times: Order, ids: Order): number
   /** Whether zero means the same row, and not merely the same time. */
   readonly total: boolean
   readonly dated: boolean
 }
 
+/** How one row's time, or id, compares with another's. */
+type Order = -1 | 0 | 1
 type Direction = 1 | -1
 
+const ORDERS: readonly Order[] = [-1, 0, 1]
 const DIRECTIONS: readonly Direction[] = [1, -1]
 
 export const WITNESSES: readonly Witness[] = [
@@ -36,18 +39,50 @@ export class Witnesses {
   readonly #alive = new Set(WITNESSES)
   #steps = 0
   #ties = 0
+  #longestTie = 1
 
   /** Removes the candidates that a window contradicts. */
   observe(held: Held): void {
-    if (new Set(held.rows.map((row) => row.id)).size < held.rows.length) return this.#alive.clear()
-    if (held.rows.some((row) => row.createdAt === undefined)) this.#dismissDated()
-    for (const [place, row] of held.rows.entries()) {
-      const before = held.rows[place - 1]
-      if (before === undefined) continue
-      if (before.createdAt === row.createdAt) this.#ties += 1
-      else this.#steps += 1
-      for (const witness of this.#alive) if (contradicts(witness, before, row)) this.#alive.delete(witness)
+    if (this.#alive.size === 0) return
+    if (hasDuplicates(held)) return this.#alive.clear()
+    const met = this.#compareNeighbours(held.rows)
+    for (const times of ORDERS) {
+      for (const ids of ORDERS) if ((met & flagOf(times, ids)) !== 0) this.#dismissContradicted(times, ids)
     }
+  }
+
+  /** The ways in which neighbours compare, as flags: a page has many neighbours and few ways. */
+  #compareNeighbours(rows: readonly HeldRow[]): number {
+    let met = 0
+    let tie = 1
+    let undated = false
+    let before: HeldRow | undefined
+    for (const row of rows) {
+      undated ||= row.createdAt === undefined
+      if (before !== undefined) {
+        const times = compareText(before.createdAt, row.createdAt)
+        met |= flagOf(times, compareText(before.id, row.id))
+        if (times === 0) this.#ties += 1
+        else this.#steps += 1
+        tie = times === 0 ? tie + 1 : 1
+        if (tie > this.#longestTie) this.#longestTie = tie
+      }
+      before = row
+    }
+    if (undated) this.#dismissDated()
+    return met
+  }
+
+  #dismissContradicted(times: Order, ids: Order): void {
+    for (const witness of this.#alive) {
+      const order = witness.order(times, ids)
+      if (witness.total ? order >= 0 : order > 0) this.#alive.delete(witness)
+    }
+  }
+
+  /** The most rows of one creation time that stood together in one window, as long as a candidate is left. */
+  get longestTie(): number {
+    return this.#longestTie
   }
 
   /** Removes the candidates that two windows contradict together. */
@@ -78,9 +113,9 @@ export class Witnesses {
   }
 }
 
-function contradicts(witness: Witness, before: HeldRow, row: HeldRow): boolean {
-  const order = witness.compare(before, row)
-  return witness.total ? order >= 0 : order > 0
+/** Below zero when `a` stands before `b` in the order of the witness; zero when they may stand either way. */
+export function compareBy(witness: Witness, a: HeldRow, b: HeldRow): number {
+  return witness.order(compareText(a.createdAt, b.createdAt), compareText(a.id, b.id))
 }
 
 /**
@@ -92,29 +127,31 @@ export function spans(witness: Witness, left: Held, right: Held): boolean {
   const last = left.rows.at(-1)
   const first = right.rows[0]
   if (last === undefined || first === undefined) return false
-  const order = witness.compare(first, last)
+  const order = compareBy(witness, first, last)
   return witness.total ? order <= 0 : order < 0
 }
 
-function compareText(a: string | undefined, b: string | undefined): number {
-  const [left, right] = [a ?? '', b ?? '']
-  return left < right ? -1 : left > right ? 1 : 0
+function compareText(a = '', b = ''): Order {
+  return a === b ? 0 : a < b ? -1 : 1
+}
+
+function flagOf(times: Order, ids: Order): number {
+  return 1 << (3 * times + ids + 4)
 }
 
 function byId(direction: Direction): Witness {
-  const compare = (a: HeldRow, b: HeldRow) => direction * compareText(a.id, b.id)
-  return { name: `id ${directionName(direction)}`, compare, total: true, dated: false }
+  const order = (_times: Order, ids: Order) => direction * ids
+  return { name: `id ${directionName(direction)}`, order, total: true, dated: false }
 }
 
 function byTime(direction: Direction): Witness {
-  const compare = (a: HeldRow, b: HeldRow) => direction * compareText(a.createdAt, b.createdAt)
-  return { name: `created_at ${directionName(direction)}`, compare, total: false, dated: true }
+  const order = (times: Order) => direction * times
+  return { name: `created_at ${directionName(direction)}`, order, total: false, dated: true }
 }
 
 function byTimeAndId(time: Direction, id: Direction): Witness {
-  const [times, ids] = [byTime(time), byId(id)]
-  const compare = (a: HeldRow, b: HeldRow) => times.compare(a, b) || ids.compare(a, b)
-  return { name: `${times.name}, ${ids.name}`, compare, total: true, dated: true }
+  const order = (times: Order, ids: Order) => time * times || id * ids
+  return { name: `${byTime(time).name}, ${byId(id).name}`, order, total: true, dated: true }
 }
 
 function directionName(direction: Direction): string {

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sortableInstant } from '../../src/scan/created-at.ts'
 import { overlappingPlan, windowAfter } from '../../src/scan/planner.ts'
 import { explainReason, isReason, REASONS } from '../../src/scan/reasons.ts'
 import { endOf, startOf } from '../../src/scan/window.ts'
@@ -33,19 +32,6 @@ test('a plan for up to 200,000 rows costs at most 1.16 requests for a hundred ro
 
 test.each([1, 2])('pages of at most %i rows cannot overlap and reach on', (largest) => {
   expect(windowAfter(2 * largest, 2, largest)).toBeUndefined()
-})
-
-test.each([
-  ['2024-01-02T03:04:05.000000Z', '2024-01-02T03:04:05.000000000'],
-  ['2024-01-02T03:04:05+00:00', '2024-01-02T03:04:05.000000000'],
-  ['2024-01-02 03:04:05', '2024-01-02T03:04:05.000000000'],
-  ['2024-01-02T03:04:05.25+01:30', '2024-01-02T01:34:05.250000000'],
-  ['2024-02-30T03:04:05Z', undefined],
-  ['yesterday', undefined],
-  ['', undefined],
-  [undefined, undefined],
-])('the instant of %s sorts as %s', (createdAt, instant) => {
-  expect(sortableInstant(createdAt)).toBe(instant)
 })
 
 test('every reason explains itself in a sentence', () => {

@@ -12,7 +12,7 @@ CREATE TABLE remembered_pages (
   fingerprints BLOB NOT NULL,                      -- little-endian float64 a record
   records      TEXT NOT NULL,                      -- JSON: ids, created_at and warnings, by their place in the page
   PRIMARY KEY (organization, start, size)
-) WITHOUT ROWID;
+);
 
 -- Whoever changes a customer by hand finds it mended by the next run, because every page is read again then.
 CREATE TRIGGER customers_edited AFTER UPDATE OF

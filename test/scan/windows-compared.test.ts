@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { hold, type Held } from '../../src/scan/held.ts'
+import { windowFrom } from '../../src/scan/planner.ts'
+import { seamBetween, type Seam } from '../../src/scan/seam.ts'
+import { compareBy, Witnesses, WITNESSES } from '../../src/scan/witness.ts'
+import { endOf, type Row, type Window } from '../../src/scan/window.ts'
+
+/** Few ids and fewer times, some of them missing, so that rows meet again and times tie. */
+const someRows = (most: number) =>
+  fc.array(
+    fc.record({
+      id: fc.option(fc.constantFrom('', 'a', 'ba', 'ca', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'), {
+        nil: undefined,
+        freq: 15,
+      }),
+      createdAt: fc.option(fc.constantFrom('2024-01-01T00:00:00Z', '2024-01-01T00:00:01Z', '2024-01-01T00:00:01.5Z'), {
+        nil: undefined,
+        freq: 15,
+      }),
+    }),
+    { maxLength: most },
+  )
+const aWindow = fc.record({ rows: someRows(12), page: fc.integer({ min: 1, max: 3 }), total: fc.nat({ max: 2 }) })
+
+function heldFrom({ rows, page, total }: { rows: readonly Row[]; page: number; total: number }): Held {
+  return hold({ window: { page, size: 12 }, rows, total, perPage: 12, beyondEnd: false })
+}
+
+/** The seam by its definition: every row against every row. */
+function seamByDefinition(left: Held, right: Held): Seam {
+  const shared = right.rows.flatMap((row, index) => {
+    const place = left.rows.findLastIndex(({ id }) => id === row.id)
+    const before = left.rows[place]
+    return before === undefined ? [] : [{ row, before, place, moved: right.start + index - left.start - place }]
+  })
+  const overlap = left.ids.flatMap((id, place) => {
+    const at = left.start + place - right.start
+    return at >= 0 && at < right.ids.length ? [{ id, other: right.ids[at] }] : []
+  })
+  const inPlace = overlap.every(({ id, other }) => id === other)
+  const readable = overlap.filter(({ id }) => id !== undefined).length
+  return {
+    shared: shared.length,
+    still: shared.length > 0 && left.total === right.total && inPlace && readable === shared.length,
+    displaced: left.total === right.total && shared.some(({ moved }) => Math.abs(moved) >= left.window.size / 2),
+    reordered: shared.some(({ place }, index) => place < (shared[index - 1]?.place ?? -1)),
+    redated: shared.some(({ row, before }) => row.createdAt !== before.createdAt),
+  }
+}
+
+test('a seam is what comparing every row with every row says', () => {
+  fc.assert(
+    fc.property(aWindow, aWindow, (one, other) => {
+      const [left, right] = [heldFrom(one), heldFrom(other)]
+      expect(seamBetween(left, right)).toEqual(seamByDefinition(left, right))
+    }),
+    { seed: 1, numRuns: 3000 },
+  )
+})
+
+test('a candidate survives a window exactly when it orders every pair of neighbours', () => {
+  const few = fc.record({ rows: someRows(4), page: fc.constant(1), total: fc.constant(4) })
+  fc.assert(
+    fc.property(few, (window) => {
+      const held = heldFrom(window)
+      const witnesses = new Witnesses()
+      witnesses.observe(held)
+      const repeated = new Set(held.rows.map(({ id }) => id)).size < held.rows.length
+      const undated = held.rows.some(({ createdAt }) => createdAt === undefined)
+      const expected = WITNESSES.filter((witness) => {
+        if (repeated || (witness.dated && undated)) return false
+        return held.rows.slice(1).every((row, place) => {
+          const before = held.rows[place]
+          const order = before === undefined ? -1 : compareBy(witness, before, row)
+          return witness.total ? order < 0 : order <= 0
+        })
+      })
+      expect(witnesses.possible(100).map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
+    }),
+    { seed: 1, numRuns: 3000 },
+  )
+})
+
+test('the longest tie is the most neighbours of one creation time', () => {
+  const witnesses = new Witnesses()
+  const at = (second: number, index: number) => ({ id: `${index}`, createdAt: `2024-01-01T00:00:0${second}Z` })
+  witnesses.observe(heldFrom({ rows: [1, 1, 1, 2, 2, 3].map(at), page: 1, total: 6 }))
+  expect(witnesses.longestTie).toBe(3)
+})
+
+test('the window from a position is, of those that start there or before, the one that reaches furthest', () => {
+  const avoided = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 8 })
+  fc.assert(
+    fc.property(fc.nat({ max: 2000 }), fc.integer({ min: 1, max: 100 }), avoided, (position, largest, pages) => {
+      const avoid = new Set(pages)
+      const windows: Window[] = []
+      for (let size = largest; size >= Math.ceil(largest / 2); size -= 1) {
+        windows.push({ page: Math.floor(position / size) + 1, size })
+      }
+      const [first] = windows.filter(({ page }) => !avoid.has(page)).toSorted((a, b) => endOf(b) - endOf(a))
+      expect(windowFrom(position, largest, avoid)).toEqual(first ?? windows[0])
+    }),
+    { seed: 1, numRuns: 1000 },
+  )
+})
