@@ -56,7 +56,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const held = holdOrganization(mirror, run, now)
   try {
     const scan = await startScan(mirroring, mirror, run)
-    const recall = (window: Window) => mirror.recallPage(run, window)
+    // A first load has nothing to recall, and is busy enough: the night after it remembers.
+    const recall = run.isBaseline ? undefined : (window: Window) => mirror.recallPage(run, window)
     const readPage: Source['readPage'] = (window, options) => source.readPage(window, { ...options, recall })
     const reading = { ...mirroring, scan, readPage, stop: mirroring.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))

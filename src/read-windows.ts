@@ -23,8 +23,8 @@ export type Arrival = { window: Window; page: CustomersPage }
 const GRACE_MS = 5000
 
 /** Pages handed over together at most, and how long the first of them may wait for others, while there is more to ask for. */
-const MOST_ARRIVALS = 32
-const LONGEST_HOLD_MS = 100
+const MOST_ARRIVALS = 64
+const LONGEST_HOLD_MS = 500
 
 /**
  * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Narrowing a

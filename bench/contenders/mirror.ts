@@ -6,10 +6,12 @@ import type { Outcome } from '../../src/mirror-organization.ts'
 import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
 import { runOrganization, type Paces } from '../../src/run-organization.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { keepHeapSmall } from '../../src/small-heap.ts'
 import { createStopwatch, tell } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
+keepHeapSmall()
 const task = readTask()
 const stopwatch = createStopwatch(dirname(task.file))
 const outcomes = await stopwatch.time(() => sync(task))

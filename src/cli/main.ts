@@ -17,10 +17,12 @@ import { signingCommand } from './signing.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
 import { workerCommand } from './worker.ts'
+import { keepHeapSmall } from '../small-heap.ts'
 import { version } from '../version.ts'
 
 /** The program: reads the command line, runs one command, and turns what became of it into an exit code. */
 async function main(): Promise<void> {
+  keepHeapSmall()
   // Whatever a command writes, the mirror and its journals included, is for this user alone.
   process.umask(0o077)
   process.stdout.on('error', endWhenNobodyReads)

@@ -1,12 +1,12 @@
 import { sortableInstant } from './created-at.ts'
-import { startOf, type Window, type WindowRead } from './window.ts'
+import { type Row, startOf, type Window, type WindowRead } from './window.ts'
 
 /** A row with a readable id, by its position in its window. */
 export type HeldRow = {
   readonly id: string
   /** The creation time as sortable text; undefined when unreadable. */
   readonly createdAt: string | undefined
-  readonly rowId: number | undefined
+  readonly rowId?: number | undefined
 }
 
 /** A window that was read, made ready for comparing with its neighbours. */
@@ -31,14 +31,21 @@ export function hold(read: WindowRead): Held {
   const ids: (string | undefined)[] = []
   const rows: HeldRow[] = []
   const places = new Map<string, number>()
-  for (const { id, createdAt, rowId } of read.rows) {
+  for (const row of read.rows) {
+    const { id } = row
     ids.push(id)
     if (id === undefined) continue
     places.set(id, rows.length)
-    rows.push({ id, createdAt: sortableInstant(createdAt), rowId })
+    const createdAt = sortableInstant(row.createdAt)
+    // Of most services the time is sortable as it is sent, and its row needs no copy.
+    rows.push(isReadable(row) && createdAt === row.createdAt ? row : { id, createdAt, rowId: row.rowId })
   }
   const start = startOf(window)
   return { window, start, reach: start + ids.length, total: read.total, ids, rows, places }
+}
+
+function isReadable(row: Row): row is Row & { id: string } {
+  return row.id !== undefined
 }
 
 /** Whether the window lists a row twice. */

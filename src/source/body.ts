@@ -1,13 +1,15 @@
-import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
 import { ContractBroken } from '../errors.ts'
 
 type WholeOptions = { encoding: string | undefined; maxBodyBytes: number; place: string }
 
-/** The decoded bytes of a body. More than `maxBodyBytes`, on the wire or decoded, is an error and is never held. */
-export async function wholeOf(body: Readable, { encoding, maxBodyBytes, place }: WholeOptions): Promise<Buffer> {
-  const { bytes, isWhole } = await read(body, maxBodyBytes)
+/** A body as it came over the wire; `isWhole` when nothing was left out of it. */
+type Received = { bytes: Buffer; isWhole: boolean }
+
+/** The decoded bytes of a body. More than `maxBodyBytes`, on the wire or decoded, is an error. */
+export async function wholeOf(received: Received, { encoding, maxBodyBytes, place }: WholeOptions): Promise<Buffer> {
+  const { bytes, isWhole } = received
   if (!isWhole) throw tooLarge(place, maxBodyBytes)
   try {
     return await decompressed(bytes, encoding, maxBodyBytes)
@@ -31,9 +33,8 @@ export function decodedText(bytes: Uint8Array, place: string): string {
 }
 
 /** As much of an error's body as is worth reading for its message; nothing when that cannot be read. Never throws. */
-export async function beginningOf(body: Readable, encoding: string | undefined): Promise<string> {
+export async function beginningOf({ bytes }: Received, encoding: string | undefined): Promise<string> {
   try {
-    const { bytes } = await read(body, ERROR_BYTES)
     return new TextDecoder().decode(await decompressed(bytes, encoding, ERROR_BYTES))
   } catch {
     // The status has been read and says what to do; the message would only have been a courtesy.
@@ -41,20 +42,8 @@ export async function beginningOf(body: Readable, encoding: string | undefined):
   }
 }
 
-const ERROR_BYTES = 2048
-
-/** Reads up to `maxBytes`, then lets the rest go with its connection. */
-async function read(body: Readable, maxBytes: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
-  const chunks: Uint8Array[] = []
-  let total = 0
-  const stream: AsyncIterable<Uint8Array> = body
-  for await (const chunk of stream) {
-    chunks.push(chunk)
-    total += chunk.byteLength
-    if (total > maxBytes) return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isWhole: false }
-  }
-  return { bytes: Buffer.concat(chunks), isWhole: true }
-}
+/** How much of an error's body that is. */
+export const ERROR_BYTES = 2048
 
 async function decompressed(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const known = (encoding ?? '').toLowerCase()

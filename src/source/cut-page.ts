@@ -20,7 +20,7 @@ export function cutPage(body: Buffer): CutPage | undefined {
   if (from === undefined) return undefined
   for (const to of closings(body, from)) {
     const digest = hash('sha256', body.subarray(from, to), 'base64url')
-    const envelope = parsed([body.subarray(0, from), Buffer.from(JSON.stringify(digest)), body.subarray(to)])
+    const envelope = parsed(body.subarray(0, from), digest, body.subarray(to))
     if (!isMarked(envelope, digest)) continue
     return { digest, envelope: { ...envelope, data: [] } }
   }
@@ -41,7 +41,7 @@ const MOST_BEFORE = 64
 const OPENING = /^"data"\s*:\s*\[/
 
 /** What follows the records of a page is short; a cut that needs a longer look is not worth it. */
-const MOST_AFTER = 8192
+const MOST_AFTER = 4096
 /** The end of `data` stands before another of the documented names, or at the end of all. */
 const CLOSING = /\](?=\s*(?:,\s*"(?:meta|links|success)"|\}\s*$))/g
 const MOST_TRIES = 4
@@ -53,9 +53,11 @@ function closings(body: Buffer, from: number): number[] {
   return Array.from(found.take(MOST_TRIES), ({ index }) => start + index).filter((to) => to > from)
 }
 
-function parsed(parts: readonly Uint8Array[]): unknown {
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function parsed(before: Uint8Array, mark: string, after: Uint8Array): unknown {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts)))
+    const value: unknown = JSON.parse(`${decoder.decode(before)}"${mark}"${decoder.decode(after)}`)
     return value
   } catch {
     return undefined

@@ -1,7 +1,8 @@
 import { Agent } from 'undici'
 import { ContractBroken } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
-import { beginningOf, wholeOf } from './body.ts'
+import { beginningOf, ERROR_BYTES, wholeOf } from './body.ts'
+import { exchange, TimedOut } from './exchange.ts'
 import { unreachable } from './unreachable.ts'
 
 /** Connections to one service. Sends single requests and never repeats one. */
@@ -44,76 +45,43 @@ export function openConnection(limits: Limits, now: () => number): Connection {
     bodyTimeout: 0,
   })
 
-  async function exchange(
+  async function ask(
     { origin, pathname, search }: Address,
     headers: Readonly<Record<string, string>>,
     { signal, place }: GetOptions,
   ): Promise<Answer> {
+    const request = { origin, path: pathname + search, headers: { ...FIXED_HEADERS, ...headers } }
+    const limit = { timeoutMs: requestTimeoutMs, mostBytes, signal }
     const sentMs = now()
-    const response = await agent.request({
-      origin,
-      path: pathname + search,
-      method: 'GET',
-      headers: { ...FIXED_HEADERS, ...headers },
-      signal,
+    let answeredMs = sentMs
+    const received = await exchange(agent, request, limit, () => {
+      answeredMs = now()
     })
-    const answeredMs = now()
-    const status = response.statusCode
-    const encoding = headerOf(response.headers, 'content-encoding')
-    const facts = { status, headers: response.headers, sentMs, answeredMs }
-    if (status !== 200) return { ...facts, text: await beginningOf(response.body, encoding), body: NOTHING }
-    return { ...facts, text: '', body: await wholeOf(response.body, { encoding, maxBodyBytes, place }) }
+    const { status } = received
+    const facts = { status, headers: received.headers, sentMs, answeredMs }
+    const encoding = headerOf(received.headers, 'content-encoding')
+    if (status !== 200) return { ...facts, text: await beginningOf(received, encoding), body: NOTHING }
+    return { ...facts, text: '', body: await wholeOf(received, { encoding, maxBodyBytes, place }) }
+  }
+
+  /** Of an error, as much of its body as may hold its message. */
+  function mostBytes(status: number): number {
+    return status === 200 ? maxBodyBytes : ERROR_BYTES
   }
 
   return {
-    async get(address, headers, { signal, place }) {
-      const limit = limitOf(signal, requestTimeoutMs)
+    async get(address, headers, options) {
+      const { signal, place } = options
       try {
-        return await exchange(address, headers, { signal: limit.signal, place })
+        return await ask(address, headers, options)
       } catch (error) {
         signal.throwIfAborted()
         if (error instanceof ContractBroken) throw error
-        throw unreachable(error, { place, timedOutAfterMs: limit.timedOut ? requestTimeoutMs : undefined })
-      } finally {
-        limit.lift()
+        throw unreachable(error, { place, timedOutAfterMs: error instanceof TimedOut ? requestTimeoutMs : undefined })
       }
     },
     async close() {
       await agent.destroy()
-    },
-  }
-}
-
-/** Ends one exchange. */
-type Limit = {
-  readonly signal: AbortSignal
-  readonly timedOut: boolean
-  /** Lets go of the timer and of the signal it was made from. */
-  lift(): void
-}
-
-/**
- * A signal that aborts with `outer`, and after `timeoutMs`. `AbortSignal.any` with `AbortSignal.timeout` says the same at
- * about three times the cost, and leaves its timer to run out.
- */
-function limitOf(outer: AbortSignal, timeoutMs: number): Limit {
-  const controller = new AbortController()
-  let timedOut = false
-  const follow = (): void => controller.abort(outer.reason)
-  const timer = setTimeout(() => {
-    timedOut = true
-    controller.abort(new DOMException('The request timed out', 'TimeoutError'))
-  }, timeoutMs)
-  if (outer.aborted) follow()
-  else outer.addEventListener('abort', follow)
-  return {
-    signal: controller.signal,
-    get timedOut() {
-      return timedOut
-    },
-    lift() {
-      clearTimeout(timer)
-      outer.removeEventListener('abort', follow)
     },
   }
 }
