@@ -64,6 +64,9 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
       addReject(nestedTooDeeply(record, position), sorted)
     }
   })
+  // Of an id that comes twice the first counts, which is not told when one of them is recalled and the other is new.
+  const anew = new Set(sorted.customers.map(({ id }) => id))
+  if (sorted.recalled.some(({ id }) => anew.has(id))) return sortRecords(records, { pageBytes, marked })
   return sorted
 }
 

@@ -4,9 +4,9 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { mirrorOrganization, type Progress } from '../src/mirror-organization.ts'
 import { rehearseMirror, type Mirror } from '../src/mirror/mirror.ts'
-import { aCustomer, customers, START_MS } from './support/builders.ts'
+import { aCustomer, customerId, customers, START_MS, type SentRecord } from './support/builders.ts'
 import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'
-import { aMirror, dump, valueOf } from './support/mirror-file.ts'
+import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
 import { mirroring, movingClock, namesOf, storedNames } from './support/mirroring.ts'
 
 test('a list is mirrored whole, page by page, and the report says what was done', async () => {
@@ -166,4 +166,22 @@ test('a rehearsed run reports like a real one and leaves the mirror as it is', a
 
   expect(report).toMatchObject({ status: 'complete', updated: 30, inserted: 10 })
   expect({ rows: dump(mirror.file), bytes: readFileSync(mirror.file) }).toEqual(before)
+})
+
+test('customers that somebody replaced in the mirror are not taken for gone, and are mended by the run after the next', async () => {
+  const mirror = await aMirror()
+  const night = (list: SentRecord[], atMs: number) =>
+    mirrorOrganization(mirroring(mirror, listedSource(list), { scan: 'chain', now: () => START_MS + atMs }))
+  for (const atMs of [0, 1000]) await night(customers(1, 30), atMs)
+  const [columns] = rowsOf(mirror.file, `SELECT group_concat(name) AS names FROM pragma_table_info('customers')`)
+  const kept = String(columns?.['names'])
+  const edited = kept.replace('row_id', '1000').replace(',name', `,'Edited'`)
+  tamper(mirror.file, `REPLACE INTO customers (${kept}) SELECT ${edited} FROM customers WHERE id = ?`, customerId(5))
+
+  const first = await night(customers(1, 29), 2000)
+  const second = await night(customers(1, 29), 3000)
+
+  expect(first.report).toMatchObject({ proof: 'proven', missing: 0, removed: 0 })
+  expect(second.report).toMatchObject({ proof: 'proven', missing: 1, removed: 0, updated: 1 })
+  expect(storedNames(mirror)[4]).toBe('Customer 5')
 })

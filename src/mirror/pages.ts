@@ -7,7 +7,7 @@ import { countRecalled, saveCustomers } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
-import { pageKey, rememberPage } from './remembered-pages.ts'
+import { isRemembered, pageKey, rememberPage } from './remembered-pages.ts'
 import { releaseListed } from './removals.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
@@ -68,6 +68,7 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   saveRejects(db, run, page, tallies, nowMs)
   countRecalled(run, page.recalled, tallies)
   const rowIds = saveCustomers(db, run, page.customers, tallies, nowMs)
+  for (const { id, rowId } of page.recalled) rowIds.set(id, rowId)
   const rows = page.mark?.isKnown === true ? page.recalled : page.rows.map((row) => withRowId(row, rowIds))
   if (!addsUp(counts)) {
     throw new AccountingBroken(
@@ -75,8 +76,8 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
         'The page was not saved. This is a defect of Customer Mirror; please report it.',
     )
   }
-  const isRemembered = warnings.conflicting_duplicate === undefined && remember(db, run, page, rows, saved)
-  if (page.window !== undefined) recordWindow(db, run, { ...page.window, rows }, { isRemembered })
+  const isKept = warnings.conflicting_duplicate === undefined && remember(db, run, page, rows, saved)
+  if (page.window !== undefined) recordWindow(db, run, { ...page.window, rows }, { isRemembered: isKept })
   saved.rows.push(rows)
   addRecords(saved.records, counts)
   addWarnings(saved.warnings, warnings)
@@ -92,7 +93,10 @@ function withRowId(row: SortedRow, rowIds: ReadonlyMap<string, number>): SavedRo
 function remember(db: Connection, run: Run, page: SortedPage, rows: readonly SavedRow[], saved: PagesSaved): boolean {
   const { mark } = page
   if (mark === undefined || page.rejects.length > 0) return false
+  // Windows asked for at several sizes may be served alike, and each is to be recorded as it was when it was read.
+  if (page.window !== undefined && page.window.size !== mark.size) return false
   const start = mark.size * (page.page - 1)
+  if (page.recalled.length > 0 && !isRemembered(db, run.organization, start, mark.size)) return false
   if (!mark.isKnown) {
     if (!rows.every(isMemorable)) return false
     rememberPage(db, run.organization, { start, size: mark.size, digest: mark.digest, rows })

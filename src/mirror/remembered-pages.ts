@@ -72,8 +72,10 @@ export function recallPage(
   ).get(organization, size * (page - 1), size, PROGRAM)
   if (columns === undefined) return undefined
   const rows = rowsIn(columns)
-  if (memory.doubted.size === 0) return { digest: columns.digest, rows }
-  const certain = rows.filter(({ rowId }) => !memory.doubted.has(rowId))
+  // A customer that this run changed is as this run's own pages say, and not as those of earlier runs do.
+  const isOfThisRun = memory.kept.has(pageKey(size * (page - 1), size))
+  if (memory.doubted.size === 0 && !isOfThisRun) return { digest: columns.digest, rows }
+  const certain = rows.filter(({ rowId }) => !memory.doubted.has(rowId) && !(isOfThisRun && memory.changed.has(rowId)))
   return { digest: certain.length === rows.length ? columns.digest : undefined, rows: certain }
 }
 
@@ -102,6 +104,12 @@ export function rememberPage(db: Connection, organization: string, page: PageToR
     Buffer.from(fingerprints.buffer),
     JSON.stringify(records),
   )
+}
+
+/** Whether a page that was recalled is remembered still: whoever changes a customer by hand has it forgotten. */
+export function isRemembered(db: Connection, organization: string, start: number, size: number): boolean {
+  const find = statement(db, 'SELECT 1 FROM remembered_pages WHERE organization = ? AND start = ? AND size = ?')
+  return find.get(organization, start, size) !== undefined
 }
 
 /** Forgets every page of an organization that is not among those kept. */

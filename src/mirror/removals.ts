@@ -31,7 +31,10 @@ export type HeldRemovals = { runId: number; organization: string; held: number; 
 /** So few absences are believed whatever share they are. */
 const ALWAYS_BELIEVED = 20
 
-/** Everybody of the run's organization who is not removed and was not received by it, not even in a reject. */
+/**
+ * Everybody of the run's organization who is not removed and was not received by it, not even in a reject. Nobody, where
+ * customers it recalled are not in the mirror any more.
+ */
 function findAbsent(db: Connection, run: Run): Absent[] {
   if (run.seen.size === countListed(db, run.organization)) return []
   const find = statement<[number], AbsentColumns>(
@@ -41,7 +44,16 @@ function findAbsent(db: Connection, run: Run): Absent[] {
   )
   const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
   const unseen: number[] = []
-  for (const rowId of everybody.iterate(run.organization)) if (!run.seen.has(rowId)) unseen.push(rowId)
+  let found = 0
+  for (const rowId of everybody.iterate(run.organization)) {
+    if (run.seen.has(rowId)) found += 1
+    else unseen.push(rowId)
+  }
+  if (found < run.seen.size) {
+    // Somebody replaced customers by others of the same id, which no trigger tells. The next run reads every page anew.
+    run.memory.kept.clear()
+    return []
+  }
   const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
   return absent.filter(({ id }) => !run.rejectedIds.has(id))
 }

@@ -16,8 +16,9 @@ CREATE TABLE remembered_pages (
 
 -- Whoever changes a customer by hand finds it mended by the next run, because every page is read again then.
 CREATE TRIGGER customers_edited AFTER UPDATE OF
-  organization, id, name, username, email, phone, address, company_name, language, timezone, created_at, created_at_utc, extra
+  row_id, organization, id, name, username, email, phone, address, company_name, language, timezone, created_at, created_at_utc, extra
 ON customers WHEN NEW.last_run_id = OLD.last_run_id
+  OR NEW.last_run_id IS NOT (SELECT run_id FROM leases WHERE organization = NEW.organization)
 BEGIN
   DELETE FROM remembered_pages WHERE organization IN (OLD.organization, NEW.organization);
 END;

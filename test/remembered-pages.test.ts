@@ -1,0 +1,251 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Mirror } from '../src/mirror/mirror.ts'
+import { DAY_MS, expectAlike, makeNight } from './support/alike-nights.ts'
+import { aCustomer, customers, START_MS } from './support/builders.ts'
+import { dice } from './support/dice.ts'
+import { aMirror, tamper, valueOf } from './support/mirror-file.ts'
+import { randomNights } from './support/random-nights.ts'
+
+const CHAIN = { scan: 'chain', concurrency: 1 } as const
+
+test('a list that stays as it is, is known the next night and tells the same', async () => {
+  const list = customers(1, 45)
+
+  const { known } = await expectAlike([{ list }, { list }])
+
+  expect(known).toEqual([0, 5])
+})
+
+test('an id that is listed twice on a page, first with a new value and then as before, is stored with the new one', async () => {
+  const [before, after] = [aCustomer(1), aCustomer(1, { name: 'Renamed' })]
+
+  await expectAlike([
+    { list: [before] },
+    { list: [after, before] },
+    { list: [before, after] },
+    { list: [after, before] },
+  ])
+})
+
+test('a page that is read twice in a run in which its customers changed does not contradict itself', async () => {
+  // Without dates nothing but a list that stands still vouches for it, so one that grew is read again from its beginning.
+  const list = customers(1, 45, { created_at: null })
+  const changed = list.map((record) => ({ ...record, name: 'Renamed' }))
+  const growing = (answered: number) => (answered < 4 ? changed : [...changed, aCustomer(46, { created_at: null })])
+
+  const { reports } = await expectAlike([
+    { list, told: CHAIN },
+    { list: growing, told: CHAIN },
+    { list: growing(9), told: CHAIN },
+  ])
+
+  expect(reports[1]?.duplicates).toBeGreaterThan(30)
+})
+
+test('a record that has to be rejected beside its customer as before tells the same of the scan', async () => {
+  const list = customers(1, 5)
+
+  await expectAlike([
+    { list, told: CHAIN },
+    { list: [...list.slice(0, 4), aCustomer(1, { email: [] })], told: CHAIN },
+  ])
+})
+
+test('a customer that changed on its way between two pages is followed there and back', async () => {
+  const [before, after] = [aCustomer(10), aCustomer(10, { name: 'Renamed' })]
+  const early = [...customers(1, 9), before, ...customers(11, 19)]
+  const late = [...customers(1, 9), ...customers(11, 19), after]
+
+  const { mirror } = await expectAlike([{ list: early }, { list: late }, { list: early }, { list: late }])
+
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(3)
+})
+
+test('an id on two pages that come as before, of which one was changed a night between, is told alike', async () => {
+  const list = [...customers(1, 10), ...customers(11, 19), aCustomer(1), ...customers(20, 25)]
+  const changed = [aCustomer(1, { name: 'Renamed' }), ...list.slice(1)]
+
+  const { reports } = await expectAlike([{ list }, { list: changed }, { list: changed }, { list }, { list }])
+
+  expect(reports.map(({ warnings }) => warnings.conflicting_duplicate ?? 0)).toEqual([0, 1, 1, 0, 0])
+})
+
+test.each(['fails', 'is stopped'])(
+  'a page as before a run that %s is read again where that run wrote a customer',
+  async (how) => {
+    const [before, after] = [aCustomer(25), aCustomer(25, { name: 'Renamed' })]
+    const list = [...customers(1, 24), before]
+    const one = { told: { concurrency: 1 } }
+    const ending = how === 'fails' ? { failAfter: 1 } : { stopAfter: 1 }
+
+    const { mirror, known } = await expectAlike([
+      { list, ...one },
+      { list: [after, ...customers(1, 24)], ...one, ...ending },
+      { list, ...one },
+    ])
+
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(2)
+    expect(known[2]).toBe(1)
+  },
+)
+
+test('a customer that is missing, and one that is removed, come back on a page as before', async () => {
+  const [list, without] = [customers(1, 40), customers(1, 30)]
+  const told = { scan: 'chain', pageSize: 100 } as const
+  const present = { list, told }
+  const absent = { list: without, told }
+
+  const { reports } = await expectAlike([present, absent, present, present, absent, absent, present, present])
+
+  expect(reports.map(({ missing, removed, returned }) => [missing, removed, returned])).toEqual([
+    [0, 0, 0],
+    [10, 0, 0],
+    [0, 0, 0],
+    [0, 0, 0],
+    [10, 0, 0],
+    [0, 10, 0],
+    [0, 0, 10],
+    [0, 0, 0],
+  ])
+})
+
+test('removals that were held back are approved while the next run reads: whom it still lists has returned', async () => {
+  const told = CHAIN
+  const approve = async (mirror: Mirror) =>
+    void (await mirror.approveRemovals(await heldRun(mirror), START_MS + 2 * DAY_MS))
+  const list = customers(1, 60)
+
+  await expectAlike([
+    { list, told },
+    { list: customers(1, 30), told },
+    { list, told, meanwhile: { after: 2, meddle: approve } },
+  ])
+})
+
+test('removals that were held back while nobody else changed, and approved on the day: a list as before brings all back', async () => {
+  const list = customers(1, 60)
+  const approve = async (mirror: Mirror) =>
+    void (await mirror.approveRemovals(await heldRun(mirror), START_MS + 2 * DAY_MS))
+
+  const { reports } = await expectAlike([
+    { list, told: CHAIN },
+    { list, told: CHAIN },
+    { list: customers(1, 30), told: CHAIN, meanwhile: { after: 1, meddle: async () => {} } },
+    { list, told: CHAIN, meanwhile: { after: 0, meddle: approve } },
+    { list, told: CHAIN },
+  ])
+
+  expect(reports[3]).toMatchObject({ returned: 30 })
+})
+
+test.each([
+  ['a trial of two pages', { pageLimit: 2 }, {}],
+  ['a run with pages of another size', { pageSize: 20 }, {}],
+  ['a run that is given smaller pages', {}, { cap: 7 }],
+  ['a chain', { scan: 'chain' }, {}],
+] as const)(
+  'nights before and after %s, with a customer that changes to and fro, tell the same',
+  async (_, told, options) => {
+    const list = customers(1, 60)
+    const changed = list.toSpliced(44, 1, aCustomer(45, { name: 'Renamed' }))
+
+    await expectAlike([{ list }, { list: changed, told, options }, { list }, { list: changed }, { list }])
+  },
+)
+
+test('a record that goes bad and comes right, with a change and without, is told alike', async () => {
+  const list = customers(1, 25)
+  const bad = list.toSpliced(12, 1, aCustomer(13, { email: [] }))
+  const mended = list.toSpliced(12, 1, aCustomer(13, { name: 'Renamed' }))
+
+  await expectAlike([{ list }, { list: bad }, { list: bad }, { list }, { list }, { list: bad }, { list: mended }])
+})
+
+test('what is odd about a record is counted anew every night', async () => {
+  const odd = [
+    aCustomer(11, { email: 'nobody' }),
+    aCustomer(12, { name: 7, note: 'x' }),
+    aCustomer(13, { phone: undefined }),
+  ]
+  const list = [...customers(1, 10), ...odd, ...customers(14, 30)]
+
+  const { reports, known } = await expectAlike([{ list }, { list }, { list: list.toSpliced(15, 1) }])
+
+  expect(known).toEqual([0, 3, 1])
+  expect(reports[1]?.warnings).toEqual({ odd_email: 1, coerced_to_text: 1, unknown_field: 1, missing_field: 1 })
+})
+
+test('two organizations with the same customers are each remembered on their own', async () => {
+  const list = customers(1, 20)
+  const changed = list.toSpliced(4, 1, aCustomer(5, { name: 'Renamed' }))
+  const globex = { organization: 'globex' }
+
+  // So many strangers would be taken for a wrong key, had they not been its own before.
+  await expectAlike([
+    { list: customers(21, 40), told: globex },
+    { list: customers(21, 41), told: globex },
+    { list },
+    { list: [...customers(21, 40), ...list], told: globex },
+    { list: changed },
+    { list: [...customers(21, 40), ...list], told: globex },
+    { list },
+  ])
+})
+
+test('a page read twice in a run that is then stopped, at two sizes that are served alike, is gone on from as it was', async () => {
+  const told = { scan: 'chain', pageSize: 17, concurrency: 1 } as const
+  const options = { cap: 7 }
+  const undated = customers(1, 9, { created_at: null })
+  const grown = (answered: number) => (answered < 2 ? undated.slice(0, 8) : [...customers(10, 12), ...undated.slice(3)])
+
+  await expectAlike([
+    { list: undated, told, options },
+    { list: grown, told, options, stopAfter: 4 },
+    { list: grown(9), told, options },
+    { list: grown(9), told, options },
+  ])
+})
+
+test.each(['missing_since', 'removed_at'])(
+  'a customer whose %s somebody set by hand is found on a page as before',
+  async (column) => {
+    const list = customers(1, 20)
+    const sql = `UPDATE customers SET ${column} = first_seen_at WHERE row_id = 15`
+    const meanwhile = { after: 0, meddle: async ({ file }: Mirror) => tamper(file, sql) }
+
+    const { reports } = await expectAlike([{ list }, { list, meanwhile }, { list }])
+
+    expect(reports[1]?.updated).toBe(1)
+  },
+)
+
+test('what somebody changes in the mirror while a changed page is under way is mended by the next run', async () => {
+  const list = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 10)]
+  const edit = async ({ file }: Mirror) =>
+    tamper(file, `UPDATE customers SET name = 'By Hand' WHERE name = 'Customer 5'`)
+  const mirror = await aMirror()
+
+  for (const night of [-1, 0]) await makeNight(mirror, night, { list: customers(1, 10) })
+  await makeNight(mirror, 1, { list, meanwhile: { after: 1, meddle: edit } })
+  for (const night of [2, 3]) await makeNight(mirror, night, { list })
+
+  expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE name = 'By Hand'`)).toBe(0)
+})
+
+test('any nights tell the same, whether pages are remembered or not', async () => {
+  let pagesKnown = 0
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), async (seed) => {
+      const { known } = await expectAlike(randomNights(dice(seed)))
+      pagesKnown += known.reduce((sum, pages) => sum + pages, 0)
+    }),
+    { numRuns: 120 },
+  )
+  expect(pagesKnown).toBeGreaterThan(100)
+})
+
+async function heldRun(mirror: Mirror): Promise<number> {
+  const [held] = await mirror.listHeldRemovals()
+  return held?.runId ?? 0
+}

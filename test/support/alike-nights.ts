@@ -1,0 +1,86 @@
+import { expect } from 'vitest'
+import { mirrorOrganization, type Mirroring } from '../../src/mirror-organization.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import type { Report } from '../../src/report.ts'
+import { MINUTE_MS, START_MS } from './builders.ts'
+import { listedSource, type ListedOptions, type PageSource } from './listed-source.ts'
+import { aMirror, rowsOf } from './mirror-file.ts'
+import { mirroring } from './mirroring.ts'
+
+export const DAY_MS = 24 * 60 * MINUTE_MS
+
+/** One night: what is listed, and what happens meanwhile. */
+export type Night = {
+  /** The list, or what it is once so many pages were answered. */
+  list: readonly unknown[] | ((answered: number) => readonly unknown[])
+  told?: Partial<Mirroring>
+  options?: ListedOptions
+  /** Pages after which the run is stopped, or its source fails. */
+  stopAfter?: number | undefined
+  failAfter?: number | undefined
+  /** Done to the mirror once that many pages were answered. */
+  meanwhile?: { after: number; meddle: (mirror: Mirror) => Promise<void> }
+}
+
+/**
+ * Makes the nights in a mirror that remembers pages and in one whose source recalls none: after each they are alike. Before
+ * them comes a first load, which remembers nothing.
+ */
+export async function expectAlike(nights: readonly Night[]) {
+  const remembering = await aMirror()
+  const forgetting = await aMirror()
+  const known: number[] = []
+  const reports: Report[] = []
+  const [{ list, told } = { list: [] }] = nights
+  for (const mirror of [remembering, forgetting])
+    await makeNight(mirror, -1, told === undefined ? { list } : { list, told })
+  for (const [index, night] of nights.entries()) {
+    const made = await makeNight(remembering, index, night)
+    const anew = await makeNight(forgetting, index, night, { recalling: false })
+    expect({ night: index, ...made.report }).toEqual({ night: index, ...anew.report })
+    expect({ night: index, ...contents(remembering) }).toEqual({ night: index, ...contents(forgetting) })
+    expect(anew.known).toBe(0)
+    known.push(made.known)
+    reports.push(made.report)
+  }
+  return { mirror: remembering, known, reports }
+}
+
+export async function makeNight(mirror: Mirror, index: number, night: Night, { recalling = true } = {}) {
+  const { list, told = {}, options, stopAfter, failAfter, meanwhile } = night
+  const stop = new AbortController()
+  let [answered, known] = [0, 0]
+  const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list), options)
+  if (meanwhile?.after === 0) await meanwhile.meddle(mirror)
+  const source: PageSource = {
+    search: (text, reading) => listed.search(text, reading),
+    get counters() {
+      return listed.counters
+    },
+    async readPage(window, { recall, ...reading }) {
+      if (answered === failAfter) throw new Error('reset')
+      const page = await listed.readPage(window, recalling ? { ...reading, recall } : reading)
+      answered += 1
+      if (page.isKnown) known += 1
+      if (answered === stopAfter) stop.abort()
+      if (answered === meanwhile?.after) await meanwhile.meddle(mirror)
+      return page
+    },
+  }
+  const now = () => START_MS + index * DAY_MS
+  const { report } = await mirrorOrganization(
+    mirroring(mirror, source, { resumeWithinMs: 2 * DAY_MS, ...told, now, signal: stop.signal }),
+  )
+  return { known, report }
+}
+
+/** All that the mirror tells anybody, of runs and customers and what became of them. */
+function contents({ file }: Mirror) {
+  return {
+    customers: rowsOf(file, 'SELECT * FROM customers ORDER BY row_id'),
+    changes: rowsOf(file, 'SELECT * FROM changes ORDER BY seq'),
+    rejects: rowsOf(file, 'SELECT * FROM rejects ORDER BY reject_id'),
+    runs: rowsOf(file, 'SELECT * FROM runs ORDER BY id'),
+    held: rowsOf(file, 'SELECT * FROM held_removals ORDER BY row_id'),
+  }
+}
