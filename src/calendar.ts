@@ -3,6 +3,7 @@
  * where UTC is meant, and a space in the place of the T. Fractions of a second are cut.
  */
 export function utcTime(text: string): string | null {
+  if (isPlainUtc(text)) return `${text.slice(0, 10)} ${text.slice(11, 19)}`
   const match = DATE_TIME.exec(text)
   if (match === null) return null
   const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', zone = 'Z'] = match
@@ -13,6 +14,16 @@ export function utcTime(text: string): string | null {
   return ahead === 0 ? local : shifted(local, -ahead)
 }
 
+/**
+ * Whether a text is a second in UTC as most services send it, on any day but a 29 February: there is no closer look needed
+ * to know that there is such a moment.
+ */
+export function isPlainUtc(text: string): boolean {
+  return PLAIN_UTC.test(text)
+}
+
+const PLAIN_UTC =
+  /^\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.0+)?Z$/
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
 
 /** How far a zone is ahead of UTC; undefined for what is no zone. None on Earth is a day away. */

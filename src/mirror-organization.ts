@@ -10,8 +10,8 @@ import { emptyReport, type Report, type Trigger } from './report.ts'
 import type { Certificate } from './scan/certificate.ts'
 import type { Scan } from './scan/scan.ts'
 import type { Window } from './scan/window.ts'
-import { recallSorted, sortRecords, type Sorted } from './sort-records.ts'
-import type { CustomersPage, Source } from './source/customers.ts'
+import { sortPage } from './sort-page.ts'
+import type { CustomersPage, Source, Stopping } from './source/customers.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 
 /** What a run is told. `organization` is its id; times come from `now`, in Unix milliseconds. */
@@ -31,6 +31,9 @@ export type Mirroring = ScanSettings & {
   signal: AbortSignal
   onProgress?: ((progress: Progress) => void) | undefined
 }
+
+/** A page as it came, and as it is to be saved. */
+type Received = { page: CustomersPage; sorted: SortedPage }
 
 /** How far a run has come: the customers received so far, each counted once, of those the service says it has. */
 export type Progress = { organization: string; customers: number; total: number | undefined; pages: number }
@@ -58,7 +61,11 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const scan = await startScan(mirroring, mirror, run)
     // A first load has nothing to recall, and is busy enough: the night after it remembers.
     const recall = run.isBaseline ? undefined : (window: Window) => mirror.recallPage(run, window)
-    const readPage: Source['readPage'] = (window, options) => source.readPage(window, { ...options, recall })
+    // Each page is made ready as it arrives, while the next ones are on their way.
+    const readPage = async (window: Window, stopping: Stopping): Promise<Received> => {
+      const page = await source.readPage(window, { ...stopping, recall })
+      return { page, sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined) }
+    }
     const reading = { ...mirroring, scan, readPage, stop: mirroring.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
     const certificate = scan.certificate()
@@ -81,19 +88,14 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     held.stop()
   }
 
-  async function saveArrivals(scan: Scan, arrivals: Arrival[]): Promise<void> {
-    const pages = arrivals.map(({ window, page }): SortedPage => {
-      const sorted = sortPage(page)
-      const recorded = mirroring.scan === 'chain' ? { ...page, ...window, perPage: page.size } : undefined
-      const received = page.isKnown ? sorted.recalled.length : page.records.length
-      return { ...sorted, page: page.page, received, window: recorded, mark: markOf(page) }
-    })
+  async function saveArrivals(scan: Scan, arrivals: Arrival<Received>[]): Promise<void> {
+    const pages = arrivals.map(({ page }) => page.sorted)
     if (run.pages === 0) await refuseStrangers(pages.flatMap(({ rows }) => rows.flatMap(({ id }) => id ?? [])))
     const { rows } = await mirror.savePages(run, pages, now())
-    arrivals.forEach(({ window, page }, index) => {
+    arrivals.forEach(({ window, page: { page } }, index) => {
       scan.read({ ...page, window, rows: rows[index] ?? [], perPage: page.size })
     })
-    const total = arrivals.at(-1)?.page.total
+    const total = arrivals.at(-1)?.page.page.total
     const { received, duplicates } = run.records
     mirroring.onProgress?.({ organization, customers: received - duplicates, total, pages: run.pages })
   }
@@ -129,18 +131,6 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const empty = emptyReport({ organization, trigger, startedAtMs: now() })
     return { ...empty, ...mirroring.source.counters, reasons: [reason], error: describeError(error) }
   }
-}
-
-function sortPage({ records, bytes, digest, remembered, isKnown }: CustomersPage): Sorted {
-  const rows = remembered?.rows ?? []
-  return isKnown
-    ? recallSorted(rows)
-    : sortRecords(records, { pageBytes: bytes, remembered: rows, marked: digest !== undefined })
-}
-
-/** What a later run can tell by that the page came the same again. */
-function markOf({ size, digest, isKnown }: CustomersPage): SortedPage['mark'] {
-  return digest === undefined ? undefined : { size, digest, isKnown }
 }
 
 const NOBODY: ReadonlySet<string> = new Set()

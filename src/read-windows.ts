@@ -1,11 +1,11 @@
 import type { Scan } from './scan/scan.ts'
 import type { Window } from './scan/window.ts'
-import type { CustomersPage, Source } from './source/customers.ts'
+import type { CustomersPage, Stopping } from './source/customers.ts'
 import { windowFailureOf } from './window-failure.ts'
 
-export type Reading = {
+export type Reading<Page = CustomersPage> = {
   scan: Scan
-  readPage: Source['readPage']
+  readPage: (window: Window, stopping: Stopping) => Promise<Page>
   /** Windows asked for at once. */
   concurrency: number
   /** Aborting it ends the reading in good order: requests under way are given a moment, waits are not. */
@@ -17,14 +17,17 @@ export type Reading = {
 }
 
 /** A window that was asked for, and the page that answered. */
-export type Arrival = { window: Window; page: CustomersPage }
+export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
 
 /** How long a request that is under way may take once the reading was asked to stop. */
 const GRACE_MS = 5000
 
-/** Pages handed over together at most, and how long the first of them may wait for others, while there is more to ask for. */
+/**
+ * Pages handed over together at most, and how long the first of them may wait for others, while there is more to ask for.
+ * Many together are written faster; few at a time leave no answer waiting for long.
+ */
 const MOST_ARRIVALS = 64
-const LONGEST_HOLD_MS = 500
+const LONGEST_HOLD_MS = 10
 
 /**
  * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Narrowing a
@@ -37,12 +40,15 @@ const MOST_FAILURES_AT_FIRST = 6
  * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
  * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
  */
-export async function readWindows(reading: Reading, save: (arrivals: Arrival[]) => Promise<void>): Promise<void> {
+export async function readWindows<Page>(
+  reading: Reading<Page>,
+  save: (arrivals: Arrival<Page>[]) => Promise<void>,
+): Promise<void> {
   const { scan, readPage, concurrency, stop, abort, now } = reading
   const ending = endingOf(stop, abort)
   const outages = countOutages()
   const underWay = new Set<Promise<void>>()
-  let arrivals: Arrival[] = []
+  let arrivals: Arrival<Page>[] = []
   const fatal: unknown[] = []
   let saveFailed = false
   let heldSinceMs = now()

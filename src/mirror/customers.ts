@@ -41,6 +41,7 @@ export function saveCustomers(
   nowMs: number,
 ): Map<string, number> {
   const rowIds = new Map<string, number>()
+  const insert = insertion(db, run, nowMs)
   // Of a first load nearly everybody is new, and inserting them tells who is not; later, nearly nobody is.
   const rest = run.isBaseline ? customers.filter((customer) => !isInserted(customer)) : customers
   const stored = findStored(db, run, rest)
@@ -59,7 +60,7 @@ export function saveCustomers(
 
   /** Whether the customer was new, and now is stored. */
   function isInserted(customer: Customer): boolean {
-    const rowId = insertCustomer(db, run, customer, nowMs)
+    const rowId = insert(customer)
     if (rowId === undefined) return false
     rowIds.set(customer.id, rowId)
     seen.add(rowId)
@@ -116,21 +117,27 @@ function findStored(db: Connection, run: Run, customers: readonly Customer[]): M
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** The new row; undefined when there is one of that id. Values go by place: by name, they cost more than the row. */
-function insertCustomer(db: Connection, run: Run, customer: Customer, nowMs: number): number | undefined {
+/**
+ * Inserts a customer and gives its row; undefined when there is one of that id. Values go by place: by name, they cost more
+ * than the row.
+ */
+function insertion(db: Connection, run: Run, nowMs: number): (customer: Customer) => number | undefined {
   const now = sqlTime(nowMs)
-  const values = WRITTEN_FIELDS.map((field) => customer[field])
-  const { changes, lastInsertRowid } = statement(db, INSERT).run(
-    run.organization,
-    customer.id,
-    ...values,
-    now,
-    now,
-    run.id,
-  )
-  if (changes === 0) return undefined
-  if (!run.isBaseline) recordChange(db, run, customer.id, 'added', null, nowMs)
-  return Number(lastInsertRowid)
+  const insert = statement(db, INSERT)
+  const values: unknown[] = []
+  return (customer) => {
+    let place = 0
+    values[place++] = run.organization
+    values[place++] = customer.id
+    for (const field of WRITTEN_FIELDS) values[place++] = customer[field]
+    values[place++] = now
+    values[place++] = now
+    values[place++] = run.id
+    const { changes, lastInsertRowid } = insert.run(values)
+    if (changes === 0) return undefined
+    if (!run.isBaseline) recordChange(db, run, customer.id, 'added', null, nowMs)
+    return Number(lastInsertRowid)
+  }
 }
 
 /** Whether the row was written. */

@@ -68,8 +68,7 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   saveRejects(db, run, page, tallies, nowMs)
   countRecalled(run, page.recalled, tallies)
   const rowIds = saveCustomers(db, run, page.customers, tallies, nowMs)
-  for (const { id, rowId } of page.recalled) rowIds.set(id, rowId)
-  const rows = page.mark?.isKnown === true ? page.recalled : page.rows.map((row) => withRowId(row, rowIds))
+  const rows = page.mark?.isKnown === true ? page.recalled : rowsWithIds(page, rowIds)
   if (!addsUp(counts)) {
     throw new AccountingBroken(
       `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
@@ -85,8 +84,13 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
 
 type SavedRow = SortedRow & RecordedRow
 
-function withRowId(row: SortedRow, rowIds: ReadonlyMap<string, number>): SavedRow {
-  return { ...row, rowId: row.rowId ?? (row.id === undefined ? undefined : rowIds.get(row.id)) }
+/** With the row of each customer, be it received in a record that had to be rejected. */
+function rowsWithIds({ rows, recalled }: Sorted, saved: ReadonlyMap<string, number>): SavedRow[] {
+  const rowIds =
+    recalled.length === 0 ? saved : new Map([...saved, ...recalled.map(({ id, rowId }) => [id, rowId] as const)])
+  return rows.map(({ id, createdAt, fingerprint, warnings }) => {
+    return { id, createdAt, rowId: id === undefined ? undefined : rowIds.get(id), fingerprint, warnings }
+  })
 }
 
 /** Whether it is; a page with a reject in it is not, so that the reject is looked at every night. */

@@ -1,8 +1,5 @@
-import { isDate } from '../calendar.ts'
+import { isDate, isPlainUtc } from '../calendar.ts'
 
-/** A second in UTC, as most services send it, on any day but a 29 February: it needs no closer look. */
-const PLAIN =
-  /^\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.0+)?Z$/
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
 
 /**
@@ -12,7 +9,7 @@ const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*
  */
 export function sortableInstant(createdAt: string | undefined): string | undefined {
   if (createdAt === undefined) return undefined
-  if (PLAIN.test(createdAt)) return createdAt.length === 20 ? createdAt : `${createdAt.slice(0, 19)}Z`
+  if (isPlainUtc(createdAt)) return createdAt.length === 20 ? createdAt : `${createdAt.slice(0, 19)}Z`
   const [, date, time, fraction = '', zone = 'Z'] = ISO_8601.exec(createdAt) ?? []
   if (date === undefined || time === undefined) return undefined
   if (!isDate(Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8)))) return undefined

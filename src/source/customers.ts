@@ -14,6 +14,7 @@ import type { Sleep } from './sleep.ts'
 import type { SourceEvent } from './source-event.ts'
 
 export type { CustomersPage, Recall } from './customers-page.ts'
+export type { Stopping } from './pace.ts'
 export type { SourceEvent } from './source-event.ts'
 
 export type SourceSettings = {

@@ -1,0 +1,24 @@
+import type { SortedPage } from './mirror/pages.ts'
+import type { Window } from './scan/window.ts'
+import { recallSorted, sortRecords, type Sorted } from './sort-records.ts'
+import type { CustomersPage } from './source/customers.ts'
+
+/** A page that was received, made ready to be saved; `window` is what was asked for, where that is to be recorded. */
+export function sortPage(received: CustomersPage, window: Window | undefined): SortedPage {
+  const sorted = sortedOf(received)
+  const { page, size, digest, isKnown, records } = received
+  return {
+    ...sorted,
+    page,
+    received: isKnown ? sorted.recalled.length : records.length,
+    window: window === undefined ? undefined : { ...received, ...window, perPage: size },
+    // By this a later run can tell that the page came the same again.
+    mark: digest === undefined ? undefined : { size, digest, isKnown },
+  }
+}
+
+function sortedOf({ records, bytes, digest, remembered, isKnown }: CustomersPage): Sorted {
+  const rows = remembered?.rows ?? []
+  if (isKnown) return recallSorted(rows)
+  return sortRecords(records, { pageBytes: bytes, remembered: rows, marked: digest !== undefined })
+}
