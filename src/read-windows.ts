@@ -23,11 +23,12 @@ export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
 const GRACE_MS = 5000
 
 /**
- * Pages handed over together at most, and how long the first of them may wait for others, while there is more to ask for.
- * Many together are written faster; few at a time leave no answer waiting for long.
+ * Pages are handed over when nothing has arrived for a moment: there is time for it then. Where there is never such a
+ * moment, because they come faster than they can be saved, so many are handed over together, which takes less time a page.
  */
+const QUIET_MS = 5
 const MOST_ARRIVALS = 64
-const LONGEST_HOLD_MS = 10
+const LONGEST_HOLD_MS = 100
 
 /**
  * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Narrowing a
@@ -89,12 +90,14 @@ export async function readWindows<Page>(
     await save(arrived)
     saveFailed = false
   }
+  /** Whether anything came of what is under way within the time. */
   const news = async (withinMs: number | undefined) => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    wake = resolve
-    const timer = withinMs === undefined ? undefined : setTimeout(resolve, withinMs)
-    await promise
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    wake = () => resolve(true)
+    const timer = withinMs === undefined ? undefined : setTimeout(resolve, withinMs, false)
+    const isNews = await promise
     clearTimeout(timer)
+    return isNews
   }
 
   try {
@@ -107,8 +110,9 @@ export async function readWindows<Page>(
       }
       // With a place free although more might be asked for, the scan waits to be told what has arrived.
       if (arrivals.length > 0 && (!mayHold || underWay.size < concurrency)) await saveArrivals()
-      else if (underWay.size > 0) await news(arrivals.length > 0 ? LONGEST_HOLD_MS - heldMs : undefined)
-      else if (!scan.done)
+      else if (underWay.size > 0) {
+        if (!(await news(arrivals.length > 0 ? QUIET_MS : undefined))) await saveArrivals()
+      } else if (!scan.done)
         throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
     }
     if (fatal.length > 0) throw fatal[0]

@@ -18,7 +18,7 @@ test('there is a program to read, and its imports are seen', () => {
   const story = src.find(({ path }) => path === 'src/mirror-organization.ts')
 
   expect(src.length).toBeGreaterThan(20)
-  expect(story?.imports).toContainEqual({ target: 'src/sort-records.ts', typeOnly: false })
+  expect(story?.imports).toContainEqual({ target: 'src/sort-page.ts', typeOnly: false })
   expect(story?.imports).toContainEqual({ target: 'src/mirror/mirror.ts', typeOnly: true })
   expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/database.ts')
 })

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import PQueue from 'p-queue'
+import pLimit from 'p-limit'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
@@ -32,9 +32,9 @@ async function sync({ organizations, file }: Task): Promise<Outcome[]> {
   const mirror = await openMirror(file)
   const paces: Paces = new Map()
   // As many side by side as the command runs.
-  const queue = new PQueue({ concurrency: 8 })
+  const turns = pLimit(8)
   try {
-    return await queue.addAll(organizations.map((id) => () => run(id, mirror, paces)))
+    return await turns.map(organizations, (id) => run(id, mirror, paces))
   } finally {
     await mirror.close()
   }

@@ -1,4 +1,4 @@
-import PQueue from 'p-queue'
+import pLimit from 'p-limit'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 
 /**
@@ -34,7 +34,7 @@ export type PaceOptions = {
 
 export function createPace(options: PaceOptions): Pace {
   const { concurrency, requestsPerMinute, now, sleep = timerSleep } = options
-  const queue = new PQueue({ concurrency })
+  const turns = pLimit(concurrency)
   const spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute
   let pausedUntilMs = 0
   let nextStartMs = 0
@@ -46,20 +46,23 @@ export function createPace(options: PaceOptions): Pace {
     if (now() < startMs) await sleep(startMs - now(), signal)
   }
 
-  /**
-   * Resolves when a place is free, with what gives it back. The queue hands out places and never sees a result: whatever
-   * passes through it survives until the next full garbage collection, which for whole pages costs more than the queue itself.
-   */
-  function enter(signal: AbortSignal): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      const occupy = (): Promise<void> => new Promise((leave) => resolve(leave))
-      queue.add(occupy, { signal }).catch(reject)
-    })
+  /** Resolves when a place is free, with what gives it back; an abort gives up waiting for one. */
+  async function enter(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
+    const { promise: entered, resolve } = Promise.withResolvers<() => void>()
+    const giveUp = () => resolve(() => {})
+    signal.addEventListener('abort', giveUp)
+    void turns(() => (signal.aborted ? undefined : new Promise<void>((leave) => resolve(leave))))
+    const leave = await entered
+    signal.removeEventListener('abort', giveUp)
+    if (signal.aborted) leave()
+    signal.throwIfAborted()
+    return leave
   }
 
-  /** The queue tells everybody who listens and looks for work even when the number stays the same. */
+  /** Looking for work costs something even when the number stays the same. */
   function allow(atOnce: number): void {
-    if (queue.concurrency !== atOnce) queue.concurrency = atOnce
+    if (turns.concurrency !== atOnce) turns.concurrency = atOnce
   }
 
   return {
