@@ -130,7 +130,7 @@ function byHand(dataset: Dataset): Member[] {
 }
 
 function million(one: Dataset, many: Dataset): Member[] {
-  const inserted = insertFloor('rows inserted', one)
+  const inserted = insertFloor('rows inserted, one organization', one)
   const whole = firstLoad('first load, one organization', one)
   return [
     ...withFloor({ ...whole, floors: [[floorOf(whole.name), inserted.name]] }),

@@ -27,7 +27,7 @@ const GRACE_MS = 5000
  * moment, because they come faster than they can be saved, so many are handed over together, which takes less time a page.
  */
 const QUIET_MS = 5
-const MOST_ARRIVALS = 64
+const MOST_ARRIVALS = 32
 const LONGEST_HOLD_MS = 100
 
 /**

@@ -50,7 +50,8 @@ export const MAX_RECORD_LENGTH = 1024 * 1024
 export function sortRecords(records: readonly unknown[], options: SortOptions): Sorted {
   const { pageBytes, remembered = [], marked = false } = options
   const sorted: Sorted = { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
-  const known = new Map(remembered.map((row) => [row.fingerprint, row]))
+  const known = new Map<number, RememberedRow>()
+  for (const row of remembered) known.set(row.fingerprint, row)
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   records.forEach((record, position) => {
     try {
@@ -65,9 +66,9 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
     }
   })
   // Of an id that comes twice the first counts, which is not told when one of them is recalled and the other is new.
+  if (sorted.recalled.length === 0 || sorted.customers.length === 0) return sorted
   const anew = new Set(sorted.customers.map(({ id }) => id))
-  if (sorted.recalled.some(({ id }) => anew.has(id))) return sortRecords(records, { pageBytes, marked })
-  return sorted
+  return sorted.recalled.some(({ id }) => anew.has(id)) ? sortRecords(records, { pageBytes, marked }) : sorted
 }
 
 /** What sorting the records of a page that is known would give. */

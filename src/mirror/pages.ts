@@ -82,19 +82,19 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   addWarnings(saved.warnings, warnings)
 }
 
-type SavedRow = SortedRow & RecordedRow
-
 /** With the row of each customer, be it received in a record that had to be rejected. */
-function rowsWithIds({ rows, recalled }: Sorted, saved: ReadonlyMap<string, number>): SavedRow[] {
+function rowsWithIds({ rows, recalled, rejects }: Sorted, saved: ReadonlyMap<string, number>): SortedRow[] {
   const rowIds =
-    recalled.length === 0 ? saved : new Map([...saved, ...recalled.map(({ id, rowId }) => [id, rowId] as const)])
-  return rows.map(({ id, createdAt, fingerprint, warnings }) => {
-    return { id, createdAt, rowId: id === undefined ? undefined : rowIds.get(id), fingerprint, warnings }
+    rejects.length === 0 ? saved : new Map([...saved, ...recalled.map(({ id, rowId }) => [id, rowId] as const)])
+  return rows.map((row) => {
+    if (row.rowId !== undefined || row.id === undefined) return row
+    const { id, createdAt, fingerprint, warnings } = row
+    return { id, createdAt, rowId: rowIds.get(id), fingerprint, warnings }
   })
 }
 
 /** Whether it is; a page with a reject in it is not, so that the reject is looked at every night. */
-function remember(db: Connection, run: Run, page: SortedPage, rows: readonly SavedRow[], saved: PagesSaved): boolean {
+function remember(db: Connection, run: Run, page: SortedPage, rows: readonly SortedRow[], saved: PagesSaved): boolean {
   const { mark } = page
   if (mark === undefined || page.rejects.length > 0) return false
   // Windows asked for at several sizes may be served alike, and each is to be recorded as it was when it was read.
@@ -109,7 +109,7 @@ function remember(db: Connection, run: Run, page: SortedPage, rows: readonly Sav
   return true
 }
 
-function isMemorable(row: SavedRow): row is SavedRow & RememberedRow {
+function isMemorable(row: SortedRow): row is SortedRow & RememberedRow {
   return row.id !== undefined && row.rowId !== undefined && row.fingerprint !== undefined
 }
 

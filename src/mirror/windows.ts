@@ -16,7 +16,7 @@ export type RecordedWindow = {
 }
 
 /** A record's place in a window, with its row of `customers`; a reject has none. */
-export type RecordedRow = Row & { rowId: number | undefined }
+export type RecordedRow = Row & { rowId?: number | undefined }
 
 /**
  * Records a window, so that a later run can go on from it. One that was read again replaces what was read before. Of a page

@@ -13,7 +13,7 @@ export type Slot = {
 }
 
 /** The most windows a pass plans, or holds, ahead of the one it waits for: its memory, whatever the list's length. */
-const LOOK_AHEAD = 128
+const LOOK_AHEAD = 64
 
 /** The windows to one side of a chain, nearest first; no window stands in it twice. */
 export class Slots {
