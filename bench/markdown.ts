@@ -28,7 +28,7 @@ export function megabytes(bytes: number): string {
 }
 
 export function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`
+  return share > 0 && share < 0.0005 ? 'less than 0.1 %' : `${(share * 100).toFixed(1)} %`
 }
 
 export function span(minutes: number): string {
