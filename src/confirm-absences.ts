@@ -1,5 +1,6 @@
 import { ContractBroken, SourceRefused } from './errors.ts'
-import type { Absent, Listed } from './mirror/removals.ts'
+import type { Listed } from './mirror/listed.ts'
+import type { Absent } from './mirror/removals.ts'
 import type { CustomersPage } from './source/customers.ts'
 import { windowFailureOf } from './window-failure.ts'
 

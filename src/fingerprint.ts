@@ -19,27 +19,24 @@ export function fingerprint(record: unknown): number {
     // Two at a time, and here rather than in a function: a million records a night come through these lines.
     for (let index = 0; index < length; index += 2) {
       const units = text.charCodeAt(index) | (index + 1 < length ? text.charCodeAt(index + 1) << 16 : 0)
-      first = stirred(first ^ units, FIRST)
-      second = stirredOtherwise(second ^ units, SECOND)
+      first = stirred(first ^ units, FIRST, FIRST_SHIFT)
+      second = stirred(second ^ units, SECOND, SECOND_SHIFT)
     }
   }
-  return (stirred(second, FIRST) & 0x1f_ffff) * 2 ** 32 + (stirred(first, SECOND) >>> 0)
+  return (stirred(second, FIRST, FIRST_SHIFT) & 0x1f_ffff) * 2 ** 32 + (stirred(first, SECOND, FIRST_SHIFT) >>> 0)
 }
 
 const BEGINNINGS: [number, number] = [0x2545_f491, 0x4f6c_dd1d]
 const [FIRST, SECOND] = [0x9e37_79b1, 0x85eb_ca77]
 const [TEXT, OTHER] = [0x1234_5678, 0x0abc_def1]
 
-/** One step, in which each bit of `bits` counts for each bit above it, and the upper half for the lower. */
-function stirred(bits: number, factor: number): number {
-  const product = Math.imul(bits, factor)
-  return product ^ (product >>> 15)
-}
+/** How far each of the two is shifted: changes of a text that make up for one another in one do not in the other. */
+const [FIRST_SHIFT, SECOND_SHIFT] = [15, 13]
 
-/** The same with another shift, so that changes of a text which make up for one another in one number do not in both. */
-function stirredOtherwise(bits: number, factor: number): number {
+/** One step, in which each bit of `bits` counts for each bit above it, and the upper half for the lower. */
+function stirred(bits: number, factor: number, shift: number): number {
   const product = Math.imul(bits, factor)
-  return product ^ (product >>> 13)
+  return product ^ (product >>> shift)
 }
 
 function isFields(record: unknown): record is Readonly<Record<string, unknown>> {
@@ -57,8 +54,8 @@ function hashOf(field: string): NameHash {
   const name = { first: field.length, second: field.length }
   for (let index = 0; index < field.length; index += 1) {
     const unit = field.charCodeAt(index)
-    name.first = stirred(name.first ^ unit, FIRST)
-    name.second = stirredOtherwise(name.second ^ unit, SECOND)
+    name.first = stirred(name.first ^ unit, FIRST, FIRST_SHIFT)
+    name.second = stirred(name.second ^ unit, SECOND, SECOND_SHIFT)
   }
   if (hashes.size < MOST_NAMES) hashes.set(field, name)
   return name

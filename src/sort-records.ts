@@ -49,7 +49,7 @@ export const MAX_RECORD_LENGTH = 1024 * 1024
 /** Sorts the records of one page, in order. */
 export function sortRecords(records: readonly unknown[], options: SortOptions): Sorted {
   const { pageBytes, remembered = [], marked = false } = options
-  const sorted: Sorted = { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
+  const sorted = nothingSorted()
   const known = new Map<number, RememberedRow>()
   for (const row of remembered) known.set(row.fingerprint, row)
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
@@ -73,9 +73,13 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
 
 /** What sorting the records of a page that is known would give. */
 export function recallSorted(rows: readonly RememberedRow[]): Sorted {
-  const sorted: Sorted = { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
+  const sorted = nothingSorted()
   for (const row of rows) recall(row, sorted)
   return sorted
+}
+
+function nothingSorted(): Sorted {
+  return { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
 }
 
 function recall(row: RememberedRow, sorted: Sorted): void {

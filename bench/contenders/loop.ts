@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
+import { TEXT_FIELDS } from '../../src/customer.ts'
 import { signedHeaders, DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { createStopwatch, tell } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
@@ -10,18 +11,7 @@ import { baseUrlOf, readTask, type Task } from '../messages.ts'
  * A program: what somebody would write in an afternoon. One `fetch` after the other, following the page number to the
  * last, and one upsert a row; a transaction a page, which is kind to it.
  */
-const FIELDS = [
-  'id',
-  'name',
-  'username',
-  'email',
-  'phone',
-  'address',
-  'company_name',
-  'language',
-  'timezone',
-  'created_at',
-] as const
+const FIELDS = ['id', ...TEXT_FIELDS] as const
 
 const pageSchema = z.object({ data: z.array(z.unknown()), meta: z.object({ last_page: z.number() }) })
 

@@ -12,6 +12,7 @@ import {
 import { listFreshness, type Freshness } from './freshness.ts'
 import { thisHolder } from './holder.ts'
 import { renewLease } from './lease.ts'
+import { findListed, type Listed } from './listed.ts'
 import { listLastRuns, type LastRun } from './last-runs.ts'
 import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
@@ -19,12 +20,10 @@ import { recallPage } from './remembered-pages.ts'
 import {
   approveRemovals,
   discardRemovals,
-  findListed,
   findRemovalCandidates,
   listHeldRemovals,
   type Absent,
   type HeldRemovals,
-  type Listed,
   type RemovalRule,
 } from './removals.ts'
 import { finishRun, startRun, type Ending, type Run, type Start } from './runs.ts'

@@ -91,22 +91,6 @@ export function findRemovalCandidates(db: Connection, run: Run, rule: RemovalRul
   return isTooMuch(db, run, absent.length, rule) ? [] : absent.filter((row) => isCandidate(row, rule))
 }
 
-/** A customer known to be listed. */
-export type Listed = Pick<Absent, 'id' | 'username' | 'email'>
-
-/** Any customer this run has received that has both a username and an address. */
-export function findListed(db: Connection, run: Run): Listed | undefined {
-  const everybody = statement<[string], Listed & { row_id: number }>(
-    db,
-    `SELECT row_id, id, username, email FROM customers
-     WHERE organization = ? AND username <> '' AND email <> '' AND removed_at IS NULL`,
-  )
-  for (const { row_id, ...customer } of everybody.iterate(run.organization)) {
-    if (run.seen.has(row_id)) return customer
-  }
-  return undefined
-}
-
 /** The rows of an organization whose removal is held back. */
 export function findHeldRows(db: Connection, organization: string): Set<number> {
   const held = statement<[string], number>(db, 'SELECT row_id FROM held_removals WHERE organization = ?').pluck()
