@@ -100,6 +100,17 @@ export function toCustomer(record: Documented, received: unknown, warnings: Warn
   return customer
 }
 
+/** The place of a record that is known to be valid, without looking at the rest of it. */
+export function rowOf(record: unknown): Row {
+  const { id, created_at: createdAt }: Partial<Record<string, unknown>> = Object(record)
+  return { id: typeof id === 'string' ? id.toLowerCase() : undefined, createdAt: createdAtIn(createdAt) }
+}
+
+function createdAtIn(value: unknown): string | undefined {
+  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  return isText ? (asText(value, {}) ?? undefined) : undefined
+}
+
 const PLAIN_EMAIL = /^[^\s@]+@[^\s@]+$/
 
 function asText(value: string | number | boolean | null | undefined, warnings: Warnings): string | null {

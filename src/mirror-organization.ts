@@ -90,10 +90,10 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
 
   async function saveArrivals(scan: Scan, arrivals: Arrival<Received>[]): Promise<void> {
     const pages = arrivals.map(({ page }) => page.sorted)
-    if (run.pages === 0) await refuseStrangers(pages.flatMap(({ rows }) => rows.flatMap(({ id }) => id ?? [])))
+    if (run.pages === 0) await refuseStrangers(pages)
     const { rows } = await mirror.savePages(run, pages, now())
-    arrivals.forEach(({ window, page: { page } }, index) => {
-      scan.read({ ...page, window, rows: rows[index] ?? [], perPage: page.size })
+    arrivals.forEach(({ window, page: { page, sorted } }, index) => {
+      scan.read({ ...page, window, rows: rows[index] ?? [], neighbours: sorted.neighbours, perPage: page.size })
     })
     const total = arrivals.at(-1)?.page.page.total
     const { received, duplicates } = run.records
@@ -101,11 +101,18 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   }
 
   /** The customers of another organization come with a wrong key or address; nothing of them is written. */
-  async function refuseStrangers(ids: readonly string[]): Promise<void> {
+  async function refuseStrangers(pages: readonly SortedPage[]): Promise<void> {
+    // Whoever is recalled is no stranger.
+    const recalled = pages.flatMap((page) => page.recalled).length
+    const ids = pages.flatMap(({ customers, rejects }) => [
+      ...customers.map(({ id }) => id),
+      ...rejects.flatMap(({ recordId }) => recordId ?? []),
+    ])
     const strangers = await mirror.countStrangers(organization, ids)
-    if (strangers * 2 <= ids.length) return
+    const received = recalled + ids.length
+    if (strangers * 2 <= received) return
     throw new ContractBroken(
-      `${organization}: ${strangers} of the first ${ids.length} customers are known under another organization and new ` +
+      `${organization}: ${strangers} of the first ${received} customers are known under another organization and new ` +
         'to this one. Nothing was written. Check its key and address; each organization has its own.',
       { code: 'tenant-mixup' },
     )

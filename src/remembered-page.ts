@@ -1,4 +1,5 @@
 import type { Row, Warnings } from './customer.ts'
+import type { Neighbours } from './scan/neighbours.ts'
 
 /**
  * A page as it came before: what its bytes came to, and which customers they are. Where the same bytes come again, so do
@@ -7,12 +8,14 @@ import type { Row, Warnings } from './customer.ts'
 export type RememberedPage = {
   /** Of the bytes of the page's records; undefined when one of its customers may have changed since they came. */
   digest: string | undefined
+  /** Of the first and the last the id and the creation time are known too. */
   rows: readonly RememberedRow[]
+  /** How its rows compare, each with the next. */
+  neighbours: Neighbours
 }
 
 /** A record as it came before, and the customer it became. */
 export type RememberedRow = Row & {
-  id: string
   /** Of the customer, in the mirror. */
   rowId: number
   fingerprint: number

@@ -1,4 +1,5 @@
 import type { SortedPage } from './mirror/pages.ts'
+import { compareNeighbours, type Neighbours } from './scan/neighbours.ts'
 import type { Window } from './scan/window.ts'
 import { recallSorted, sortRecords, type Sorted } from './sort-records.ts'
 import type { CustomersPage } from './source/customers.ts'
@@ -6,7 +7,7 @@ import type { CustomersPage } from './source/customers.ts'
 /** A page that was received, made ready to be saved; `window` is what was asked for, where that is to be recorded. */
 export function sortPage(received: CustomersPage, window: Window | undefined): SortedPage {
   const sorted = sortedOf(received)
-  const { page, size, digest, isKnown, records } = received
+  const { page, size, digest, isKnown, remembered, records } = received
   return {
     ...sorted,
     page,
@@ -14,7 +15,13 @@ export function sortPage(received: CustomersPage, window: Window | undefined): S
     window: window === undefined ? undefined : { ...received, ...window, perPage: size },
     // By this a later run can tell that the page came the same again.
     mark: digest === undefined ? undefined : { size, digest, isKnown },
+    neighbours: isKnown ? remembered?.neighbours : neighboursIn(sorted),
   }
+}
+
+/** Of rows that no customer can be told from, the scan makes its own. */
+function neighboursIn({ rows, rejects }: Sorted): Neighbours | undefined {
+  return rejects.length > 0 ? undefined : compareNeighbours(rows)
 }
 
 function sortedOf({ records, bytes, digest, remembered, isKnown }: CustomersPage): Sorted {

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { addWarnings, idSchema, recordSchema, toCustomer, type Customer, type Row, type Warnings } from './customer.ts'
+import {
+  addWarnings,
+  idSchema,
+  recordSchema,
+  rowOf,
+  toCustomer,
+  type Customer,
+  type Row,
+  type Warnings,
+} from './customer.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { RememberedRow } from './remembered-page.ts'
 
@@ -58,7 +67,7 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
       const mark = marked ? fingerprint(record) : undefined
       const before = mark === undefined ? undefined : known.get(mark)
       if (before === undefined) sortRecord(record, position, sorted, { mayBeTooLong, mark })
-      else recall(before, sorted)
+      else recall(before, record, sorted)
     } catch (error) {
       // The stack overflowed: JSON can be nested deeper than it can be written again.
       if (!(error instanceof RangeError)) throw error
@@ -68,13 +77,13 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
   // Of an id that comes twice the first counts, which is not told when one of them is recalled and the other is new.
   if (sorted.recalled.length === 0 || sorted.customers.length === 0) return sorted
   const anew = new Set(sorted.customers.map(({ id }) => id))
-  return sorted.recalled.some(({ id }) => anew.has(id)) ? sortRecords(records, { pageBytes, marked }) : sorted
+  return sorted.recalled.some(({ id = '' }) => anew.has(id)) ? sortRecords(records, { pageBytes, marked }) : sorted
 }
 
-/** What sorting the records of a page that is known would give. */
+/** What sorting the records of a page that is known would give; of most rows nothing but their numbers is known. */
 export function recallSorted(rows: readonly RememberedRow[]): Sorted {
-  const sorted = nothingSorted()
-  for (const row of rows) recall(row, sorted)
+  const sorted: Sorted = { ...nothingSorted(), recalled: [...rows], rows: [...rows] }
+  for (const { warnings } of rows) if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
   return sorted
 }
 
@@ -82,10 +91,13 @@ function nothingSorted(): Sorted {
   return { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
 }
 
-function recall(row: RememberedRow, sorted: Sorted): void {
+function recall(before: RememberedRow, record: unknown, sorted: Sorted): void {
+  const { rowId, warnings } = before
+  const { id, createdAt } = rowOf(record)
+  const row = { id, createdAt, rowId, fingerprint: before.fingerprint, warnings }
   sorted.recalled.push(row)
   sorted.rows.push(row)
-  if (row.warnings !== undefined) addWarnings(sorted.warnings, row.warnings)
+  if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
 }
 
 type Looking = { mayBeTooLong: boolean; mark: number | undefined }

@@ -39,7 +39,9 @@ function seenRows(): SeenIds {
   return {
     add({ id, rowId }) {
       if (rowId !== undefined) return rows.add(rowId)
-      return !rejected.has(id) && rejected.add(id).size > 0
+      if (id === undefined || rejected.has(id)) return false
+      rejected.add(id)
+      return true
     },
     clear() {
       rows.clear()

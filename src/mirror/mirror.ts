@@ -105,7 +105,7 @@ function mirrorOf(file: string, db: Connection): Mirror {
       addSaved(run, saved)
       return saved
     },
-    recallPage: async (run, window) => readStatement(file, () => recallPage(db, run, window)),
+    recallPage: async (run, window) => readStatement(file, () => recallPage(run.memory, window)),
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run.id),
     countStrangers: async (organization, ids) => readTransaction(db, file, () => countStrangers(db, organization, ids)),

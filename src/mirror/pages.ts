@@ -1,13 +1,14 @@
 import { addWarnings, type Warnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
-import type { RememberedRow } from '../remembered-page.ts'
+import type { RememberedPage, RememberedRow } from '../remembered-page.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
 import type { Sorted, SortedRow } from '../sort-records.ts'
 import { countRecalled, saveCustomers } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
-import { isRemembered, pageKey, rememberPage } from './remembered-pages.ts'
+import { pageKey } from './pages-ahead.ts'
+import { isRemembered, rememberPage } from './remembered-pages.ts'
 import { releaseListed } from './removals.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
@@ -21,6 +22,8 @@ export type SortedPage = Sorted & {
   window?: Omit<RecordedWindow, 'rows'> | undefined
   /** By what a later run knows it again, where it can; `isKnown` when this run did. */
   mark?: { size: number; digest: string; isKnown: boolean } | undefined
+  /** How its rows compare, each with the next; undefined when one of its records was rejected. */
+  neighbours?: RememberedPage['neighbours'] | undefined
 }
 
 /** What became of the records of the pages saved. */
@@ -85,7 +88,7 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
 /** With the row of each customer, be it received in a record that had to be rejected. */
 function rowsWithIds({ rows, recalled, rejects }: Sorted, saved: ReadonlyMap<string, number>): SortedRow[] {
   const rowIds =
-    rejects.length === 0 ? saved : new Map([...saved, ...recalled.map(({ id, rowId }) => [id, rowId] as const)])
+    rejects.length === 0 ? saved : new Map([...saved, ...recalled.map(({ id = '', rowId }) => [id, rowId] as const)])
   return rows.map((row) => {
     if (row.rowId !== undefined || row.id === undefined) return row
     const { id, createdAt, fingerprint, warnings } = row
@@ -95,22 +98,22 @@ function rowsWithIds({ rows, recalled, rejects }: Sorted, saved: ReadonlyMap<str
 
 /** Whether it is; a page with a reject in it is not, so that the reject is looked at every night. */
 function remember(db: Connection, run: Run, page: SortedPage, rows: readonly SortedRow[], saved: PagesSaved): boolean {
-  const { mark } = page
-  if (mark === undefined || page.rejects.length > 0) return false
+  const { mark, neighbours } = page
+  if (mark === undefined || neighbours === undefined || page.rejects.length > 0) return false
   // Windows asked for at several sizes may be served alike, and each is to be recorded as it was when it was read.
   if (page.window !== undefined && page.window.size !== mark.size) return false
   const start = mark.size * (page.page - 1)
   if (page.recalled.length > 0 && !isRemembered(db, run.organization, start, mark.size)) return false
   if (!mark.isKnown) {
     if (!rows.every(isMemorable)) return false
-    rememberPage(db, run.organization, { start, size: mark.size, digest: mark.digest, rows })
+    rememberPage(db, run.organization, { start, size: mark.size, digest: mark.digest, rows, neighbours })
   }
   saved.kept.push(pageKey(start, mark.size))
   return true
 }
 
 function isMemorable(row: SortedRow): row is SortedRow & RememberedRow {
-  return row.id !== undefined && row.rowId !== undefined && row.fingerprint !== undefined
+  return row.rowId !== undefined && row.fingerprint !== undefined
 }
 
 /** Adds what a committed transaction saved to the run's own numbers. */

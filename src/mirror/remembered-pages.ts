@@ -1,8 +1,9 @@
-import type { Warnings } from '../customer.ts'
+import type { Row, Warnings } from '../customer.ts'
 import type { RememberedPage, RememberedRow } from '../remembered-page.ts'
 import { RowSet } from '../row-set.ts'
 import { version } from '../version.ts'
 import type { Connection } from './database.ts'
+import { pageKey, PagesAhead, type PageColumns } from './pages-ahead.ts'
 import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
 import { statement } from './statement.ts'
 
@@ -15,8 +16,8 @@ import { statement } from './statement.ts'
  *   - after a run that did not complete, its successor doubts every customer written since the last that did.
  */
 export type PageMemory = {
-  /** Whether there is any page to recall. */
-  readonly isEmpty: boolean
+  /** Undefined when there is none to recall. */
+  readonly pages: PagesAhead | undefined
   /** Customers no remembered page can speak for: written since the last complete run, or not listed then. */
   readonly doubted: RowSet
   /** Customers whose row this run has changed. */
@@ -26,7 +27,13 @@ export type PageMemory = {
 }
 
 /** A page that was read, as it is to be remembered. */
-export type PageToRemember = { start: number; size: number; digest: string; rows: readonly RememberedRow[] }
+export type PageToRemember = {
+  start: number
+  size: number
+  digest: string
+  rows: readonly RememberedRow[]
+  neighbours: RememberedPage['neighbours']
+}
 
 /** What a run that is about to start may rely on. */
 export function startMemory(db: Connection, organization: string): PageMemory {
@@ -34,7 +41,8 @@ export function startMemory(db: Connection, organization: string): PageMemory {
   const isEmpty =
     statement(db, 'SELECT 1 FROM remembered_pages WHERE organization = ? LIMIT 1').get(organization) === undefined
   if (!isEmpty) for (const rowId of doubtedRows(db, organization)) doubted.add(rowId)
-  return { isEmpty, doubted, changed: new RowSet(), kept: new Set() }
+  const pages = isEmpty ? undefined : new PagesAhead(db, organization)
+  return { pages, doubted, changed: new RowSet(), kept: new Set() }
 }
 
 function* doubtedRows(db: Connection, organization: string): Generator<number> {
@@ -60,40 +68,35 @@ function* doubtedRows(db: Connection, organization: string): Generator<number> {
 
 /** A page as it came before; undefined when it is not remembered. Rows that may have changed since are left out of it. */
 export function recallPage(
-  db: Connection,
-  { organization, memory }: { organization: string; memory: PageMemory },
+  memory: PageMemory,
   { page, size }: { page: number; size: number },
 ): RememberedPage | undefined {
-  if (memory.isEmpty) return undefined
-  const columns = statement<[string, number, number, string], PageColumns>(
-    db,
-    `SELECT digest, row_ids, fingerprints, records FROM remembered_pages
-     WHERE organization = ? AND start = ? AND size = ? AND program = ?`,
-  ).get(organization, size * (page - 1), size, PROGRAM)
-  if (columns === undefined) return undefined
-  const rows = rowsIn(columns)
+  const start = size * (page - 1)
   // A customer that this run changed is as this run's own pages say, and not as those of earlier runs do.
-  const isOfThisRun = memory.kept.has(pageKey(size * (page - 1), size))
-  if (memory.doubted.size === 0 && !isOfThisRun) return { digest: columns.digest, rows }
+  const isOfThisRun = memory.kept.has(pageKey(start, size))
+  const columns = isOfThisRun ? memory.pages?.find(start, size) : memory.pages?.take(start, size)
+  if (columns === undefined || columns.program !== PROGRAM) return undefined
+  const { rows, neighbours } = pageIn(columns)
+  if (memory.doubted.size === 0 && !isOfThisRun) return { digest: columns.digest, rows, neighbours }
   const certain = rows.filter(({ rowId }) => !memory.doubted.has(rowId) && !(isOfThisRun && memory.changed.has(rowId)))
-  return { digest: certain.length === rows.length ? columns.digest : undefined, rows: certain }
+  return { digest: certain.length === rows.length ? columns.digest : undefined, rows: certain, neighbours }
 }
 
 /** Remembers a page, in place of what was remembered of it before. */
 export function rememberPage(db: Connection, organization: string, page: PageToRemember): void {
-  const { start, size, digest, rows } = page
-  const records: Records = {
-    ids: rows.map(({ id }) => id),
-    created: rows.map(({ createdAt }) => createdAt ?? null),
-    warnings: Object.fromEntries(rows.flatMap(({ warnings }, place) => (warnings ? [[place, warnings]] : []))),
-  }
+  const { start, size, digest, rows, neighbours } = page
+  const ends = [rows.at(0), rows.at(-1)].flatMap((row) => row ?? []).map(({ id, createdAt }) => ({ id, createdAt }))
+  const warnings = Object.fromEntries(
+    rows.flatMap((row, place) => (row.warnings === undefined ? [] : [[place, row.warnings]])),
+  )
+  const outline: Outline = { ends, neighbours, warnings }
   const fingerprints = Float64Array.from(rows, ({ fingerprint }) => fingerprint)
   statement(
     db,
-    `INSERT INTO remembered_pages (organization, start, size, program, digest, row_ids, fingerprints, records)
+    `INSERT INTO remembered_pages (organization, start, size, program, digest, row_ids, fingerprints, outline)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (organization, start, size) DO UPDATE SET program = excluded.program, digest = excluded.digest,
-       row_ids = excluded.row_ids, fingerprints = excluded.fingerprints, records = excluded.records`,
+       row_ids = excluded.row_ids, fingerprints = excluded.fingerprints, outline = excluded.outline`,
   ).run(
     organization,
     start,
@@ -102,7 +105,7 @@ export function rememberPage(db: Connection, organization: string, page: PageToR
     digest,
     rowIdsFrom(rows.map(({ rowId }) => rowId)),
     Buffer.from(fingerprints.buffer),
-    JSON.stringify(records),
+    JSON.stringify(outline),
   )
 }
 
@@ -122,25 +125,25 @@ export function forgetOtherPages(db: Connection, organization: string, kept: Rea
   for (const { start, size } of all) if (!kept.has(pageKey(start, size))) forget.run(organization, start, size)
 }
 
-/** The same text for the same page. */
-export function pageKey(start: number, size: number): string {
-  return `${start}/${size}`
-}
-
 const PROGRAM = version()
 
-type PageColumns = { digest: string; row_ids: Buffer; fingerprints: Buffer; records: string }
-type Records = { ids: string[]; created: (string | null)[]; warnings: Record<string, Warnings> }
+/** What is told of a page beside its rows' numbers. Who stands at its ends tells how it joins its neighbours. */
+type Outline = { ends: Row[]; neighbours: RememberedPage['neighbours']; warnings: Partial<Record<number, Warnings>> }
 
-function rowsIn({ row_ids, fingerprints, records }: PageColumns): RememberedRow[] {
+function pageIn({ row_ids, fingerprints, outline }: PageColumns): Omit<RememberedPage, 'digest'> {
   const rowIds = rowIdsIn(row_ids)
   const numbers = new Float64Array(new Uint8Array(fingerprints).buffer)
-  const { ids, created, warnings }: Records = JSON.parse(records)
-  return ids.map((id, place) => ({
-    id,
-    createdAt: created[place] ?? undefined,
-    rowId: rowIds[place] ?? 0,
-    fingerprint: numbers[place] ?? NaN,
-    warnings: warnings[place],
-  }))
+  const { ends, neighbours, warnings }: Outline = JSON.parse(outline)
+  const rows: RememberedRow[] = []
+  for (let place = 0; place < rowIds.length; place += 1) {
+    const end = place === 0 ? ends[0] : place === rowIds.length - 1 ? ends[1] : undefined
+    rows.push({
+      id: end?.id,
+      createdAt: end?.createdAt,
+      rowId: rowIds[place] ?? 0,
+      fingerprint: numbers[place] ?? NaN,
+      warnings: warnings[place],
+    })
+  }
+  return { rows, neighbours }
 }

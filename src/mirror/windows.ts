@@ -28,7 +28,6 @@ export function recordWindow(
   window: RecordedWindow,
   { isRemembered }: { isRemembered: boolean },
 ): void {
-  const rejected = window.rows.filter(({ rowId }) => rowId === undefined).map(({ id }) => id ?? null)
   statement(
     db,
     `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
@@ -42,8 +41,13 @@ export function recordWindow(
     window.lastPage ?? null,
     window.beyondEnd ? 1 : 0,
     isRemembered ? null : rowIdsFrom(window.rows.map(({ rowId }) => rowId ?? 0)),
-    isRemembered ? null : JSON.stringify(rejected),
+    isRemembered ? null : JSON.stringify(rejectedOf(window)),
   )
+}
+
+/** The ids of a window's rejects in order, null where unreadable. */
+function rejectedOf({ rows }: RecordedWindow): (string | null)[] {
+  return rows.filter(({ rowId }) => rowId === undefined).map(({ id }) => id ?? null)
 }
 
 /** Gives the windows of an interrupted run to the one that goes on from it. */

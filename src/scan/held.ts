@@ -1,13 +1,5 @@
-import { sortableInstant } from './created-at.ts'
-import { type Row, startOf, type Window, type WindowRead } from './window.ts'
-
-/** A row with a readable id, by its position in its window. */
-export type HeldRow = {
-  readonly id: string
-  /** The creation time as sortable text; undefined when unreadable. */
-  readonly createdAt: string | undefined
-  readonly rowId?: number | undefined
-}
+import { compareNeighbours, type Neighbours } from './neighbours.ts'
+import { keyOf, startOf, type Row, type RowKey, type Window, type WindowRead } from './window.ts'
 
 /** A window that was read, made ready for comparing with its neighbours. */
 export type Held = {
@@ -18,34 +10,32 @@ export type Held = {
   /** Position after the last row. */
   readonly reach: number
   readonly total: number | undefined
-  /** The ids by position in the window; undefined where unreadable. */
-  readonly ids: readonly (string | undefined)[]
-  /** The rows with a readable id, in the order served. */
-  readonly rows: readonly HeldRow[]
-  /** Where each id stands among `rows`, for the last time where it stands there twice. */
-  readonly places: ReadonlyMap<string, number>
+  /** Every row, by its position in the window. */
+  readonly all: readonly Row[]
+  /** The rows that can be told from every other, in the order served. */
+  readonly rows: readonly Row[]
+  /** Where each row stands among `rows`, for the last time where it stands there twice. */
+  readonly places: ReadonlyMap<RowKey, number>
+  /** How `rows` compare, each with the next. */
+  readonly neighbours: Neighbours
 }
 
 export function hold(read: WindowRead): Held {
   const window = { page: read.window.page, size: read.perPage }
-  const ids: (string | undefined)[] = []
-  const rows: HeldRow[] = []
-  const places = new Map<string, number>()
-  for (const row of read.rows) {
-    const { id } = row
-    ids.push(id)
-    if (id === undefined) continue
-    places.set(id, rows.length)
-    const createdAt = sortableInstant(row.createdAt)
-    // Of most services the time is sortable as it is sent, and its row needs no copy.
-    rows.push(isReadable(row) && createdAt === row.createdAt ? row : { id, createdAt, rowId: row.rowId })
+  const all = read.rows
+  const rows = all.every(isTold) ? all : all.filter(isTold)
+  const places = new Map<RowKey, number>()
+  for (let place = 0; place < rows.length; place += 1) {
+    const key = keyOf(rows[place])
+    if (key !== undefined) places.set(key, place)
   }
   const start = startOf(window)
-  return { window, start, reach: start + ids.length, total: read.total, ids, rows, places }
+  const neighbours = read.neighbours ?? compareNeighbours(rows)
+  return { window, start, reach: start + all.length, total: read.total, all, rows, places, neighbours }
 }
 
-function isReadable(row: Row): row is Row & { id: string } {
-  return row.id !== undefined
+function isTold(row: Row): boolean {
+  return keyOf(row) !== undefined
 }
 
 /** Whether the window lists a row twice. */
@@ -55,22 +45,15 @@ export function hasDuplicates(held: Held): boolean {
 
 /** Whether the window held the last row of the list, and the service's total says the same. */
 export function isEnd(held: Held): boolean {
-  return held.ids.length < held.window.size && (held.total === held.reach || isBeyondEnd(held))
+  return held.all.length < held.window.size && (held.total === held.reach || isBeyondEnd(held))
 }
 
 /** An empty answer for positions the list does not have, as its total says. */
 export function isBeyondEnd(held: Held): boolean {
-  return held.ids.length === 0 && held.total !== undefined && held.total <= held.start
+  return held.all.length === 0 && held.total !== undefined && held.total <= held.start
 }
 
 /** A short window whose total tells another story: rows were left out, or the total is wrong. */
 export function isDoubtful(held: Held): boolean {
-  return held.ids.length < held.window.size && !isEnd(held)
-}
-
-/** How many rows at the end of the window share its last creation time. */
-export function tiesAtEnd(held: Held): number {
-  const last = held.rows.at(-1)?.createdAt
-  const other = held.rows.findLastIndex((row) => row.createdAt !== last)
-  return held.rows.length - 1 - other
+  return held.all.length < held.window.size && !isEnd(held)
 }

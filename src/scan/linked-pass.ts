@@ -189,7 +189,7 @@ export class LinkedPass implements Pass {
     this.flaws.add(reason)
     if (reason === 'short-page') {
       // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
-      const isProgress = held !== undefined && held.ids.length > 0 && held.reach > this.#reach
+      const isProgress = held !== undefined && held.all.length > 0 && held.reach > this.#reach
       if (!isProgress) return this.#skip(slot, reason)
       if (this.#last === undefined) return this.#begin(slot, held)
       return this.#link(slot, this.#last, held, seamBetween(this.#last, held))

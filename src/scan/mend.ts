@@ -1,5 +1,5 @@
 import type { Facts } from './facts.ts'
-import { tiesAtEnd, type Held } from './held.ts'
+import type { Held } from './held.ts'
 import type { Ledger } from './ledger.ts'
 import { windowFrom } from './planner.ts'
 import type { Seam } from './seam.ts'
@@ -29,7 +29,7 @@ function stepsWorthTaking(seam: Seam, left: Held, right: Held, chain: Ledger, fa
   const [last, first] = [left.rows.at(-1), right.rows[0]]
   if (hopes.length === 0 || last === undefined || first === undefined) return seam.shared > 0 ? 0 : FEW_STEPS
   if (hopes.some((witness) => compareBy(witness, first, last) > 0)) return MOST_STEPS
-  return tiesAtEnd(left) < facts.pageSize / 2 ? FEW_STEPS : 0
+  return left.neighbours.tieAtEnd < facts.pageSize / 2 ? FEW_STEPS : 0
 }
 
 /**
@@ -39,7 +39,7 @@ function stepsWorthTaking(seam: Seam, left: Held, right: Held, chain: Ledger, fa
 export function bridge(left: Held, attempt: number, facts: Facts, refused?: Window): Window {
   const shrunk = Math.max(0, (left.total ?? 0) - facts.total)
   // Where equal times stand in no order, a step must lead over them; an order by id needs no more than its own step.
-  const overTies = facts.witnesses.onlyTimes ? tiesAtEnd(left) + 1 : 0
+  const overTies = facts.witnesses.onlyTimes ? left.neighbours.tieAtEnd + 1 : 0
   const step = Math.max(Math.ceil(facts.pageSize / 8), overTies)
   const back = shrunk + step * 4 ** (attempt - 1)
   const position = Math.min(left.reach - 1 - back, facts.total - 1)

@@ -56,7 +56,7 @@ class PlainScan implements Scan {
     }
     this.#total = Math.max(read.total ?? 0, this.#total ?? 0)
     this.#received += read.rows.length
-    for (const { id, rowId } of read.rows) if (id !== undefined) this.#seen.add({ id, rowId })
+    for (const row of read.rows) this.#seen.add(row)
     if (read.rows.length < this.#size && read.window.page * this.#size >= (read.total ?? 0)) this.#ended = true
     if (read.rows.length === 0) this.#ended = true
     if (read.window.page * this.#size === read.total) this.#ended = true

@@ -1,4 +1,6 @@
+import { sortableInstant } from './created-at.ts'
 import type { Held } from './held.ts'
+import { keyOf, type Row } from './window.ts'
 
 /** What two neighbouring windows say of each other. */
 export type Seam = {
@@ -24,16 +26,23 @@ export function seamBetween(left: Held, right: Held): Seam {
   let index = -1
   for (const row of right.rows) {
     index += 1
-    const place = left.places.get(row.id)
+    const key = keyOf(row)
+    const place = key === undefined ? undefined : left.places.get(key)
     if (place === undefined) continue
     shared += 1
     reordered ||= place < previous
-    redated ||= left.rows[place]?.createdAt !== row.createdAt
+    redated ||= isRedated(left.rows[place], row)
     furthest = Math.max(furthest, Math.abs(right.start + index - left.start - place))
     previous = place
   }
   const displaced = left.total === right.total && furthest >= left.window.size / 2
   return { shared, displaced, still: standsStill(left, right, shared), reordered, redated }
+}
+
+/** A record that came the same twice has the creation time it had; that of one which did not may not be at hand. */
+function isRedated(one: Row | undefined, other: Row): boolean {
+  if (other.fingerprint !== undefined && one?.fingerprint === other.fingerprint) return false
+  return sortableInstant(one?.createdAt) !== sortableInstant(other.createdAt)
 }
 
 function standsStill(left: Held, right: Held, shared: number): boolean {
@@ -42,16 +51,16 @@ function standsStill(left: Held, right: Held, shared: number): boolean {
   const to = Math.min(left.reach, right.reach)
   let readable = 0
   for (let position = from; position < to; position++) {
-    const id = left.ids[position - left.start]
-    if (id !== right.ids[position - right.start]) return false
-    if (id !== undefined) readable += 1
+    const key = keyOf(left.all[position - left.start])
+    if (key !== keyOf(right.all[position - right.start])) return false
+    if (key !== undefined) readable += 1
   }
   return readable === shared
 }
 
 /** The same rows at different positions: one of the two answers is most likely another's. */
 export function repeats(left: Held, right: Held): boolean {
-  const compared = Math.min(left.ids.length, right.ids.length)
+  const compared = Math.min(left.all.length, right.all.length)
   if (left.start === right.start || left.total !== right.total || compared < 2) return false
-  return left.ids.every((id, place) => place >= compared || id === right.ids[place])
+  return left.all.every((row, place) => place >= compared || keyOf(row) === keyOf(right.all[place]))
 }

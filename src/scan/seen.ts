@@ -1,23 +1,26 @@
-/** The ids a scan has read. The scan owns it: it must start empty and nobody else may add to it or clear it. */
+import { keyOf, type Row, type RowKey } from './window.ts'
+
+/** Who a scan has read. The scan owns it: it must start empty and nobody else may add to it or clear it. */
 export interface SeenIds {
-  /** True when the row's id was not there yet. */
-  add(row: { readonly id: string; readonly rowId?: number | undefined }): boolean
+  /** True when the row was not there yet; false for one that cannot be told from another. */
+  add(row: Row): boolean
   clear(): void
   readonly size: number
 }
 
-/** Ids held as they are: right for tests and short lists; a bitmap over row numbers is smaller for long ones. */
+/** Rows by what tells them apart: right for tests and short lists; a bitmap over row numbers is smaller for long ones. */
 export function seenIds(): SeenIds {
-  const ids = new Set<string>()
+  const keys = new Set<RowKey>()
   return {
-    add({ id }) {
-      if (ids.has(id)) return false
-      ids.add(id)
+    add(row) {
+      const key = keyOf(row)
+      if (key === undefined || keys.has(key)) return false
+      keys.add(key)
       return true
     },
-    clear: () => ids.clear(),
+    clear: () => keys.clear(),
     get size() {
-      return ids.size
+      return keys.size
     },
   }
 }

@@ -30,7 +30,7 @@ export class Tally {
   add(held: Held): void {
     this.#total ??= held.total
     this.#steady &&= held.total !== undefined && held.total === this.#total
-    this.rejected += held.ids.length - held.rows.length
+    this.rejected += held.all.length - held.rows.length
     for (const row of held.rows) if (this.#seen.add(row)) this.#fresh += 1
   }
 

@@ -1,3 +1,5 @@
+import type { Neighbours } from './neighbours.ts'
+
 /** A page to ask for; it covers the positions `[size * (page - 1), size * page)`. */
 export type Window = {
   /** From 1. */
@@ -5,14 +7,27 @@ export type Window = {
   readonly size: number
 }
 
-/** What the scan needs to know of a received record. */
+/**
+ * What the scan needs to know of a received record. Of a window whose `neighbours` are known, rows that are kept may have
+ * nothing but their number, but for the first and the last.
+ */
 export type Row = {
   /** Lower case; undefined when the record has no readable id. */
   readonly id: string | undefined
   /** As sent; undefined when missing. */
   readonly createdAt: string | undefined
-  /** Where the caller keeps it, for a set of rows smaller than a set of ids. */
+  /** Where the caller keeps it: cheaper to compare than an id, and kept in a smaller set. */
   readonly rowId?: number | undefined
+  /** The same for a record that came the same. */
+  readonly fingerprint?: number | undefined
+}
+
+/** What tells a row from every other: where the caller keeps it, which is the cheapest to compare, or else its id. */
+export type RowKey = string | number
+
+/** The same for the same row; undefined for one that nobody can tell. */
+export function keyOf(row: Row | undefined): RowKey | undefined {
+  return row?.rowId ?? row?.id
 }
 
 /** One answer of the service. */
@@ -20,6 +35,8 @@ export type WindowRead = {
   /** The window that was asked for. */
   readonly window: Window
   readonly rows: readonly Row[]
+  /** How its rows compare, where that is known; all of them have a readable id then. */
+  readonly neighbours?: Neighbours | undefined
   /** The number of rows the service says it has. */
   readonly total: number | undefined
   /** The page size the service says it used. */

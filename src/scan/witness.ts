@@ -1,5 +1,7 @@
-import { hasDuplicates, type Held, type HeldRow } from './held.ts'
+import { hasDuplicates, type Held } from './held.ts'
+import { compareRows, type Order, waysMet } from './neighbours.ts'
 import type { Seam } from './seam.ts'
+import type { Row } from './window.ts'
 
 /**
  * The witness is an order by fields that never change, in which every window read so far was sorted. Its candidates:
@@ -15,11 +17,8 @@ export type Witness = {
   readonly dated: boolean
 }
 
-/** How one row's time, or id, compares with another's. */
-type Order = -1 | 0 | 1
 type Direction = 1 | -1
 
-const ORDERS: readonly Order[] = [-1, 0, 1]
 const DIRECTIONS: readonly Direction[] = [1, -1]
 
 export const WITNESSES: readonly Witness[] = [
@@ -45,32 +44,12 @@ export class Witnesses {
   observe(held: Held): void {
     if (this.#alive.size === 0) return
     if (hasDuplicates(held)) return this.#alive.clear()
-    const met = this.#compareNeighbours(held.rows)
-    for (const times of ORDERS) {
-      for (const ids of ORDERS) if ((met & flagOf(times, ids)) !== 0) this.#dismissContradicted(times, ids)
-    }
-  }
-
-  /** The ways in which neighbours compare, as flags: a page has many neighbours and few ways. */
-  #compareNeighbours(rows: readonly HeldRow[]): number {
-    let met = 0
-    let tie = 1
-    let undated = false
-    let before: HeldRow | undefined
-    for (const row of rows) {
-      undated ||= row.createdAt === undefined
-      if (before !== undefined) {
-        const times = compareText(before.createdAt, row.createdAt)
-        met |= flagOf(times, compareText(before.id, row.id))
-        if (times === 0) this.#ties += 1
-        else this.#steps += 1
-        tie = times === 0 ? tie + 1 : 1
-        if (tie > this.#longestTie) this.#longestTie = tie
-      }
-      before = row
-    }
-    if (undated) this.#dismissDated()
-    return met
+    const { neighbours } = held
+    if (neighbours.undated) this.#dismissDated()
+    this.#ties += neighbours.ties
+    this.#steps += neighbours.steps
+    this.#longestTie = Math.max(this.#longestTie, neighbours.longestTie)
+    for (const { times, ids } of waysMet(neighbours)) this.#dismissContradicted(times, ids)
   }
 
   #dismissContradicted(times: Order, ids: Order): void {
@@ -113,9 +92,10 @@ export class Witnesses {
   }
 }
 
-/** Below zero when `a` stands before `b` in the order of the witness; zero when they may stand either way. */
-export function compareBy(witness: Witness, a: HeldRow, b: HeldRow): number {
-  return witness.order(compareText(a.createdAt, b.createdAt), compareText(a.id, b.id))
+/** Below zero when `one` stands before `other` in the order of the witness; zero when they may stand either way. */
+export function compareBy(witness: Witness, one: Row, other: Row): number {
+  const { times, ids } = compareRows(one, other)
+  return witness.order(times, ids)
 }
 
 /**
@@ -129,14 +109,6 @@ export function spans(witness: Witness, left: Held, right: Held): boolean {
   if (last === undefined || first === undefined) return false
   const order = compareBy(witness, first, last)
   return witness.total ? order <= 0 : order < 0
-}
-
-function compareText(a = '', b = ''): Order {
-  return a === b ? 0 : a < b ? -1 : 1
-}
-
-function flagOf(times: Order, ids: Order): number {
-  return 1 << (3 * times + ids + 4)
 }
 
 function byId(direction: Direction): Witness {

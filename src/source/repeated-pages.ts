@@ -6,21 +6,21 @@ export type RepeatedPages = { refuse(page: CustomersPage, place: string): void }
 
 const REMEMBERED = 64
 
-/** Stale caches answer any page with the one they hold. Who stands in it is compared, since the numbers around may differ. */
+/**
+ * Stale caches answer any page with the one they hold. Who stands in it is compared, since the numbers around may differ;
+ * where its records were not read, their bytes.
+ */
 export function createRepeatedPages(): RepeatedPages {
-  const pages = new Map<string, { page: number; names: readonly string[] }>()
+  const pages = new Map<string, Seen>()
 
   return {
     refuse(received, place) {
-      const { page, size } = received
-      const names = namesIn(received)
+      const seen = seenIn(received)
       // At another size the same last customers rightly come under another number; and a single customer moves to the
       // neighbouring number whenever another one is deleted.
-      if (names.length === 0 || size === 1) return
-      const key = `${size} ${names.length} ${names[0]} ${names.at(-1)}`
-      const before = pages.get(key)
-      const isRepeated = before !== undefined && before.page !== page
-      if (isRepeated && names.every((name, position) => name === before.names[position])) {
+      if (seen === undefined || received.size === 1) return
+      const before = pages.get(seen.key)
+      if (before !== undefined && before.page !== seen.page && areSame(before, seen)) {
         throw new ContractBroken(
           `${place}: these are the records of page ${before.page} again. Look for a stale cache.`,
           {
@@ -28,16 +28,28 @@ export function createRepeatedPages(): RepeatedPages {
           },
         )
       }
-      pages.delete(key)
-      pages.set(key, { page, names })
+      pages.delete(seen.key)
+      pages.set(seen.key, seen)
       const [oldest] = pages.keys()
       if (pages.size > REMEMBERED && oldest !== undefined) pages.delete(oldest)
     },
   }
 }
 
-function namesIn({ isKnown, remembered, records }: CustomersPage): string[] {
-  return isKnown && remembered !== undefined ? remembered.rows.map(({ id }) => id) : records.map(nameOf)
+/** The same customers on two pages stand first and last on both. */
+type Seen = { key: string; page: number; digest: string | undefined; names: readonly string[] | undefined }
+
+function seenIn({ page, size, digest, isKnown, remembered, records }: CustomersPage): Seen | undefined {
+  const names = isKnown ? undefined : records.map(nameOf)
+  const rows = names ?? remembered?.rows.map(({ id }) => id) ?? []
+  return rows.length === 0
+    ? undefined
+    : { key: `${size} ${rows.length} ${rows[0]} ${rows.at(-1)}`, page, digest, names }
+}
+
+function areSame(one: Seen, other: Seen): boolean {
+  if (one.names === undefined || other.names === undefined) return one.digest === other.digest
+  return one.names.every((name, position) => name === other.names?.[position])
 }
 
 function nameOf(record: unknown): string {

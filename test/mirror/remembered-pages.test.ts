@@ -2,8 +2,16 @@ import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
-import { sortRecords } from '../../src/sort-records.ts'
-import { aCustomer, anEnding, customers, customerId, START_MS, type SentRecord } from '../support/builders.ts'
+import { sortPage } from '../../src/sort-page.ts'
+import {
+  aCustomer,
+  anEnding,
+  aSourcePage,
+  customers,
+  customerId,
+  START_MS,
+  type SentRecord,
+} from '../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS } from './nights.ts'
 
@@ -12,15 +20,17 @@ const PAGE = { page: 1, size: 10 }
 test('a page is recalled as it came, by the next run, under its own number and size', async () => {
   const mirror = await aMirror()
   const odd = aCustomer(2, { created_at: null, note: 'x' })
-  await aNight(mirror, [aCustomer(1), odd])
+  await aNight(mirror, [aCustomer(1), aCustomer(3), odd])
 
   const recalled = await recalledBy(mirror)
 
   expect(recalled?.digest).toBe('digest')
   expect(recalled?.rows).toMatchObject([
     { id: customerId(1), createdAt: '2024-01-02T03:04:05.000000Z', rowId: 1, warnings: undefined },
-    { id: customerId(2), createdAt: undefined, rowId: 2, warnings: { unknown_field: 1 } },
+    { id: undefined, createdAt: undefined, rowId: 2, warnings: undefined },
+    { id: customerId(2), createdAt: undefined, rowId: 3, warnings: { unknown_field: 1 } },
   ])
+  expect(recalled?.neighbours).toMatchObject({ ties: 1, steps: 1, undated: true })
   for (const other of [
     { page: 2, size: 10 },
     { page: 1, size: 9 },
@@ -182,9 +192,11 @@ async function aNight(mirror: Mirror, records: readonly SentRecord[], told: Nigh
   const { page = 1, night = 0, organization = 'acme', ending = {} } = told
   const atMs = START_MS + night * DAY_MS
   const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: atMs })
-  const sorted = sortRecords(records, { pageBytes: 0, marked: true })
-  const mark = { size: 10, digest: 'digest', isKnown: false }
-  await mirror.savePages(run, [{ ...sorted, page, received: records.length, mark }], atMs)
+  await mirror.savePages(
+    run,
+    [sortPage(aSourcePage(page, [...records], { size: 10, digest: 'digest' }), undefined)],
+    atMs,
+  )
   await mirror.finishRun(run, anEnding(ending), atMs)
 }
 

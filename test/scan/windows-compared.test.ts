@@ -34,9 +34,9 @@ function seamByDefinition(left: Held, right: Held): Seam {
     const before = left.rows[place]
     return before === undefined ? [] : [{ row, before, place, moved: right.start + index - left.start - place }]
   })
-  const overlap = left.ids.flatMap((id, place) => {
+  const overlap = left.all.flatMap(({ id }, place) => {
     const at = left.start + place - right.start
-    return at >= 0 && at < right.ids.length ? [{ id, other: right.ids[at] }] : []
+    return at >= 0 && at < right.all.length ? [{ id, other: right.all[at]?.id }] : []
   })
   const inPlace = overlap.every(({ id, other }) => id === other)
   const readable = overlap.filter(({ id }) => id !== undefined).length
@@ -54,6 +54,22 @@ test('a seam is what comparing every row with every row says', () => {
     fc.property(aWindow, aWindow, (one, other) => {
       const [left, right] = [heldFrom(one), heldFrom(other)]
       expect(seamBetween(left, right)).toEqual(seamByDefinition(left, right))
+    }),
+    { seed: 1, numRuns: 3000 },
+  )
+})
+
+test('rows that are known by a number give the same seam as rows known by their id', () => {
+  const numbers = new Map<string, number>()
+  const rowIdOf = (id: string) => numbers.get(id) ?? numbers.set(id, numbers.size + 1).size
+  const numbered = ({ rows, ...window }: Parameters<typeof heldFrom>[0]) =>
+    heldFrom({
+      ...window,
+      rows: rows.map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIdOf(row.id) })),
+    })
+  fc.assert(
+    fc.property(aWindow, aWindow, (one, other) => {
+      expect(seamBetween(numbered(one), numbered(other))).toEqual(seamBetween(heldFrom(one), heldFrom(other)))
     }),
     { seed: 1, numRuns: 3000 },
   )

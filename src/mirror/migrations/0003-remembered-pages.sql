@@ -10,7 +10,7 @@ CREATE TABLE remembered_pages (
   digest       TEXT NOT NULL,                      -- SHA-256 of the bytes of its records
   row_ids      BLOB NOT NULL,                      -- little-endian int32 a record: its row in customers
   fingerprints BLOB NOT NULL,                      -- little-endian float64 a record
-  records      TEXT NOT NULL,                      -- JSON: ids, created_at and warnings, by their place in the page
+  outline      TEXT NOT NULL,                      -- JSON: its first and its last row, how its rows compare, oddities by place
   PRIMARY KEY (organization, start, size)
 );
 
