@@ -1,6 +1,5 @@
 import type { PassProof } from './certificate.ts'
 import type { Facts } from './facts.ts'
-import type { Held } from './held.ts'
 import type { Reason } from './reasons.ts'
 import type { Seam } from './seam.ts'
 import { spans, WITNESSES, type Witness } from './witness.ts'
@@ -37,10 +36,10 @@ export class Ledger {
     this.#spanning.clear()
   }
 
-  link(left: Held, right: Held, seam: Seam): void {
+  link(seam: Seam): void {
     this.#windows += 1
     this.#facts.witnesses.observeSeam(seam)
-    for (const witness of this.#spanning) if (!spans(witness, left, right)) this.#spanning.delete(witness)
+    for (const witness of this.#spanning) if (!spans(witness, seam)) this.#spanning.delete(witness)
     if (seam.still) return
     this.#still = false
     if (seam.reordered) this.#obstacles.add('order-unstable')
@@ -59,8 +58,8 @@ export class Ledger {
   }
 
   /** Whether a witness that spans every seam so far spans this one too. */
-  carries(left: Held, right: Held): boolean {
-    return this.vouching().some((witness) => spans(witness, left, right))
+  carries(seam: Seam): boolean {
+    return this.vouching().some((witness) => spans(witness, seam))
   }
 
   proof(): PassProof | undefined {

@@ -133,7 +133,7 @@ export class LinkedPass implements Pass {
     const seam = seamBetween(left, held)
     const misplaced = repeats(left, held) || (seam.displaced && this.#attempts < FEW_TRIES)
     if (misplaced) return this.#tryAgain(slot, 'repeated-page')
-    if (holds(seam, left, held, this.#attempts, this.#chain, this.#facts)) return this.#link(slot, left, held, seam)
+    if (holds(seam, left, this.#attempts, this.#chain, this.#facts)) return this.#link(slot, held, seam)
     if (seam.shared === 0) this.#facts.note('link-broken')
     this.#overlap = Math.min(Math.ceil(this.#facts.pageSize / 5), this.#overlap + 2)
     this.#attempts += 1
@@ -146,8 +146,8 @@ export class LinkedPass implements Pass {
     this.#advance(slot, held)
   }
 
-  #link(slot: Slot, left: Held, held: Held, seam: Seam): void {
-    this.#chain.link(left, held, seam)
+  #link(slot: Slot, held: Held, seam: Seam): void {
+    this.#chain.link(seam)
     this.#advance(slot, held)
   }
 
@@ -192,7 +192,7 @@ export class LinkedPass implements Pass {
       const isProgress = held !== undefined && held.all.length > 0 && held.reach > this.#reach
       if (!isProgress) return this.#skip(slot, reason)
       if (this.#last === undefined) return this.#begin(slot, held)
-      return this.#link(slot, this.#last, held, seamBetween(this.#last, held))
+      return this.#link(slot, held, seamBetween(this.#last, held))
     }
     if (reason === 'hole') return this.#skip(slot, reason)
     this.complete = false

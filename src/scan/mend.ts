@@ -4,7 +4,6 @@ import type { Ledger } from './ledger.ts'
 import { windowFrom } from './planner.ts'
 import type { Seam } from './seam.ts'
 import { isSame, type Window } from './window.ts'
-import { compareBy } from './witness.ts'
 
 /** Steps back from one end of a window before a gap is left open; each is four times the one before. */
 const MOST_STEPS = 12
@@ -18,17 +17,16 @@ const FEW_STEPS = 1
 const FIRST_SEAMS = 2
 
 /** Whether a seam carries the proof, or can be left because no reading again would make it do so. */
-export function holds(seam: Seam, left: Held, right: Held, attempts: number, chain: Ledger, facts: Facts): boolean {
-  if (chain.carries(left, right)) return true
+export function holds(seam: Seam, left: Held, attempts: number, chain: Ledger, facts: Facts): boolean {
+  if (chain.carries(seam)) return true
   if (seam.still && chain.still) return attempts > 0 || chain.windows > FIRST_SEAMS || !facts.witnesses.onlyTimes
-  return attempts >= stepsWorthTaking(seam, left, right, chain, facts)
+  return attempts >= stepsWorthTaking(seam, left, chain, facts)
 }
 
-function stepsWorthTaking(seam: Seam, left: Held, right: Held, chain: Ledger, facts: Facts): number {
+function stepsWorthTaking({ shared, ends }: Seam, left: Held, chain: Ledger, facts: Facts): number {
   const hopes = chain.hopes()
-  const [last, first] = [left.rows.at(-1), right.rows[0]]
-  if (hopes.length === 0 || last === undefined || first === undefined) return seam.shared > 0 ? 0 : FEW_STEPS
-  if (hopes.some((witness) => compareBy(witness, first, last) > 0)) return MOST_STEPS
+  if (hopes.length === 0 || ends === undefined) return shared > 0 ? 0 : FEW_STEPS
+  if (hopes.some((witness) => witness.order(ends) > 0)) return MOST_STEPS
   return left.neighbours.tieAtEnd < facts.pageSize / 2 ? FEW_STEPS : 0
 }
 

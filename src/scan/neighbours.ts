@@ -1,9 +1,12 @@
 import { sortableInstant } from './created-at.ts'
 import type { Row } from './window.ts'
 
-/** How one row's time, or id, compares with another's. */
+/** How one time, or id, compares with another. */
 export type Order = -1 | 0 | 1
 const ORDERS: readonly Order[] = [-1, 0, 1]
+
+/** How one row compares with another by its creation time, and by its id. */
+export type Comparison = { readonly times: Order; readonly ids: Order }
 
 /** How the rows of a window compare, each with the next: all that its order tells, in a few numbers. */
 export type Neighbours = {
@@ -42,12 +45,11 @@ export function compareNeighbours(rows: readonly Row[]): Neighbours {
 }
 
 /** The ways in which neighbours compare. */
-export function* waysMet({ met }: Neighbours): Generator<{ times: Order; ids: Order }> {
+export function* waysMet({ met }: Neighbours): Generator<Comparison> {
   for (const times of ORDERS) for (const ids of ORDERS) if ((met & flagOf(times, ids)) !== 0) yield { times, ids }
 }
 
-/** How two rows compare by their creation time, and by their id. */
-export function compareRows(one: Row, other: Row): { times: Order; ids: Order } {
+export function compareRows(one: Row, other: Row): Comparison {
   const times = compareText(sortableInstant(one.createdAt), sortableInstant(other.createdAt))
   return { times, ids: compareText(one.id, other.id) }
 }

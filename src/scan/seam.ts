@@ -1,5 +1,6 @@
 import { sortableInstant } from './created-at.ts'
 import type { Held } from './held.ts'
+import { compareRows, type Comparison } from './neighbours.ts'
 import { keyOf, type Row } from './window.ts'
 
 /** What two neighbouring windows say of each other. */
@@ -14,6 +15,10 @@ export type Seam = {
   readonly reordered: boolean
   /** A shared id carries different creation times. */
   readonly redated: boolean
+  /** How the first row of the right one compares with the last of the left one; undefined where there is none. */
+  readonly ends: Comparison | undefined
+  /** The right one begins the list, so that nothing stands before it. */
+  readonly atBeginning: boolean
 }
 
 /** Compares two windows; `left` lies before `right` in the chain, whichever was read first. */
@@ -36,7 +41,10 @@ export function seamBetween(left: Held, right: Held): Seam {
     previous = place
   }
   const displaced = left.total === right.total && furthest >= left.window.size / 2
-  return { shared, displaced, still: standsStill(left, right, shared), reordered, redated }
+  const [last, first] = [left.rows.at(-1), right.rows[0]]
+  const ends = last === undefined || first === undefined ? undefined : compareRows(first, last)
+  const atBeginning = right.start === 0
+  return { shared, displaced, still: standsStill(left, right, shared), reordered, redated, ends, atBeginning }
 }
 
 /** A record that came the same twice has the creation time it had; that of one which did not may not be at hand. */

@@ -114,7 +114,7 @@ export class SweepPass implements Pass {
     const [left, right] = this.#backward ? [held, this.#last] : [this.#last, held]
     this.#last = held
     if (!this.#overlapping || left === undefined || right === undefined) return this.#chain.begin()
-    this.#chain.link(left, right, seamBetween(left, right))
+    this.#chain.link(seamBetween(left, right))
   }
 
   #cut(): void {

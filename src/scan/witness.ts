@@ -1,7 +1,6 @@
 import { hasDuplicates, type Held } from './held.ts'
-import { compareRows, type Order, waysMet } from './neighbours.ts'
+import { type Comparison, waysMet } from './neighbours.ts'
 import type { Seam } from './seam.ts'
-import type { Row } from './window.ts'
 
 /**
  * The witness is an order by fields that never change, in which every window read so far was sorted. Its candidates:
@@ -11,7 +10,7 @@ import type { Row } from './window.ts'
 export type Witness = {
   readonly name: string
   /** Below zero when the first of two rows stands before the second; zero when they may stand either way. */
-  order(times: Order, ids: Order): number
+  order(comparison: Comparison): number
   /** Whether zero means the same row, and not merely the same time. */
   readonly total: boolean
   readonly dated: boolean
@@ -49,12 +48,12 @@ export class Witnesses {
     this.#ties += neighbours.ties
     this.#steps += neighbours.steps
     this.#longestTie = Math.max(this.#longestTie, neighbours.longestTie)
-    for (const { times, ids } of waysMet(neighbours)) this.#dismissContradicted(times, ids)
+    for (const way of waysMet(neighbours)) this.#dismissContradicted(way)
   }
 
-  #dismissContradicted(times: Order, ids: Order): void {
+  #dismissContradicted(way: Comparison): void {
     for (const witness of this.#alive) {
-      const order = witness.order(times, ids)
+      const order = witness.order(way)
       if (witness.total ? order >= 0 : order > 0) this.#alive.delete(witness)
     }
   }
@@ -92,37 +91,28 @@ export class Witnesses {
   }
 }
 
-/** Below zero when `one` stands before `other` in the order of the witness; zero when they may stand either way. */
-export function compareBy(witness: Witness, one: Row, other: Row): number {
-  const { times, ids } = compareRows(one, other)
-  return witness.order(times, ids)
-}
-
 /**
- * Whether no row that stood after `left` can stand before `right`: `right` begins before `left` ends, in this order.
- * Where equal keys may stand either way, it must begin at a smaller key.
+ * Whether no row that stood after the left window of a seam can stand before the right one: the right one begins before the
+ * left one ends, in this order. Where equal keys may stand either way, it must begin at a smaller key.
  */
-export function spans(witness: Witness, left: Held, right: Held): boolean {
-  if (right.start === 0) return true
-  const last = left.rows.at(-1)
-  const first = right.rows[0]
-  if (last === undefined || first === undefined) return false
-  const order = compareBy(witness, first, last)
+export function spans(witness: Witness, { ends, atBeginning }: Seam): boolean {
+  if (ends === undefined || atBeginning) return atBeginning
+  const order = witness.order(ends)
   return witness.total ? order <= 0 : order < 0
 }
 
 function byId(direction: Direction): Witness {
-  const order = (_times: Order, ids: Order) => direction * ids
+  const order = ({ ids }: Comparison) => direction * ids
   return { name: `id ${directionName(direction)}`, order, total: true, dated: false }
 }
 
 function byTime(direction: Direction): Witness {
-  const order = (times: Order) => direction * times
+  const order = ({ times }: Comparison) => direction * times
   return { name: `created_at ${directionName(direction)}`, order, total: false, dated: true }
 }
 
 function byTimeAndId(time: Direction, id: Direction): Witness {
-  const order = (times: Order, ids: Order) => time * times || id * ids
+  const order = ({ times, ids }: Comparison) => time * times || id * ids
   return { name: `${byTime(time).name}, ${byId(id).name}`, order, total: true, dated: true }
 }
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hold, type Held } from '../../src/scan/held.ts'
+import { compareRows } from '../../src/scan/neighbours.ts'
 import { windowFrom } from '../../src/scan/planner.ts'
 import { seamBetween, type Seam } from '../../src/scan/seam.ts'
-import { compareBy, Witnesses, WITNESSES } from '../../src/scan/witness.ts'
+import { Witnesses, WITNESSES } from '../../src/scan/witness.ts'
 import { endOf, type Row, type Window } from '../../src/scan/window.ts'
 
 /** Few ids and fewer times, some of them missing, so that rows meet again and times tie. */
@@ -46,6 +47,8 @@ function seamByDefinition(left: Held, right: Held): Seam {
     displaced: left.total === right.total && shared.some(({ moved }) => Math.abs(moved) >= left.window.size / 2),
     reordered: shared.some(({ place }, index) => place < (shared[index - 1]?.place ?? -1)),
     redated: shared.some(({ row, before }) => row.createdAt !== before.createdAt),
+    ends: left.rows.length > 0 && right.rows.length > 0 ? compareRows(right.rows[0]!, left.rows.at(-1)!) : undefined,
+    atBeginning: right.window.page === 1,
   }
 }
 
@@ -88,7 +91,7 @@ test('a candidate survives a window exactly when it orders every pair of neighbo
         if (repeated || (witness.dated && undated)) return false
         return held.rows.slice(1).every((row, place) => {
           const before = held.rows[place]
-          const order = before === undefined ? -1 : compareBy(witness, before, row)
+          const order = before === undefined ? -1 : witness.order(compareRows(before, row))
           return witness.total ? order < 0 : order <= 0
         })
       })
