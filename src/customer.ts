@@ -60,7 +60,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export const idSchema = z.string('must be a UUID').regex(UUID, 'must be a UUID')
 // JSON can hold numbers too great for a number here; they are read as infinite.
 const numberSchema = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
-const textSchema = z.union([z.string(), z.null(), numberSchema, z.boolean()], 'must be text').optional()
+const textSchema = z.union([z.string().nullable(), numberSchema, z.boolean()], 'must be text').optional()
 export const recordSchema = z.object(
   {
     id: idSchema,

@@ -32,8 +32,8 @@ export type Mirroring = ScanSettings & {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** A page as it came, and as it is to be saved. */
-type Received = { page: CustomersPage; sorted: SortedPage }
+/** What is left of a page once it is ready to be saved. Its records are not kept: they are worth as much memory again. */
+type Received = { sorted: SortedPage; told: Pick<CustomersPage, 'size' | 'total' | 'beyondEnd'> }
 
 /** How far a run has come: the customers received so far, each counted once, of those the service says it has. */
 export type Progress = { organization: string; customers: number; total: number | undefined; pages: number }
@@ -64,7 +64,11 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     // Each page is made ready as it arrives, while the next ones are on their way.
     const readPage = async (window: Window, stopping: Stopping): Promise<Received> => {
       const page = await source.readPage(window, { ...stopping, recall })
-      return { page, sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined) }
+      const { size, total, beyondEnd } = page
+      return {
+        sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined),
+        told: { size, total, beyondEnd },
+      }
     }
     const reading = { ...mirroring, scan, readPage, stop: mirroring.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
@@ -92,10 +96,10 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const pages = arrivals.map(({ page }) => page.sorted)
     if (run.pages === 0) await refuseStrangers(pages)
     const { rows } = await mirror.savePages(run, pages, now())
-    arrivals.forEach(({ window, page: { page, sorted } }, index) => {
-      scan.read({ ...page, window, rows: rows[index] ?? [], neighbours: sorted.neighbours, perPage: page.size })
+    arrivals.forEach(({ window, page: { sorted, told } }, index) => {
+      scan.read({ ...told, window, rows: rows[index] ?? [], neighbours: sorted.neighbours, perPage: told.size })
     })
-    const total = arrivals.at(-1)?.page.page.total
+    const total = arrivals.at(-1)?.page.told.total
     const { received, duplicates } = run.records
     mirroring.onProgress?.({ organization, customers: received - duplicates, total, pages: run.pages })
   }

@@ -1,6 +1,7 @@
-import { TEXT_FIELDS, warn, type Customer, type Warnings } from '../customer.ts'
+import { warn, type Customer, type Warnings } from '../customer.ts'
 import type { RememberedRow } from '../remembered-page.ts'
 import type { RecordCounts } from '../report.ts'
+import { changedFields, COMPARED_FIELDS, isUnchanged, type ComparedField } from './changed-fields.ts'
 import type { Connection } from './database.ts'
 import type { Run } from './runs.ts'
 import { sqlTime } from './sql-time.ts'
@@ -9,8 +10,6 @@ import { statement } from './statement.ts'
 /** A customer as stored, with what is needed to tell what changed. */
 type StoredCustomer = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 
-/** What is compared to tell whether a customer changed; `created_at_utc` follows from `created_at`. */
-const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const
 const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 
 const FIND = `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, removed_at FROM customers
@@ -31,50 +30,66 @@ const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} =
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
  * change the mirror back and forth every night. Adds to `counts` what became of each, to
  * `warnings` what was odd about it, to `seen` the rows that the run had not received before, and to `changed` those of them
- * that were written again. Returns the row of each by its id.
+ * that were written again. `start` is the position of the first of them, where they stand one behind the other. Returns the
+ * row of each, in their order.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
-  customers: readonly Customer[],
+  { customers, start }: { customers: readonly Customer[]; start: number | undefined },
   { counts, warnings, seen, changed }: Tallies,
   nowMs: number,
-): Map<string, number> {
-  const rowIds = new Map<string, number>()
+): readonly (number | undefined)[] {
+  const rowIds: (number | undefined)[] = customers.map(() => undefined)
   const insert = insertion(db, run, nowMs)
-  // Of a first load nearly everybody is new, and inserting them tells who is not; later, nearly nobody is.
-  const rest = run.isBaseline ? customers.filter((customer) => !isInserted(customer)) : customers
+  const findLately = run.isBaseline && start !== undefined ? run.lately.finder(start, customers.length) : undefined
+  const rest: Placed[] = []
+  customers.forEach((customer, place) => {
+    // Of a first load nearly everybody is new, and inserting them tells who is not; later, nearly nobody is.
+    const isNew = run.isBaseline && (isRepeated(place, customer) || isInserted(place, customer))
+    if (!isNew) rest.push([place, customer])
+  })
+  if (run.isBaseline && start !== undefined) run.lately.add({ start, customers, rowIds: [...rowIds] })
   const stored = findStored(db, run, rest)
-  const twice: Customer[] = []
-  for (const customer of rest) {
+  const twice: Placed[] = []
+  for (const [place, customer] of rest) {
     const before = stored.get(customer.id)
-    if (before !== undefined) stored.set(customer.id, saveKnown(customer, before))
-    else if (!isInserted(customer)) twice.push(customer)
+    if (before !== undefined) stored.set(customer.id, saveKnown(place, customer, before))
+    else if (!isInserted(place, customer)) twice.push([place, customer])
   }
   const inserted = findStored(db, run, twice)
-  for (const customer of twice) {
+  for (const [place, customer] of twice) {
     const before = inserted.get(customer.id)
-    if (before !== undefined) saveKnown(customer, before)
+    if (before !== undefined) saveKnown(place, customer, before)
   }
   return rowIds
 
+  /** Whether the customer is one of those inserted just now, and is the same still. */
+  function isRepeated(place: number, customer: Customer): boolean {
+    const rowId = findLately?.(place, customer)
+    if (rowId === undefined) return false
+    rowIds[place] = rowId
+    counts.duplicates += 1
+    return true
+  }
+
   /** Whether the customer was new, and now is stored. */
-  function isInserted(customer: Customer): boolean {
+  function isInserted(place: number, customer: Customer): boolean {
     const rowId = insert(customer)
     if (rowId === undefined) return false
-    rowIds.set(customer.id, rowId)
+    rowIds[place] = rowId
     seen.add(rowId)
     counts.inserted += 1
     return true
   }
 
   /** The customer as it is stored then. */
-  function saveKnown(customer: Customer, before: StoredCustomer): StoredCustomer {
+  function saveKnown(place: number, customer: Customer, before: StoredCustomer): StoredCustomer {
     const rowId = before.row_id
-    rowIds.set(customer.id, rowId)
+    rowIds[place] = rowId
     if (run.seen.has(rowId) || seen.has(rowId)) {
       counts.duplicates += 1
-      if (changedFields(before, customer).length > 0) warn(warnings, 'conflicting_duplicate')
+      if (!isUnchanged(before, customer)) warn(warnings, 'conflicting_duplicate')
       return before
     }
     seen.add(rowId)
@@ -107,12 +122,15 @@ export function countRecalled(
 /** `seen` and `changed` are rows of `customers`. */
 type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number>; changed: Set<number> }
 
+/** A customer behind its place among those of its page. */
+type Placed = readonly [place: number, customer: Customer]
+
 /** One query a page: a lookup a row costs more than twice as much. */
-function findStored(db: Connection, run: Run, customers: readonly Customer[]): Map<string, StoredCustomer> {
+function findStored(db: Connection, run: Run, customers: readonly Placed[]): Map<string, StoredCustomer> {
   if (customers.length === 0) return new Map()
   const rows = statement<[string, string], StoredCustomer>(db, FIND).all(
     run.organization,
-    JSON.stringify(customers.map(({ id }) => id)),
+    JSON.stringify(customers.map(([, { id }]) => id)),
   )
   return new Map(rows.map((row) => [row.id, row]))
 }
@@ -172,11 +190,7 @@ function saveAgain(
   return true
 }
 
-function changedFields(before: Customer, after: Customer): (typeof COMPARED_FIELDS)[number][] {
-  return COMPARED_FIELDS.filter((field) => before[field] !== after[field])
-}
-
-function beforeAndAfter(before: Customer, after: Customer, fields: readonly (typeof COMPARED_FIELDS)[number][]) {
+function beforeAndAfter(before: Customer, after: Customer, fields: readonly ComparedField[]) {
   return JSON.stringify(Object.fromEntries(fields.map((field) => [field, [before[field], after[field]]])))
 }
 

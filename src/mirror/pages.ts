@@ -70,8 +70,12 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   const tallies = { ...saved, counts, warnings }
   saveRejects(db, run, page, tallies, nowMs)
   countRecalled(run, page.recalled, tallies)
-  const rowIds = saveCustomers(db, run, page.customers, tallies, nowMs)
-  const rows = page.mark?.isKnown === true ? page.recalled : rowsWithIds(page, rowIds)
+  const { customers, rejects, window } = page
+  // Where nothing stands between them, their places tell their positions.
+  const isWhole = customers.length === page.rows.length
+  const start = window !== undefined && isWhole ? window.perPage * (page.page - 1) : undefined
+  const rowIds = saveCustomers(db, run, { customers, start }, tallies, nowMs)
+  const rows = rejects.length === 0 ? numbered(page, rowIds) : numberedById(page, rowIds)
   if (!addsUp(counts)) {
     throw new AccountingBroken(
       `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
@@ -85,15 +89,18 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   addWarnings(saved.warnings, warnings)
 }
 
-/** With the row of each customer, be it received in a record that had to be rejected. */
-function rowsWithIds({ rows, recalled, rejects }: Sorted, saved: ReadonlyMap<string, number>): SortedRow[] {
-  const rowIds =
-    rejects.length === 0 ? saved : new Map([...saved, ...recalled.map(({ id = '', rowId }) => [id, rowId] as const)])
-  return rows.map((row) => {
-    if (row.rowId !== undefined || row.id === undefined) return row
-    const { id, createdAt, fingerprint, warnings } = row
-    return { id, createdAt, rowId: rowIds.get(id), fingerprint, warnings }
-  })
+/** The rows of a page without rejects, each with its number: those that were not recalled are its customers. */
+function numbered({ rows }: Sorted, saved: readonly (number | undefined)[]): SortedRow[] {
+  let place = 0
+  for (const row of rows) if (row.rowId === undefined) row.rowId = saved[place++]
+  return rows
+}
+
+/** With the number of each customer, be it received in a record that had to be rejected. */
+function numberedById({ rows, customers, recalled }: Sorted, saved: readonly (number | undefined)[]): SortedRow[] {
+  const rowIds = new Map(customers.map(({ id }, place) => [id, saved[place]]))
+  for (const { id, rowId } of recalled) if (id !== undefined) rowIds.set(id, rowId)
+  return rows.map((row) => ({ ...row, rowId: row.rowId ?? (row.id === undefined ? undefined : rowIds.get(row.id)) }))
 }
 
 /** Whether it is; a page with a reject in it is not, so that the reject is looked at every night. */

@@ -12,6 +12,7 @@ import {
   type Trigger,
 } from '../report.ts'
 import type { Connection } from './database.ts'
+import { InsertedLately } from './inserted-lately.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
 import { forgetOtherPages, startMemory, type PageMemory } from './remembered-pages.ts'
@@ -42,6 +43,8 @@ export type Run = {
   readonly heldRows: ReadonlySet<number>
   /** What it may take for read, and what it leaves to be taken for read. */
   readonly memory: PageMemory
+  /** The customers a first load has inserted last. */
+  readonly lately: InsertedLately
   readonly records: RecordCounts
   readonly warnings: Warnings
   pages: number
@@ -102,6 +105,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     rejectedIds: new Set(),
     heldRows: findHeldRows(db, organization),
     memory,
+    lately: new InsertedLately(),
     records: noRecords(),
     warnings: {},
     pages: 0,

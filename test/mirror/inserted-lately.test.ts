@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { sortPage } from '../../src/sort-page.ts'
+import { aCustomer, aSourcePage, customers, START_MS, type SentRecord } from '../support/builders.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+
+/** Windows of a first load: the second begins with the last customer of the first, and the third with the two last of it. */
+const FIRST = { page: 1, size: 10 }
+const SECOND = { page: 2, size: 9 }
+const THIRD = { page: 3, size: 8 }
+
+test('who comes again in an overlapping window is a duplicate, and his row is told', async () => {
+  const { saved, warnings } = await load(
+    [FIRST, customers(1, 10)],
+    [SECOND, customers(10, 18)],
+    [THIRD, customers(17, 24)],
+  )
+
+  expect(saved.map(({ records }) => [records.inserted, records.duplicates])).toEqual([
+    [10, 0],
+    [8, 1],
+    [6, 2],
+  ])
+  expect(saved.map(({ rows }) => rows[0]?.map(({ rowId }) => rowId))).toEqual([
+    numbers(1, 10),
+    numbers(10, 18),
+    numbers(17, 24),
+  ])
+  expect(warnings).toEqual({})
+})
+
+test('it makes no difference whether the windows are saved together, or in their order', async () => {
+  const { saved } = await load([SECOND, customers(10, 18)], [FIRST, customers(1, 10)])
+
+  expect(saved[1]?.records).toMatchObject({ inserted: 9, duplicates: 1 })
+  expect(saved[1]?.rows[0]?.at(-1)?.rowId).toBe(1)
+})
+
+test('one who comes again changed contradicts himself each time, and is stored as he came first', async () => {
+  const [before, after] = [aCustomer(10), aCustomer(10, { name: 'Renamed' })]
+  const same = { page: 2, size: 9 }
+
+  const { mirror, warnings } = await load(
+    [FIRST, [...customers(1, 9), before]],
+    [SECOND, [after, ...customers(11, 18)]],
+    [same, [after, ...customers(11, 18)]],
+  )
+
+  expect(warnings).toEqual({ conflicting_duplicate: 2 })
+  expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 10`)).toBe('Customer 10')
+})
+
+test('one who stands elsewhere the second time, or beside a reject, is a duplicate all the same', async () => {
+  const { saved } = await load(
+    [FIRST, customers(1, 10)],
+    [SECOND, [aCustomer(3), ...customers(11, 18)]],
+    [THIRD, [{ name: 'Nobody' }, ...customers(18, 24)]],
+  )
+
+  expect(saved.map(({ records }) => records.duplicates)).toEqual([0, 1, 1])
+  expect(saved[2]?.rows[0]?.slice(0, 2).map(({ rowId }) => rowId)).toEqual([undefined, 18])
+})
+
+type Received = [window: { page: number; size: number }, records: readonly SentRecord[]]
+
+/** What became of the pages of a first load, each saved by itself. */
+async function load(...pages: Received[]) {
+  const mirror = await aMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const saved: Awaited<ReturnType<Mirror['savePages']>>[] = []
+  for (const [window, records] of pages) {
+    const page = aSourcePage(window.page, [...records], { size: window.size })
+    saved.push(await mirror.savePages(run, [sortPage(page, window)], START_MS))
+  }
+  expect(rowsOf(mirror.file, 'SELECT id FROM customers')).toHaveLength(run.records.inserted)
+  return { mirror, saved, warnings: run.warnings }
+}
+
+function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+}
