@@ -5,13 +5,13 @@ import type { Mirror } from './mirror/mirror.ts'
 import type { SortedPage } from './mirror/pages.ts'
 import type { RemovalRule } from './mirror/removals.ts'
 import type { Ending, Run } from './mirror/runs.ts'
-import { readWindows, type Arrival } from './read-windows.ts'
+import { readWindows, type Arrival, type Reading } from './read-windows.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
 import type { Certificate } from './scan/certificate.ts'
 import type { Scan } from './scan/scan.ts'
 import type { Window } from './scan/window.ts'
 import { sortPage } from './sort-page.ts'
-import type { CustomersPage, Source, Stopping } from './source/customers.ts'
+import type { CustomersPage, Source } from './source/customers.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 
 /** What a run is told. `organization` is its id; times come from `now`, in Unix milliseconds. */
@@ -62,8 +62,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     // A first load has nothing to recall, and is busy enough: the night after it remembers.
     const recall = run.isBaseline ? undefined : (window: Window) => mirror.recallPage(run, window)
     // Each page is made ready as it arrives, while the next ones are on their way.
-    const readPage = async (window: Window, stopping: Stopping): Promise<Received> => {
-      const page = await source.readPage(window, { ...stopping, recall })
+    const readPage: Reading<Received>['readPage'] = async (window, options) => {
+      const page = await source.readPage(window, { ...options, recall })
       const { size, total, beyondEnd } = page
       return {
         sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined),

@@ -5,8 +5,9 @@ import { windowFailureOf } from './window-failure.ts'
 
 export type Reading<Page = CustomersPage> = {
   scan: Scan
-  readPage: (window: Window, stopping: Stopping) => Promise<Page>
-  /** Windows asked for at once. */
+  /** `onAnswered` may be told before the page is ready: then the service has time for the next. */
+  readPage: (window: Window, options: Stopping & { onAnswered: () => void }) => Promise<Page>
+  /** Windows the service is asked for at once. */
   concurrency: number
   /** Aborting it ends the reading in good order: requests under way are given a moment, waits are not. */
   stop: AbortSignal
@@ -46,9 +47,12 @@ export async function readWindows<Page>(
   save: (arrivals: Arrival<Page>[]) => Promise<void>,
 ): Promise<void> {
   const { scan, readPage, concurrency, stop, abort, now } = reading
+  const isOneByOne = concurrency === 1
   const ending = endingOf(stop, abort)
   const outages = countOutages()
   const underWay = new Set<Promise<void>>()
+  /** Windows that are asked for and not answered yet. */
+  let asking = 0
   let arrivals: Arrival<Page>[] = []
   const fatal: unknown[] = []
   let saveFailed = false
@@ -56,7 +60,16 @@ export async function readWindows<Page>(
   let wake: () => void = () => {}
 
   const ask = (window: Window) => {
-    const settled = readPage(window, ending)
+    let isAsking = true
+    asking += 1
+    const answered = () => {
+      if (isAsking) asking -= 1
+      isAsking = false
+      wake()
+    }
+    // One at a time means that each is saved before the next is asked for.
+    const onAnswered = isOneByOne ? () => {} : answered
+    const settled = readPage(window, { signal: ending.signal, stop: ending.stop, onAnswered })
       .then(
         (page) => {
           if (arrivals.length === 0) heldSinceMs = now()
@@ -77,7 +90,7 @@ export async function readWindows<Page>(
       })
       .finally(() => {
         underWay.delete(settled)
-        wake()
+        answered()
       })
     underWay.add(settled)
   }
@@ -90,28 +103,30 @@ export async function readWindows<Page>(
     await save(arrived)
     saveFailed = false
   }
-  /** Whether anything came of what is under way within the time. */
-  const news = async (withinMs: number | undefined) => {
+  /** Started anew rather than made anew: a page is waited for several times. */
+  let quiet: NodeJS.Timeout | undefined
+  let onQuiet: () => void = () => {}
+  /** Whether anything came of what is under way, before it was quiet for a moment; without `untilQuiet`, whenever it comes. */
+  const news = async ({ untilQuiet }: { untilQuiet: boolean }) => {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     wake = () => resolve(true)
-    const timer = withinMs === undefined ? undefined : setTimeout(resolve, withinMs, false)
-    const isNews = await promise
-    clearTimeout(timer)
-    return isNews
+    onQuiet = untilQuiet ? () => resolve(false) : () => {}
+    if (untilQuiet) quiet = quiet?.refresh() ?? setTimeout(() => onQuiet(), QUIET_MS)
+    return await promise
   }
 
   try {
     while (fatal.length === 0 && !scan.done) {
       ending.stop.throwIfAborted()
       const heldMs = now() - heldSinceMs
-      const mayHold = concurrency > 1 && arrivals.length < MOST_ARRIVALS && heldMs < LONGEST_HOLD_MS
+      const mayHold = !isOneByOne && arrivals.length < MOST_ARRIVALS && heldMs < LONGEST_HOLD_MS
       if (mayHold || arrivals.length === 0) {
-        for (const window of scan.next(concurrency - underWay.size)) ask(window)
+        for (const window of scan.next(concurrency - asking)) ask(window)
       }
       // With a place free although more might be asked for, the scan waits to be told what has arrived.
-      if (arrivals.length > 0 && (!mayHold || underWay.size < concurrency)) await saveArrivals()
+      if (arrivals.length > 0 && (!mayHold || asking < concurrency)) await saveArrivals()
       else if (underWay.size > 0) {
-        if (!(await news(arrivals.length > 0 ? QUIET_MS : undefined))) await saveArrivals()
+        if (!(await news({ untilQuiet: arrivals.length > 0 }))) await saveArrivals()
       } else if (!scan.done)
         throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
     }
@@ -122,6 +137,7 @@ export async function readWindows<Page>(
     await saveArrivals()
     throw error
   } finally {
+    clearTimeout(quiet)
     ending.dispose()
   }
 }

@@ -71,7 +71,11 @@ export type Source = {
   close(): Promise<void>
 }
 
-export type ReadOptions = Stopping & { recall?: Recall | undefined }
+export type ReadOptions = Stopping & {
+  recall?: Recall | undefined
+  /** Told when the answer is there, and nothing but work is left. */
+  onAnswered?: (() => void) | undefined
+}
 
 /** The documented maximum of `per_page`, and the size to fall back on where it is refused. */
 const LARGEST_SIZE = 100
@@ -109,11 +113,19 @@ export function openSource(options: SourceOptions): Source {
     }
   }
 
-  async function readWindow(asked: Question, { recall, ...stopping }: ReadOptions): Promise<CustomersPage> {
+  async function readWindow(asked: Question, { recall, onAnswered, ...stopping }: ReadOptions): Promise<CustomersPage> {
+    const answer = await answerTo(asked, stopping)
+    onAnswered?.()
+    await afterOthers()
+    stopping.signal.throwIfAborted()
+    return pageIn(answer, asked, recall)
+  }
+
+  async function answerTo(asked: Question, stopping: Stopping): Promise<Answer> {
     let signedAheadMs = 0
-    const attempt = (): Promise<CustomersPage> => {
+    const attempt = (): Promise<Answer> => {
       signedAheadMs = clock.correctionMs
-      return askOnce(asked, stopping.signal, recall)
+      return askOnce(asked, stopping.signal)
     }
     try {
       return await patience.ask(attempt, stopping)
@@ -125,8 +137,8 @@ export function openSource(options: SourceOptions): Source {
     }
   }
 
-  /** Signs at this very moment, sends, and says what the answer means. */
-  async function askOnce(asked: Question, signal: AbortSignal, recall?: Recall): Promise<CustomersPage> {
+  /** Signs at this very moment, sends, and throws an answer that holds no page. */
+  async function askOnce(asked: Question, signal: AbortSignal): Promise<Answer> {
     const place = list.placeOf(asked)
     const { correctionMs } = clock
     const { address, headers } = signedRequest(asked)
@@ -134,8 +146,7 @@ export function openSource(options: SourceOptions): Source {
     const answer = await connection.get(address, headers, { signal, place })
     clock.observe(answer)
     options.onAnswer?.({ status: answer.status })
-    const isBeyondEnd = answer.status === 404 && asked.page > 1
-    if (answer.status !== 200 && !isBeyondEnd) {
+    if (answer.status !== 200 && !isBeyondEnd(answer, asked)) {
       const secrets = [options.credentials.secret, ...Object.values(headers)]
       const url = new URL(address.origin + address.pathname + address.search)
       const context = { url, place, nowMs: now(), clockOffsetMs: clock.offsetMs, correctionMs, secrets }
@@ -144,7 +155,12 @@ export function openSource(options: SourceOptions): Source {
       throw refusal
     }
     pace.succeeded(remainingIn(answer))
-    if (isBeyondEnd) return pageBeyondEnd(asked)
+    return answer
+  }
+
+  async function pageIn(answer: Answer, asked: Question, recall?: Recall): Promise<CustomersPage> {
+    if (isBeyondEnd(answer, asked)) return pageBeyondEnd(asked)
+    const place = list.placeOf(asked)
     const page = await pageFrom(answer, asked, place, recall)
     if (asked.search === undefined) repeatedPages.refuse(page, place)
     return page
@@ -161,7 +177,10 @@ export function openSource(options: SourceOptions): Source {
   return {
     readPage,
     search: (search, stopping) => readWindow({ page: 1, size: largestSize, search }, stopping),
-    probe: (size, { signal }) => askOnce({ page: 1, size }, signal),
+    async probe(size, { signal }) {
+      const asked = { page: 1, size }
+      return pageIn(await askOnce(asked, signal), asked)
+    },
     get counters() {
       return { ...counts, waitedMs: patience.waitedMs }
     },
@@ -170,6 +189,18 @@ export function openSource(options: SourceOptions): Source {
     },
     close: () => connection.close(),
   }
+}
+
+function isBeyondEnd({ status }: Answer, { page }: Question): boolean {
+  return status === 404 && page > 1
+}
+
+/**
+ * After all that can happen in this turn of the event loop. Of several answers that have come together each is followed by
+ * the next request then, before any of them is read: a connection that had an answer is free at the end of the turn.
+ */
+function afterOthers(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 }
 
 function isUnauthorized(error: unknown): boolean {
