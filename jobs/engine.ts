@@ -1,5 +1,6 @@
 import { openMirror, type Mirror } from '../src/mirror/mirror.ts'
 import { UsageError } from '../src/errors.ts'
+import { IdleAgents } from '../src/source/idle-agents.ts'
 import { openBackend, type Backend } from './backend.ts'
 import { within } from './deadline.ts'
 import type { LiveConfig } from './live-config.ts'
@@ -47,6 +48,7 @@ export async function openEngine(
       organizationOf: config.organizationOf,
       mirror,
       paces: new Map(),
+      agents: new IdleAgents(),
       listener: listenerFor({ mirror, queues }),
       stop: stopping.signal,
       timings,

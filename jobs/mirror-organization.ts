@@ -6,6 +6,7 @@ import type { Outcome, Progress } from '../src/mirror-organization.ts'
 import type { Mirror } from '../src/mirror/mirror.ts'
 import { emptyReport, type Report, type Trigger } from '../src/report.ts'
 import { runOrganization, type Paces } from '../src/run-organization.ts'
+import type { IdleAgents } from '../src/source/idle-agents.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
 import { within } from './deadline.ts'
 import { verdictOf, type Verdict } from './outcome.ts'
@@ -30,6 +31,8 @@ export type Processing = {
   organizationOf(id: string): Organization | undefined
   mirror: Mirror
   paces: Paces
+  /** Connections of jobs that have ended. */
+  agents: IdleAgents
   listener: Listener
   /** Aborted when this worker is to stop: pages under way are finished and kept, and jobs go back into the queue. */
   stop: AbortSignal
@@ -99,11 +102,12 @@ function run(
   organization: Organization,
   { name }: SyncJob,
   signal: AbortSignal | undefined,
-  { mirror, paces, listener, stop, timings, now, random }: Processing,
+  { mirror, paces, agents, listener, stop, timings, now, random }: Processing,
 ): Promise<Outcome> {
   return runOrganization(organization, {
     mirror,
     paces,
+    agents,
     trigger: name,
     longestWaitMs: timings.longestWaitMs,
     now,

@@ -2,6 +2,7 @@ import { readCredentials } from './config/credentials.ts'
 import type { Organization } from './config/organization.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
+import type { IdleAgents } from './source/idle-agents.ts'
 import { createPace, type Pace } from './source/pace.ts'
 import { version } from './version.ts'
 
@@ -9,6 +10,8 @@ import { version } from './version.ts'
 export type RunSettings = Pick<Mirroring, 'mirror' | 'trigger' | 'pageLimit' | 'now' | 'signal' | 'onProgress'> & {
   /** The pace of every organization that was run before: those that share a rate limit share one. */
   paces: Paces
+  /** Connections of runs that have ended; without it, each run opens its own. */
+  agents?: IdleAgents | undefined
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
   longestWaitMs: number
   /** Between 0 and 1. */
@@ -42,7 +45,7 @@ export async function runOrganization(organization: Organization, settings: RunS
 /** The source of one organization as configured. Throws ConfigError when its credentials cannot be read. */
 export async function openConfiguredSource(
   organization: Organization,
-  { paces, longestWaitMs, now, random, onEvent, onAnswer }: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
+  { paces, agents, longestWaitMs, now, random, onEvent, onAnswer }: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
 ): Promise<Source> {
   const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit } = organization
   const paceName = rateLimit.shared === undefined ? `organization ${id}` : `shared ${rateLimit.shared}`
@@ -52,6 +55,7 @@ export async function openConfiguredSource(
     settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs },
     credentials: await readCredentials(organization),
     pace,
+    agents,
     userAgent: `customer-mirror/${version()}`,
     now,
     random,

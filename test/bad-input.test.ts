@@ -141,9 +141,10 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
   })
 
   test('the same page again under another number, which proves nothing and removes nobody', async () => {
-    const stale: Reply = (response, { page, size }) => {
+    const stale: Reply = (response, request) => {
+      const { page, size } = request
       const { data } = envelopeOf(200, { page: 1, size })
-      return json(200, { ...envelopeOf(200, { page, size }), data })(response, { page, size, ...UNSEEN })
+      return json(200, { ...envelopeOf(200, { page, size }), data })(response, request)
     }
     const server = await aFaultServer(stale)
     const { config } = aWorkplace([organizationAt(server)], PATIENT)
@@ -159,8 +160,6 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     expect(reasons).toContain('repeated-page')
   })
 })
-
-const UNSEEN = { method: 'GET', url: new URL('http://127.0.0.1'), headers: {} }
 
 describe('records that are odd do not end the run', () => {
   const records = (...data: unknown[]): Reply => list(data.length, { envelope: { data } })

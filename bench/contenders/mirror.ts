@@ -3,8 +3,9 @@ import { dirname } from 'node:path'
 import pLimit from 'p-limit'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
-import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
-import { runOrganization, type Paces } from '../../src/run-organization.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { runOrganization, type Paces, type RunSettings } from '../../src/run-organization.ts'
+import { IdleAgents } from '../../src/source/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { keepHeapSmall } from '../../src/small-heap.ts'
 import { createStopwatch, tell } from '../measure.ts'
@@ -31,19 +32,20 @@ tell({ ...stopwatch.result(), requests, customers: received, counts, fileBytes: 
 async function sync({ organizations, file }: Task): Promise<Outcome[]> {
   const mirror = await openMirror(file)
   const paces: Paces = new Map()
+  const agents = new IdleAgents()
   // As many side by side as the command runs.
   const turns = pLimit(8)
   try {
-    return await turns.map(organizations, (id) => run(id, mirror, paces))
+    return await turns.map(organizations, (id) => run(id, { mirror, paces, agents }))
   } finally {
+    await agents.close()
     await mirror.close()
   }
 }
 
-function run(id: string, mirror: Mirror, paces: Paces): Promise<Outcome> {
+function run(id: string, shared: Pick<RunSettings, 'mirror' | 'paces' | 'agents'>): Promise<Outcome> {
   return runOrganization(organizationOf(id, task), {
-    mirror,
-    paces,
+    ...shared,
     trigger: 'sync',
     longestWaitMs: 0,
     now: Date.now,

@@ -5,6 +5,7 @@ import { createLog } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { runOrganization } from '../run-organization.ts'
+import { IdleAgents } from '../source/idle-agents.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './progress.ts'
 
@@ -31,11 +32,13 @@ export async function syncOrganizations(
       )
     : await openMirror(config.mirror)
   const paces = new Map()
+  const agents = new IdleAgents()
   try {
     const outcomes = await showProgress(organizations, stderr, async (organization, talk) => {
       const outcome = await runOrganization(organization, {
         mirror,
         paces,
+        agents,
         trigger: 'sync',
         pageLimit: limitPages,
         longestWaitMs: organization.maxWaitMs,
@@ -49,6 +52,7 @@ export async function syncOrganizations(
     })
     return { outcomes, mirrorFile: config.mirror }
   } finally {
+    await agents.close()
     await mirror.close()
   }
 }

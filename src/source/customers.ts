@@ -8,6 +8,7 @@ import { createPace, type Pace, type Stopping } from './pace.ts'
 import { createPatience } from './patience.ts'
 import { refusalOf } from './refusal.ts'
 import { createRepeatedPages } from './repeated-pages.ts'
+import type { IdleAgents } from './idle-agents.ts'
 import { openConnection } from './request.ts'
 import { createSigner, type Credentials, type Recipe, usesNonce } from './signing.ts'
 import type { Sleep } from './sleep.ts'
@@ -42,6 +43,8 @@ export type SourceOptions = {
   credentials: Credentials
   /** Shared by all organizations behind one rate limit; one of its own without it. */
   pace?: Pace | undefined
+  /** Where connections come from and go to; without it they are opened, and ended at the close. */
+  agents?: IdleAgents | undefined
   userAgent: string
   /** Unix milliseconds. Must move on, or a wait never ends. */
   now: () => number
@@ -67,7 +70,7 @@ export type Source = {
   readonly counters: { requests: number; throttled: number; waitedMs: number }
   /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer told. */
   readonly clockOffsetMs: number | undefined
-  /** Ends every connection. */
+  /** Ends every connection, or leaves them to others. To be called once nothing is under way. */
   close(): Promise<void>
 }
 
@@ -89,7 +92,9 @@ export function openSource(options: SourceOptions): Source {
   const { baseUrl, requestTimeoutMs, concurrency, requestsPerMinute, maxWaitMs, longestWaitMs } = settings
   const { attempts = DEFAULT_ATTEMPTS, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
   refuseOpenWire(baseUrl)
-  const connection = openConnection({ requestTimeoutMs, maxBodyBytes, connections: concurrency }, now)
+  const { origin } = baseUrl
+  const limits = { origin, requestTimeoutMs, maxBodyBytes, connections: concurrency }
+  const connection = openConnection(limits, now, options.agents)
   const pace = options.pace ?? createPace({ concurrency, requestsPerMinute, now, sleep })
   const patience = createPatience({ pace, attempts, maxWaitMs, longestWaitMs, now, random, sleep, onEvent })
   const clock = createClock()

@@ -1,8 +1,8 @@
-import { Agent } from 'undici'
 import { ContractBroken } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { beginningOf, ERROR_BYTES, wholeOf } from './body.ts'
 import { exchange, TimedOut } from './exchange.ts'
+import { createAgent, type IdleAgents } from './idle-agents.ts'
 import { unreachable } from './unreachable.ts'
 
 /** Connections to one service. Sends single requests and never repeats one. */
@@ -12,7 +12,7 @@ export type Connection = {
    * `SourceUnavailable` without an answer, `ContractBroken` for a 200 whose body cannot be read, and the signal's reason.
    */
   get(address: Address, headers: Readonly<Record<string, string>>, options: GetOptions): Promise<Answer>
-  /** Ends every connection, those in use too. */
+  /** Ends every connection, or leaves them to others, once no request is under way. */
   close(): Promise<void>
 }
 
@@ -26,6 +26,8 @@ type GetOptions = {
 }
 
 type Limits = {
+  /** Of every address that is asked. */
+  origin: string
   /** For the whole exchange, from the first byte sent to the last one received. */
   requestTimeoutMs: number
   /** Of a body, before and after decompression. */
@@ -33,17 +35,12 @@ type Limits = {
   connections: number
 }
 
-export function openConnection(limits: Limits, now: () => number): Connection {
-  const { requestTimeoutMs, maxBodyBytes, connections } = limits
-  const agent = new Agent({
-    connections,
-    allowH2: false,
-    // Said aloud, so that no variable of the environment can turn it off.
-    connect: { rejectUnauthorized: true, timeout: requestTimeoutMs },
-    // One limit over the whole exchange replaces these; a pause between bytes never ends a body that drips.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+/** Takes its agent from among the idle ones, and puts it back when it is closed; without them it has one of its own. */
+export function openConnection(limits: Limits, now: () => number, idle?: IdleAgents): Connection {
+  const { requestTimeoutMs, maxBodyBytes } = limits
+  const kind = { ...limits, connectTimeoutMs: requestTimeoutMs }
+  const agent = idle?.take(kind) ?? createAgent(kind)
+  let isClosed = false
 
   async function ask(
     { origin, pathname, search }: Address,
@@ -81,7 +78,10 @@ export function openConnection(limits: Limits, now: () => number): Connection {
       }
     },
     async close() {
-      await agent.destroy()
+      if (isClosed) return
+      isClosed = true
+      if (idle === undefined) await agent.destroy()
+      else idle.putBack(kind, agent)
     },
   }
 }

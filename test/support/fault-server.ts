@@ -1,9 +1,18 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 
 /** A request as the fault server saw it. */
-type SeenRequest = { method: string; url: URL; headers: IncomingHttpHeaders; page: number; size: number }
+type SeenRequest = {
+  method: string
+  url: URL
+  headers: IncomingHttpHeaders
+  page: number
+  size: number
+  /** The connection it came on. */
+  socket: Socket
+}
 
 /** Answers one request, as badly as the test wants. */
 export type Reply = (response: ServerResponse, request: SeenRequest) => void | Promise<void>
@@ -62,6 +71,7 @@ async function start(server: Server, scheme: string, replies: readonly Reply[]):
       method: request.method ?? '',
       url,
       headers: request.headers,
+      socket: request.socket,
       page: Number(url.searchParams.get('page')),
       size: Number(url.searchParams.get('per_page')),
     }

@@ -1,0 +1,51 @@
+import { Agent } from 'undici'
+
+/** What an agent is made for. */
+export type AgentKind = {
+  origin: string
+  /** At once. */
+  connections: number
+  connectTimeoutMs: number
+}
+
+/**
+ * Agents whose run has ended, with the connections they still have open, for the next run that asks the same service:
+ * opening one takes as long as several requests. What stays unused is closed by itself after a few seconds.
+ */
+export class IdleAgents {
+  readonly #idle = new Map<string, Agent[]>()
+
+  /** An agent for nobody else until it is put back. */
+  take(kind: AgentKind): Agent {
+    return this.#idle.get(nameOf(kind))?.pop() ?? createAgent(kind)
+  }
+
+  /** To be given an agent without a request under way. */
+  putBack(kind: AgentKind, agent: Agent): void {
+    const idle = this.#idle.get(nameOf(kind)) ?? []
+    this.#idle.set(nameOf(kind), idle)
+    idle.push(agent)
+  }
+
+  async close(): Promise<void> {
+    const agents = [...this.#idle.values()].flat()
+    this.#idle.clear()
+    await Promise.all(agents.map((agent) => agent.destroy()))
+  }
+}
+
+export function createAgent({ connections, connectTimeoutMs }: AgentKind): Agent {
+  return new Agent({
+    connections,
+    allowH2: false,
+    // Said aloud, so that no variable of the environment can turn it off.
+    connect: { rejectUnauthorized: true, timeout: connectTimeoutMs },
+    // One limit over the whole exchange replaces these; a pause between bytes never ends a body that drips.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+function nameOf({ origin, connections, connectTimeoutMs }: AgentKind): string {
+  return `${origin} ${connections} ${connectTimeoutMs}`
+}
