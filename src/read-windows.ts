@@ -124,8 +124,10 @@ export async function readWindows<Page>(
         for (const window of scan.next(concurrency - asking)) ask(window)
       }
       // With a place free although more might be asked for, the scan waits to be told what has arrived.
-      if (arrivals.length > 0 && (!mayHold || asking < concurrency)) await saveArrivals()
-      else if (underWay.size > 0) {
+      if (arrivals.length > 0 && (!mayHold || asking < concurrency)) {
+        if (mayHold && underWay.size > 0) await restOfTurn()
+        await saveArrivals()
+      } else if (underWay.size > 0) {
         if (!(await news({ untilQuiet: arrivals.length > 0 }))) await saveArrivals()
       } else if (!scan.done)
         throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
@@ -140,6 +142,11 @@ export async function readWindows<Page>(
     clearTimeout(quiet)
     ending.dispose()
   }
+}
+
+/** Until everything has arrived that came together. */
+function restOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Tells windows that fail from a service that is down: then the error that began it is the one to be told. */

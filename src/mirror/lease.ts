@@ -1,6 +1,7 @@
 import { OrganizationHeld } from '../errors.ts'
 import type { Connection } from './database.ts'
 import { isGone } from './holder.ts'
+import { statement } from './statement.ts'
 
 /** How long an organization stays held after its run was last heard of. */
 export const LEASE_MS = 60_000
@@ -12,7 +13,7 @@ type Lease = { run_id: number; holder: string; expires_at_ms: number }
  * LEASE_MS, or when the holder was a process of this machine that is gone. Throws OrganizationHeld otherwise.
  */
 export function takeLease(db: Connection, organization: string, runId: number, holder: string, nowMs: number): void {
-  const lease = db.prepare<[string], Lease>('SELECT * FROM leases WHERE organization = ?').get(organization)
+  const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
   if (lease !== undefined && lease.expires_at_ms > nowMs && !isGone(lease.holder)) {
     throw new OrganizationHeld(
       `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
@@ -20,7 +21,7 @@ export function takeLease(db: Connection, organization: string, runId: number, h
       { code: 'held' },
     )
   }
-  db.prepare('REPLACE INTO leases (organization, run_id, holder, expires_at_ms) VALUES (?, ?, ?, ?)').run(
+  statement(db, 'REPLACE INTO leases (organization, run_id, holder, expires_at_ms) VALUES (?, ?, ?, ?)').run(
     organization,
     runId,
     holder,
@@ -30,10 +31,8 @@ export function takeLease(db: Connection, organization: string, runId: number, h
 
 /** Throws OrganizationHeld unless the run still holds its organization; renews the lease when a third of it is used. */
 export function renewLease(db: Connection, run: { id: number; organization: string }, nowMs: number): void {
-  const expiresAtMs = db
-    .prepare<[string, number], number>('SELECT expires_at_ms FROM leases WHERE organization = ? AND run_id = ?')
-    .pluck()
-    .get(run.organization, run.id)
+  const held = 'SELECT expires_at_ms FROM leases WHERE organization = ? AND run_id = ?'
+  const expiresAtMs = statement<[string, number], number>(db, held).pluck().get(run.organization, run.id)
   if (expiresAtMs === undefined) {
     throw new OrganizationHeld(
       `${run.organization}: another run took over while this one was paused. What this run had saved is kept.`,
@@ -41,13 +40,14 @@ export function renewLease(db: Connection, run: { id: number; organization: stri
     )
   }
   if (expiresAtMs - nowMs < (LEASE_MS * 2) / 3) {
-    db.prepare('UPDATE leases SET expires_at_ms = ? WHERE organization = ?').run(nowMs + LEASE_MS, run.organization)
+    statement(db, 'UPDATE leases SET expires_at_ms = ? WHERE organization = ?').run(nowMs + LEASE_MS, run.organization)
   }
 }
 
 /** Gives the organization back, if the run still holds it; tells whether it did. */
 export function releaseLease(db: Connection, run: { id: number; organization: string }): boolean {
   return (
-    db.prepare('DELETE FROM leases WHERE organization = ? AND run_id = ?').run(run.organization, run.id).changes === 1
+    statement(db, 'DELETE FROM leases WHERE organization = ? AND run_id = ?').run(run.organization, run.id).changes ===
+    1
   )
 }
