@@ -10,8 +10,10 @@ export type RememberedPage = {
   digest: string | undefined
   /** Of the first and the last the id and the creation time are known too. */
   rows: readonly RememberedRow[]
-  /** How its rows compare, each with the next. */
-  neighbours: Neighbours
+  /** How its rows compare, each with the next; undefined when none are remembered. */
+  neighbours: Neighbours | undefined
+  /** The customer whose record came so on one of the pages around it. */
+  findMoved(fingerprint: number): RememberedRow | undefined
 }
 
 /** A record as it came before, and the customer it became. */

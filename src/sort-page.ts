@@ -25,7 +25,6 @@ function neighboursIn({ rows, rejects }: Sorted): Neighbours | undefined {
 }
 
 function sortedOf({ records, bytes, digest, remembered, isKnown }: CustomersPage): Sorted {
-  const rows = remembered?.rows ?? []
-  if (isKnown) return recallSorted(rows)
-  return sortRecords(records, { pageBytes: bytes, remembered: rows, marked: digest !== undefined })
+  if (isKnown) return recallSorted(remembered?.rows ?? [])
+  return sortRecords(records, { pageBytes: bytes, remembered, marked: digest !== undefined })
 }

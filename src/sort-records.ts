@@ -11,7 +11,7 @@ import {
   type Warnings,
 } from './customer.ts'
 import { fingerprint } from './fingerprint.ts'
-import type { RememberedRow } from './remembered-page.ts'
+import type { RememberedPage, RememberedRow } from './remembered-page.ts'
 
 /** A received record that is not a valid customer, kept with its reasons. */
 export type Reject = {
@@ -46,8 +46,8 @@ export type Sorted = {
 export type SortOptions = {
   /** The size of the page they came in, which spares measuring each record of a small page. */
   pageBytes: number
-  /** Records that need not be looked at again when they come as they were. */
-  remembered?: readonly RememberedRow[] | undefined
+  /** Records that need not be looked at again when they come as they were: of this page, and of those around. */
+  remembered?: Pick<RememberedPage, 'rows' | 'findMoved'> | undefined
   /** Mark each row with what it takes to know its record again. */
   marked?: boolean | undefined
 }
@@ -57,15 +57,14 @@ export const MAX_RECORD_LENGTH = 1024 * 1024
 
 /** Sorts the records of one page, in order. */
 export function sortRecords(records: readonly unknown[], options: SortOptions): Sorted {
-  const { pageBytes, remembered = [], marked = false } = options
+  const { pageBytes, remembered, marked = false } = options
   const sorted = nothingSorted()
-  const known = new Map<number, RememberedRow>()
-  for (const row of remembered) known.set(row.fingerprint, row)
+  const find = finderIn(remembered)
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   records.forEach((record, position) => {
     try {
       const mark = marked ? fingerprint(record) : undefined
-      const before = mark === undefined ? undefined : known.get(mark)
+      const before = mark === undefined ? undefined : find(mark)
       if (before === undefined) sortRecord(record, position, sorted, { mayBeTooLong, mark })
       else recall(before, record, sorted)
     } catch (error) {
@@ -78,6 +77,14 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
   if (sorted.recalled.length === 0 || sorted.customers.length === 0) return sorted
   const anew = new Set(sorted.customers.map(({ id }) => id))
   return sorted.recalled.some(({ id = '' }) => anew.has(id)) ? sortRecords(records, { pageBytes, marked }) : sorted
+}
+
+/** Looks for a record on its page, and then on those around. */
+function finderIn(remembered: SortOptions['remembered']): (mark: number) => RememberedRow | undefined {
+  if (remembered === undefined) return () => undefined
+  const known = new Map<number, RememberedRow>()
+  for (const row of remembered.rows) known.set(row.fingerprint, row)
+  return (mark) => known.get(mark) ?? remembered.findMoved(mark)
 }
 
 /** What sorting the records of a page that is known would give; of most rows nothing but their numbers is known. */

@@ -17,6 +17,46 @@ test('a list that stays as it is, is known the next night and tells the same', a
   expect(known).toEqual([0, 5])
 })
 
+test.each([
+  ['newcomers at its top', (list: unknown[]) => [...customers(101, 135), ...list]],
+  ['a part of its beginning gone', (list: unknown[]) => list.slice(25)],
+  ['its last customers moved to its top', (list: unknown[]) => [...list.slice(-15), ...list.slice(0, -15)]],
+])(
+  'of a list with %s, in which everybody has moved by pages, the others are known by their records',
+  async (_, edit) => {
+    const list = customers(1, 90)
+    const told = { scan: 'chain', removals: { after: 2, maxShare: 0.9 } } as const
+
+    const { reports, moved } = await expectAlike([
+      { list, told },
+      { list: edit(list), told },
+      { list: edit(list), told },
+    ])
+
+    expect(moved[1]).toBeGreaterThan(50)
+    expect(reports[1]?.updated).toBe(0)
+    expect(moved[2]).toBe(0)
+  },
+)
+
+test('who has changed, or was changed by hand, is not known by the record he was before, wherever it comes again', async () => {
+  const list = customers(1, 60)
+  const moved = [...customers(101, 125), ...list]
+  const renamed = moved.with(40, aCustomer(16, { name: 'Renamed' }))
+  const edit = async ({ file }: Mirror) => tamper(file, `UPDATE customers SET name = 'By Hand' WHERE row_id = 30`)
+  const told = CHAIN
+  const mirror = await aMirror()
+
+  for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
+  await makeNight(mirror, 1, { list: renamed, told, meanwhile: { after: 2, meddle: edit } })
+  expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 16`)).toBe('Renamed')
+  await makeNight(mirror, 2, { list, told })
+
+  expect(valueOf(mirror.file, `SELECT group_concat(name) FROM customers WHERE row_id IN (16, 30)`)).toBe(
+    'Customer 16,Customer 30',
+  )
+})
+
 test('an id that is listed twice on a page, first with a new value and then as before, is stored with the new one', async () => {
   const [before, after] = [aCustomer(1), aCustomer(1, { name: 'Renamed' })]
 
@@ -234,15 +274,17 @@ test('what somebody changes in the mirror while a changed page is under way is m
 })
 
 test('any nights tell the same, whether pages are remembered or not', async () => {
-  let pagesKnown = 0
+  let [pagesKnown, rowsMoved] = [0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
-      const { known } = await expectAlike(randomNights(dice(seed)))
+      const { known, moved } = await expectAlike(randomNights(dice(seed)))
       pagesKnown += known.reduce((sum, pages) => sum + pages, 0)
+      rowsMoved += moved.reduce((sum, rows) => sum + rows, 0)
     }),
     { numRuns: 120 },
   )
   expect(pagesKnown).toBeGreaterThan(100)
+  expect(rowsMoved).toBeGreaterThan(100)
 })
 
 async function heldRun(mirror: Mirror): Promise<number> {

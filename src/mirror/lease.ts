@@ -6,7 +6,7 @@ import { statement } from './statement.ts'
 /** How long an organization stays held after its run was last heard of. */
 export const LEASE_MS = 60_000
 
-type Lease = { run_id: number; holder: string; expires_at_ms: number }
+type Lease = { run_id: number; holder: string; expires_at_ms: number; edits: number }
 
 /**
  * Takes the organization for a run that is about to start: when nobody holds it, when the holder was not heard of for
@@ -29,19 +29,27 @@ export function takeLease(db: Connection, organization: string, runId: number, h
   )
 }
 
-/** Throws OrganizationHeld unless the run still holds its organization; renews the lease when a third of it is used. */
-export function renewLease(db: Connection, run: { id: number; organization: string }, nowMs: number): void {
-  const held = 'SELECT expires_at_ms FROM leases WHERE organization = ? AND run_id = ?'
-  const expiresAtMs = statement<[string, number], number>(db, held).pluck().get(run.organization, run.id)
-  if (expiresAtMs === undefined) {
+/**
+ * Throws OrganizationHeld unless the run still holds its organization; renews the lease when a third of it is used. Tells how
+ * often somebody has edited the organization's customers by hand since it was taken.
+ */
+export function renewLease(
+  db: Connection,
+  run: { id: number; organization: string },
+  nowMs: number,
+): Pick<Lease, 'edits'> {
+  const find = 'SELECT * FROM leases WHERE organization = ? AND run_id = ?'
+  const lease = statement<[string, number], Lease>(db, find).get(run.organization, run.id)
+  if (lease === undefined) {
     throw new OrganizationHeld(
       `${run.organization}: another run took over while this one was paused. What this run had saved is kept.`,
       { code: 'lease-lost' },
     )
   }
-  if (expiresAtMs - nowMs < (LEASE_MS * 2) / 3) {
+  if (lease.expires_at_ms - nowMs < (LEASE_MS * 2) / 3) {
     statement(db, 'UPDATE leases SET expires_at_ms = ? WHERE organization = ?').run(nowMs + LEASE_MS, run.organization)
   }
+  return lease
 }
 
 /** Gives the organization back, if the run still holds it; tells whether it did. */

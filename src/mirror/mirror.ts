@@ -105,8 +105,12 @@ function mirrorOf(file: string, db: Connection): Mirror {
       addSaved(run, saved)
       return saved
     },
-    recallPage: async (run, window) => readStatement(file, () => recallPage(run.memory, window)),
-    renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
+    async recallPage(run, window) {
+      const page = readStatement(file, () => recallPage(run.memory, window))
+      if (page === undefined) return undefined
+      return { ...page, findMoved: (fingerprint) => readStatement(file, () => page.findMoved(fingerprint)) }
+    },
+    renewLease: async (run, nowMs) => writeTransaction(db, file, () => void renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run.id),
     countStrangers: async (organization, ids) => readTransaction(db, file, () => countStrangers(db, organization, ids)),
     findRemovalCandidates: async (run, rule) => readTransaction(db, file, () => findRemovalCandidates(db, run, rule)),

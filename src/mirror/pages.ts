@@ -7,8 +7,8 @@ import { countRecalled, saveCustomers } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
-import { pageKey } from './pages-ahead.ts'
-import { isRemembered, rememberPage } from './remembered-pages.ts'
+import { pageKey } from './pages-near.ts'
+import { rememberPage } from './remembered-pages.ts'
 import { releaseListed } from './removals.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
@@ -47,7 +47,7 @@ export type PagesSaved = {
  * AccountingBroken, so that the transaction is rolled back, when a page's records are not all accounted for.
  */
 export function savePages(db: Connection, run: Run, pages: readonly SortedPage[], nowMs: number): PagesSaved {
-  renewLease(db, run, nowMs)
+  if (renewLease(db, run, nowMs).edits > 0) run.memory.pages = undefined
   const saved: PagesSaved = {
     pages: pages.length,
     records: noRecords(),
@@ -110,7 +110,8 @@ function remember(db: Connection, run: Run, page: SortedPage, rows: readonly Sor
   // Windows asked for at several sizes may be served alike, and each is to be recorded as it was when it was read.
   if (page.window !== undefined && page.window.size !== mark.size) return false
   const start = mark.size * (page.page - 1)
-  if (page.recalled.length > 0 && !isRemembered(db, run.organization, start, mark.size)) return false
+  // Who was recalled may have been edited since.
+  if (page.recalled.length > 0 && run.memory.pages === undefined) return false
   if (!mark.isKnown) {
     if (!rows.every(isMemorable)) return false
     rememberPage(db, run.organization, { start, size: mark.size, digest: mark.digest, rows, neighbours })

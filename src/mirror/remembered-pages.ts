@@ -1,10 +1,9 @@
-import type { Row, Warnings } from '../customer.ts'
 import type { RememberedPage, RememberedRow } from '../remembered-page.ts'
 import { RowSet } from '../row-set.ts'
 import { version } from '../version.ts'
 import type { Connection } from './database.ts'
-import { pageKey, PagesAhead, type PageColumns } from './pages-ahead.ts'
-import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
+import { pageKey, PagesNear } from './pages-near.ts'
+import { columnsFrom, rowsFrom } from './remembered-columns.ts'
 import { statement } from './statement.ts'
 
 /**
@@ -16,8 +15,8 @@ import { statement } from './statement.ts'
  *   - after a run that did not complete, its successor doubts every customer written since the last that did.
  */
 export type PageMemory = {
-  /** Undefined when there is none to recall. */
-  readonly pages: PagesAhead | undefined
+  /** Undefined when there is none to recall, and once a customer was edited by hand while the run lasts. */
+  pages: PagesNear | undefined
   /** Customers no remembered page can speak for: written since the last complete run, or not listed then. */
   readonly doubted: RowSet
   /** Customers whose row this run has changed. */
@@ -41,7 +40,7 @@ export function startMemory(db: Connection, organization: string): PageMemory {
   const isEmpty =
     statement(db, 'SELECT 1 FROM remembered_pages WHERE organization = ? LIMIT 1').get(organization) === undefined
   if (!isEmpty) for (const rowId of doubtedRows(db, organization)) doubted.add(rowId)
-  const pages = isEmpty ? undefined : new PagesAhead(db, organization)
+  const pages = isEmpty ? undefined : new PagesNear(db, organization, PROGRAM)
   return { pages, doubted, changed: new RowSet(), kept: new Set() }
 }
 
@@ -66,53 +65,43 @@ function* doubtedRows(db: Connection, organization: string): Generator<number> {
   yield* statement<[string], number>(db, notListed).pluck().all(organization)
 }
 
-/** A page as it came before; undefined when it is not remembered. Rows that may have changed since are left out of it. */
+/**
+ * A page as it came before, and who stood on the pages around it; undefined when nothing can be recalled. Customers who may
+ * have changed since are left out.
+ */
 export function recallPage(
-  memory: PageMemory,
+  { pages, doubted, changed, kept }: PageMemory,
   { page, size }: { page: number; size: number },
 ): RememberedPage | undefined {
+  if (pages === undefined) return undefined
   const start = size * (page - 1)
   // A customer that this run changed is as this run's own pages say, and not as those of earlier runs do.
-  const isOfThisRun = memory.kept.has(pageKey(start, size))
-  const columns = isOfThisRun ? memory.pages?.find(start, size) : memory.pages?.take(start, size)
-  if (columns === undefined || columns.program !== PROGRAM) return undefined
-  const { rows, neighbours } = pageIn(columns)
-  if (memory.doubted.size === 0 && !isOfThisRun) return { digest: columns.digest, rows, neighbours }
-  const certain = rows.filter(({ rowId }) => !memory.doubted.has(rowId) && !(isOfThisRun && memory.changed.has(rowId)))
-  return { digest: certain.length === rows.length ? columns.digest : undefined, rows: certain, neighbours }
+  const isOfThisRun = kept.has(pageKey(start, size))
+  const columns = isOfThisRun ? pages.find(start, size) : pages.take(start, size)
+  const { rows, neighbours } = columns === undefined ? NOTHING : rowsFrom(columns)
+  const find = pages.finder()
+  const isCertain = ({ rowId }: RememberedRow) => !doubted.has(rowId) && !(isOfThisRun && changed.has(rowId))
+  const certain = doubted.size === 0 && !isOfThisRun ? rows : rows.filter(isCertain)
+  const digest = certain.length === rows.length ? columns?.digest : undefined
+  const findMoved = (fingerprint: number) => {
+    const row = find(fingerprint)
+    return row === undefined || doubted.has(row.rowId) || changed.has(row.rowId) ? undefined : row
+  }
+  return { digest, rows: certain, neighbours, findMoved }
 }
+
+const NOTHING: Pick<RememberedPage, 'rows' | 'neighbours'> = { rows: [], neighbours: undefined }
 
 /** Remembers a page, in place of what was remembered of it before. */
 export function rememberPage(db: Connection, organization: string, page: PageToRemember): void {
   const { start, size, digest, rows, neighbours } = page
-  const ends = [rows.at(0), rows.at(-1)].flatMap((row) => row ?? []).map(({ id, createdAt }) => ({ id, createdAt }))
-  const warnings = Object.fromEntries(
-    rows.flatMap((row, place) => (row.warnings === undefined ? [] : [[place, row.warnings]])),
-  )
-  const outline: Outline = { ends, neighbours, warnings }
-  const fingerprints = Float64Array.from(rows, ({ fingerprint }) => fingerprint)
-  statement(
+  statement<[Record<string, unknown>], never>(
     db,
     `INSERT INTO remembered_pages (organization, start, size, program, digest, row_ids, fingerprints, outline)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     VALUES (@organization, @start, @size, @program, @digest, @row_ids, @fingerprints, @outline)
      ON CONFLICT (organization, start, size) DO UPDATE SET program = excluded.program, digest = excluded.digest,
        row_ids = excluded.row_ids, fingerprints = excluded.fingerprints, outline = excluded.outline`,
-  ).run(
-    organization,
-    start,
-    size,
-    PROGRAM,
-    digest,
-    rowIdsFrom(rows.map(({ rowId }) => rowId)),
-    Buffer.from(fingerprints.buffer),
-    JSON.stringify(outline),
-  )
-}
-
-/** Whether a page that was recalled is remembered still: whoever changes a customer by hand has it forgotten. */
-export function isRemembered(db: Connection, organization: string, start: number, size: number): boolean {
-  const find = statement(db, 'SELECT 1 FROM remembered_pages WHERE organization = ? AND start = ? AND size = ?')
-  return find.get(organization, start, size) !== undefined
+  ).run({ organization, start, size, program: PROGRAM, digest, ...columnsFrom(rows, neighbours) })
 }
 
 /** Forgets every page of an organization that is not among those kept. */
@@ -126,24 +115,3 @@ export function forgetOtherPages(db: Connection, organization: string, kept: Rea
 }
 
 const PROGRAM = version()
-
-/** What is told of a page beside its rows' numbers. Who stands at its ends tells how it joins its neighbours. */
-type Outline = { ends: Row[]; neighbours: RememberedPage['neighbours']; warnings: Partial<Record<number, Warnings>> }
-
-function pageIn({ row_ids, fingerprints, outline }: PageColumns): Omit<RememberedPage, 'digest'> {
-  const rowIds = rowIdsIn(row_ids)
-  const numbers = new Float64Array(new Uint8Array(fingerprints).buffer)
-  const { ends, neighbours, warnings }: Outline = JSON.parse(outline)
-  const rows: RememberedRow[] = []
-  for (let place = 0; place < rowIds.length; place += 1) {
-    const end = place === 0 ? ends[0] : place === rowIds.length - 1 ? ends[1] : undefined
-    rows.push({
-      id: end?.id,
-      createdAt: end?.createdAt,
-      rowId: rowIds[place] ?? 0,
-      fingerprint: numbers[place] ?? NaN,
-      warnings: warnings[place],
-    })
-  }
-  return { rows, neighbours }
-}

@@ -30,6 +30,7 @@ export async function expectAlike(nights: readonly Night[]) {
   const remembering = await aMirror()
   const forgetting = await aMirror()
   const known: number[] = []
+  const moved: number[] = []
   const reports: Report[] = []
   const [{ list, told } = { list: [] }] = nights
   for (const mirror of [remembering, forgetting])
@@ -41,15 +42,16 @@ export async function expectAlike(nights: readonly Night[]) {
     expect({ night: index, ...contents(remembering) }).toEqual({ night: index, ...contents(forgetting) })
     expect(anew.known).toBe(0)
     known.push(made.known)
+    moved.push(made.moved)
     reports.push(made.report)
   }
-  return { mirror: remembering, known, reports }
+  return { mirror: remembering, known, moved, reports }
 }
 
 export async function makeNight(mirror: Mirror, index: number, night: Night, { recalling = true } = {}) {
   const { list, told = {}, options, stopAfter, failAfter, meanwhile } = night
   const stop = new AbortController()
-  let [answered, known] = [0, 0]
+  let [answered, known, moved] = [0, 0, 0]
   const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list), options)
   if (meanwhile?.after === 0) await meanwhile.meddle(mirror)
   const source: PageSource = {
@@ -64,14 +66,21 @@ export async function makeNight(mirror: Mirror, index: number, night: Night, { r
       if (page.isKnown) known += 1
       if (answered === stopAfter) stop.abort()
       if (answered === meanwhile?.after) await meanwhile.meddle(mirror)
-      return page
+      const { remembered } = page
+      if (remembered === undefined) return page
+      const findMoved = (fingerprint: number) => {
+        const row = remembered.findMoved(fingerprint)
+        if (row !== undefined) moved += 1
+        return row
+      }
+      return { ...page, remembered: { ...remembered, findMoved } }
     },
   }
   const now = () => START_MS + index * DAY_MS
   const { report } = await mirrorOrganization(
     mirroring(mirror, source, { resumeWithinMs: 2 * DAY_MS, ...told, now, signal: stop.signal }),
   )
-  return { known, report }
+  return { known, moved, report }
 }
 
 /** All that the mirror tells anybody, of runs and customers and what became of them. */

@@ -85,6 +85,8 @@ function edited(before: readonly unknown[], record: (n: number) => object, rando
       () => list.splice(place, 1, { ...record(place + 1), email: [] }),
       () => list.splice(place, 0, { name: 'Nobody' }),
       () => list.splice(place, 1 + random.below(30)),
+      () =>
+        list.splice(place, 0, ...Array.from({ length: 10 + random.below(20) }, (_, index) => record(90 + n + index))),
     ]
     kinds[random.below(kinds.length)]?.()
   }
