@@ -7,12 +7,12 @@ import type { CustomersPage } from './source/customers.ts'
 /** A page that was received, made ready to be saved; `window` is what was asked for, where that is to be recorded. */
 export function sortPage(received: CustomersPage, window: Window | undefined): SortedPage {
   const sorted = sortedOf(received)
-  const { page, size, digest, isKnown, remembered, records } = received
+  const { page, size, digest, isKnown, remembered, records, total, lastPage, beyondEnd } = received
   return {
     ...sorted,
     page,
     received: isKnown ? sorted.recalled.length : records.length,
-    window: window === undefined ? undefined : { ...received, ...window, perPage: size },
+    window: window === undefined ? undefined : { ...window, perPage: size, total, lastPage, beyondEnd },
     // By this a later run can tell that the page came the same again.
     mark: digest === undefined ? undefined : { size, digest, isKnown },
     neighbours: isKnown ? remembered?.neighbours : neighboursIn(sorted),

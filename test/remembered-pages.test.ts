@@ -39,7 +39,7 @@ test.each([
   },
 )
 
-test('who has changed, or was changed by hand, is not known by the record he was before, wherever it comes again', async () => {
+test('a customer that has changed, or was changed by hand, is not known by its record of before, wherever that comes again', async () => {
   const list = customers(1, 60)
   const moved = [...customers(101, 125), ...list]
   const renamed = moved.with(40, aCustomer(16, { name: 'Renamed' }))

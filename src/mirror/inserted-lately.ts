@@ -5,13 +5,13 @@ import { isUnchanged } from './changed-fields.ts'
 const PAGES = 24
 
 /**
- * The customers a load has inserted last, by their positions in the list. Neighbouring windows share some: nearly everybody
- * who comes twice stands where he stood, and need not be looked up to be known.
+ * The customers a load has inserted last, by their positions in the list. Neighbouring windows share some: nearly all of
+ * those who come twice stand where they stood, and need not be looked up to be known.
  */
 export class InsertedLately {
   readonly #pages: Page[] = []
 
-  /** Tells the row of a customer who was inserted as he comes again, in the same position; for a page from `start` on. */
+  /** Tells the row of a customer who was inserted just so, in the same position; for a page from `start` on. */
   finder(start: number, count: number): (place: number, customer: Customer) => number | undefined {
     const near = this.#pages.filter((page) => page.start < start + count && start < page.start + page.customers.length)
     return (place, customer) => {

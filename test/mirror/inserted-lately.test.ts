@@ -9,7 +9,7 @@ const FIRST = { page: 1, size: 10 }
 const SECOND = { page: 2, size: 9 }
 const THIRD = { page: 3, size: 8 }
 
-test('who comes again in an overlapping window is a duplicate, and his row is told', async () => {
+test('customers that come again in an overlapping window are duplicates, and their rows are told', async () => {
   const { saved, warnings } = await load(
     [FIRST, customers(1, 10)],
     [SECOND, customers(10, 18)],
@@ -36,7 +36,7 @@ test('it makes no difference whether the windows are saved together, or in their
   expect(saved[1]?.rows[0]?.at(-1)?.rowId).toBe(1)
 })
 
-test('one who comes again changed contradicts himself each time, and is stored as he came first', async () => {
+test('a customer that comes again changed contradicts itself each time, and is stored as it came first', async () => {
   const [before, after] = [aCustomer(10), aCustomer(10, { name: 'Renamed' })]
   const same = { page: 2, size: 9 }
 
@@ -50,7 +50,7 @@ test('one who comes again changed contradicts himself each time, and is stored a
   expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 10`)).toBe('Customer 10')
 })
 
-test('one who stands elsewhere the second time, or beside a reject, is a duplicate all the same', async () => {
+test('a customer that stands elsewhere the second time, or beside a reject, is a duplicate all the same', async () => {
   const { saved } = await load(
     [FIRST, customers(1, 10)],
     [SECOND, [aCustomer(3), ...customers(11, 18)]],
