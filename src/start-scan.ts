@@ -29,7 +29,9 @@ export async function startScan({ scan, pageSize, pageLimit }: ScanSettings, mir
 }
 
 function* recalledReads(windows: Iterable<RecordedWindow>): Generator<WindowRead> {
-  for (const { page, size, ...read } of windows) yield { ...read, window: { page, size } }
+  for (const { page, size, rows, ...read } of windows) {
+    yield { ...read, window: { page, size }, rows: rows.map((row) => ({ ...row, isKept: row.rowId !== undefined })) }
+  }
 }
 
 /** Customers as bits by their row, an eighth of a byte each; rejects, of which there are few, by their id. */

@@ -38,6 +38,28 @@ test.each(DOWNTIMES.flatMap((downtime) => WINDOWS.slice(0, -1).map((window) => (
   },
 )
 
+test.each([2, 5, 8])(
+  'stopped after window %d of 12 on a later night, with inserts in the downtime: pages that come as before join those read before',
+  async (window) => {
+    const { sandbox, mirror, part } = await aMirroredList()
+    for (const night of [1, 2])
+      expect((await part({})).outcome.report, `night ${night}`).toMatchObject({ proof: 'proven' })
+    const stop = new AbortController()
+    const onProgress = ({ pages }: { pages: number }) => void (pages === window && stop.abort())
+    const first = await part({ concurrency: 1, signal: stop.signal, onProgress })
+    // At the end of the list, so that all the pages before come as they came.
+    const hand = sandbox.organization('acme')
+    const newcomer = newcomers('late')
+    const last = hand.customers.at(-1)?.created_at ?? ''
+    for (let count = 0; count < 3; count += 1) hand.insert(newcomer(last))
+    const second = await part({})
+
+    expect(second.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], inserted: 3 })
+    expect(second.windows.length).toBeLessThanOrEqual(12 - window + 2)
+    await expectExact({ sandbox, mirror, parts: [first, second] })
+  },
+)
+
 test.each(WINDOWS)(
   'killed while it asks for window %d of 12: the next run goes on, is exact and proven, and reads nothing more than twice',
   async (window) => {

@@ -50,7 +50,13 @@ export function seamBetween(left: Held, right: Held): Seam {
 /** A record that came the same twice has the creation time it had; that of one which did not may not be at hand. */
 function isRedated(one: Row | undefined, other: Row): boolean {
   if (other.fingerprint !== undefined && one?.fingerprint === other.fingerprint) return false
+  if (isAsKept(one) && isAsKept(other)) return false
   return sortableInstant(one?.createdAt) !== sortableInstant(other.createdAt)
+}
+
+/** Of a row without an id nothing is told but where it is kept. */
+function isAsKept(row: Row | undefined): boolean {
+  return row?.isKept === true || row?.id === undefined
 }
 
 function standsStill(left: Held, right: Held, shared: number): boolean {

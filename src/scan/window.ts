@@ -20,6 +20,8 @@ export type Row = {
   readonly rowId?: number | undefined
   /** The same for a record that came the same. */
   readonly fingerprint?: number | undefined
+  /** It is told as the caller keeps it, and not as it was sent just now. */
+  readonly isKept?: boolean | undefined
 }
 
 /** What tells a row from every other: where the caller keeps it, which is the cheapest to compare, or else its id. */
