@@ -14,6 +14,8 @@ import type { Contender, Organization, Said, Terms } from './contender.ts'
 export async function ourScan(organization: Organization, terms: Terms): Promise<Contender> {
   const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-scoreboard-'))
   const mirror = await openMirror(join(folder, 'customers.db'))
+  const reader = new Database(mirror.file, { readonly: true })
+  const idOf = reader.prepare<[number], string>('SELECT id FROM customers WHERE row_id = ?').pluck()
 
   async function spendNight(listRead: () => void): Promise<Said> {
     const source = openOwnSource(organization, terms)
@@ -23,7 +25,7 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
         scan: 'chain',
         pageSize: BUILT_IN.pageSize,
         organization: organization.id,
-        source: watched(source, { read, listRead }),
+        source: watched(source, { read, listRead, idOf: (rowId) => idOf.get(rowId) }),
         mirror,
         trigger: 'schedule',
         concurrency: terms.concurrency,
@@ -42,6 +44,7 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
     spendNight,
     active: () => activeIn(mirror.file, organization.id),
     async close() {
+      reader.close()
       await mirror.close()
       await rm(folder, { recursive: true })
     },
@@ -62,16 +65,20 @@ function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms):
   })
 }
 
-/** The source with somebody who notes which ids came, and when the list was done with: searches come after the scan. */
-function watched(
-  source: Source,
-  { read, listRead }: { read: Set<string>; listRead: () => void },
-): Pick<Source, 'readPage' | 'search' | 'counters'> {
+type Watching = { read: Set<string>; listRead: () => void; idOf: (rowId: number) => string | undefined }
+
+/**
+ * The source with somebody who notes which ids came, and when the list was done with: searches come after the scan. Of a page
+ * that came as before only the rows are told.
+ */
+function watched(source: Source, { read, listRead, idOf }: Watching): Pick<Source, 'readPage' | 'search' | 'counters'> {
   return {
     counters: source.counters,
     async readPage(window, stopping) {
       const page = await source.readPage(window, stopping)
-      for (const id of idsIn(page.isKnown ? (page.remembered?.rows ?? []) : page.records)) read.add(id)
+      const known = page.isKnown ? (page.remembered?.rows ?? []) : []
+      const ids = page.isKnown ? known.map(({ rowId }) => idOf(rowId) ?? '') : idsIn(page.records)
+      for (const id of ids) read.add(id)
       return page
     },
     search(text, stopping) {
