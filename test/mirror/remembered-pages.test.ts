@@ -156,24 +156,22 @@ test('a rehearsal remembers nothing of the mirror, and tells the same', async ()
   expect(await recalledBy(rehearsal)).toBeUndefined()
 })
 
+test('what a version remembered in another way is forgotten, and the next run remembers anew', async () => {
+  const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan', '0003-remembered-pages'])
+  db.exec(
+    `INSERT INTO remembered_pages VALUES ('acme', 0, 10, '0.1.0', 'digest', x'01000000', x'0000000000000000', '{}')`,
+  )
+  db.close()
+
+  const opened = await aMirror(file)
+  expect(valueOf(file, 'SELECT count(*) FROM remembered_pages')).toBe(0)
+  await aNight(opened, customers(1, 3))
+
+  expect((await recalledBy(opened))?.rows.map(({ rowId }) => rowId)).toEqual([1, 2, 3])
+})
+
 test('the windows of a run that an earlier version left interrupted are gone on from', async () => {
-  const file = aMirrorFile()
-  const mirror = await openMirror(file)
-  await mirror.close()
-  const db = new Database(file)
-  const migration = (name: string) =>
-    readFileSync(new URL(`../../src/mirror/migrations/${name}.sql`, import.meta.url), 'utf8')
-  for (const { name } of rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'view'`))
-    db.exec(`DROP VIEW ${String(name)}`)
-  db.pragma('foreign_keys = OFF')
-  for (const { name } of rowsOf(
-    file,
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
-  )) {
-    db.exec(`DROP TABLE ${String(name)}`)
-  }
-  for (const name of ['0001-initial', '0002-scan']) db.exec(migration(name))
-  db.pragma('user_version = 2')
+  const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan'])
   const at = '2026-01-05 02:00:00.000'
   db.exec(`INSERT INTO runs (id, organization, "trigger", started_at, data_as_of, status, error_code)
     VALUES (1, 'acme', 'sync', '${at}', '${at}', 'interrupted', 'interrupted')`)
@@ -208,6 +206,27 @@ type NightOptions = {
   night?: number
   organization?: string
   ending?: { status?: 'complete' | 'failed' }
+}
+
+/** An empty mirror as an earlier version made it. */
+async function aMirrorOfVersion(migrations: readonly string[]) {
+  const file = aMirrorFile()
+  const mirror = await openMirror(file)
+  await mirror.close()
+  const db = new Database(file)
+  for (const { name } of rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'view'`))
+    db.exec(`DROP VIEW ${String(name)}`)
+  db.pragma('foreign_keys = OFF')
+  for (const { name } of rowsOf(
+    file,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+  )) {
+    db.exec(`DROP TABLE ${String(name)}`)
+  }
+  for (const name of migrations)
+    db.exec(readFileSync(new URL(`../../src/mirror/migrations/${name}.sql`, import.meta.url), 'utf8'))
+  db.pragma(`user_version = ${migrations.length}`)
+  return { file, db }
 }
 
 /** A run that received one page, which came with the mark of a page of ten. */

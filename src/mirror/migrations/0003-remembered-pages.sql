@@ -10,12 +10,9 @@ CREATE TABLE remembered_pages (
   digest       TEXT NOT NULL,                      -- SHA-256 of the bytes of its records
   row_ids      BLOB NOT NULL,                      -- little-endian int32 a record: its row in customers
   fingerprints BLOB NOT NULL,                      -- little-endian float64 a record
-  outline      TEXT NOT NULL,                      -- JSON: its first and its last row, how its rows compare, oddities by place
+  records      TEXT NOT NULL,                      -- JSON: ids, created_at and warnings, by their place in the page
   PRIMARY KEY (organization, start, size)
 );
-
--- Since the lease was taken: a run that reads meanwhile relies on no page it recalls from then on.
-ALTER TABLE leases ADD COLUMN edits INTEGER NOT NULL DEFAULT 0;
 
 -- Whoever changes a customer by hand finds it mended by the next run, because every page is read again then.
 CREATE TRIGGER customers_edited AFTER UPDATE OF
@@ -24,12 +21,10 @@ ON customers WHEN NEW.last_run_id = OLD.last_run_id
   OR NEW.last_run_id IS NOT (SELECT run_id FROM leases WHERE organization = NEW.organization)
 BEGIN
   DELETE FROM remembered_pages WHERE organization IN (OLD.organization, NEW.organization);
-  UPDATE leases SET edits = edits + 1 WHERE organization IN (OLD.organization, NEW.organization);
 END;
 CREATE TRIGGER customers_deleted AFTER DELETE ON customers
 BEGIN
   DELETE FROM remembered_pages WHERE organization = OLD.organization;
-  UPDATE leases SET edits = edits + 1 WHERE organization = OLD.organization;
 END;
 
 -- The windows of a run, in the order of their positions: they are read in that order, and written next to each other.
