@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Scan } from './scan/scan.ts'
 import type { Window } from './scan/window.ts'
 import type { CustomersPage, Stopping } from './source/customers.ts'
@@ -125,7 +126,8 @@ export async function readWindows<Page>(
       }
       // With a place free although more might be asked for, the scan waits to be told what has arrived.
       if (arrivals.length > 0 && (!mayHold || asking < concurrency)) {
-        if (mayHold && underWay.size > 0) await restOfTurn()
+        // Until everything is here that came together.
+        if (mayHold && underWay.size > 0) await nextTurn()
         await saveArrivals()
       } else if (underWay.size > 0) {
         if (!(await news({ untilQuiet: arrivals.length > 0 }))) await saveArrivals()
@@ -142,11 +144,6 @@ export async function readWindows<Page>(
     clearTimeout(quiet)
     ending.dispose()
   }
-}
-
-/** Until everything has arrived that came together. */
-function restOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Tells windows that fail from a service that is down: then the error that began it is the one to be told. */

@@ -15,13 +15,13 @@ export function sortPage(received: CustomersPage, window: Window | undefined): S
     window: window === undefined ? undefined : { ...window, perPage: size, total, lastPage, beyondEnd },
     // By this a later run can tell that the page came the same again.
     mark: digest === undefined ? undefined : { size, digest, isKnown },
-    neighbours: isKnown ? remembered?.neighbours : neighboursIn(sorted),
+    neighbours: isKnown ? remembered?.neighbours : neighboursIn(sorted, received),
   }
 }
 
-/** Of rows that no customer can be told from, the scan makes its own. */
-function neighboursIn({ rows, rejects }: Sorted): Neighbours | undefined {
-  return rejects.length > 0 ? undefined : compareNeighbours(rows)
+/** Only of a page that is to be remembered; of another the scan, where it needs them, compares those that can be told. */
+function neighboursIn({ rows, rejects }: Sorted, { digest }: CustomersPage): Neighbours | undefined {
+  return digest === undefined || rejects.length > 0 ? undefined : compareNeighbours(rows)
 }
 
 function sortedOf({ records, bytes, digest, remembered, isKnown }: CustomersPage): Sorted {

@@ -22,7 +22,7 @@ export type SortedPage = Sorted & {
   window?: Omit<RecordedWindow, 'rows'> | undefined
   /** By what a later run knows it again, where it can; `isKnown` when this run did. */
   mark?: { size: number; digest: string; isKnown: boolean } | undefined
-  /** How its rows compare, each with the next; undefined when one of its records was rejected. */
+  /** How its rows compare, each with the next; undefined when it is not to be remembered. */
   neighbours?: RememberedPage['neighbours'] | undefined
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RateLimited, SourceRefused } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { createClock } from './clock.ts'
@@ -204,8 +205,9 @@ function isBeyondEnd({ status }: Answer, { page }: Question): boolean {
  * After all that can happen in this turn of the event loop. Of several answers that have come together each is followed by
  * the next request then, before any of them is read: a connection that had an answer is free at the end of the turn.
  */
-function afterOthers(): Promise<void> {
-  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+async function afterOthers(): Promise<void> {
+  await nextTurn()
+  await nextTurn()
 }
 
 function isUnauthorized(error: unknown): boolean {

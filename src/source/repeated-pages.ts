@@ -41,10 +41,10 @@ type Seen = { key: string; page: number; digest: string | undefined; names: read
 
 function seenIn({ page, size, digest, isKnown, remembered, records }: CustomersPage): Seen | undefined {
   const names = isKnown ? undefined : records.map(nameOf)
-  const rows = names ?? remembered?.rows.map(({ id }) => id) ?? []
-  return rows.length === 0
-    ? undefined
-    : { key: `${size} ${rows.length} ${rows[0]} ${rows.at(-1)}`, page, digest, names }
+  const rows = remembered?.rows ?? []
+  const [count, first, last] =
+    names === undefined ? [rows.length, rows[0]?.id, rows.at(-1)?.id] : [names.length, names[0], names.at(-1)]
+  return count === 0 ? undefined : { key: `${size} ${count} ${first} ${last}`, page, digest, names }
 }
 
 function areSame(one: Seen, other: Seen): boolean {
