@@ -11,7 +11,7 @@ import {
   type Warnings,
 } from './customer.ts'
 import { fingerprint } from './fingerprint.ts'
-import type { RememberedPage, RememberedRow } from './remembered-page.ts'
+import type { KnownPage, RememberedPage, RememberedRow } from './remembered-page.ts'
 
 /** A received record that is not a valid customer, kept with its reasons. */
 export type Reject = {
@@ -31,17 +31,22 @@ export type SortedRow = Row & {
   rowId?: number | undefined
   fingerprint?: number | undefined
   warnings?: Warnings | undefined
+  /** It came as its customer is stored. */
+  isKept?: boolean | undefined
 }
 
-/** The records of one page. Each is in exactly one of `recalled`, `customers` and `rejects`; `rows` are all of them in order. */
+/** The records of one page. Each is in exactly one of `recalled`, `customers` and `rejects`. */
 export type Sorted = {
-  /** Those that are as remembered. */
-  recalled: RememberedRow[]
+  /** The customers of those that are as remembered, by their rows. */
+  recalled: readonly number[]
   customers: Customer[]
   rejects: Reject[]
   warnings: Warnings
-  rows: SortedRow[]
+  /** All of them in order. On a page that is known, most are no more than the row of their customer. */
+  rows: readonly (SortedRow | number)[]
 }
+
+type Sorting = Omit<Sorted, 'recalled' | 'rows'> & { recalled: number[]; rows: SortedRow[] }
 
 export type SortOptions = {
   /** The size of the page they came in, which spares measuring each record of a small page. */
@@ -56,7 +61,7 @@ export type SortOptions = {
 export const MAX_RECORD_LENGTH = 1024 * 1024
 
 /** Sorts the records of one page, in order. */
-export function sortRecords(records: readonly unknown[], options: SortOptions): Sorted {
+export function sortRecords(records: readonly unknown[], options: SortOptions): Sorting {
   const { pageBytes, remembered, marked = false } = options
   const sorted = nothingSorted()
   const find = finderIn(remembered)
@@ -76,40 +81,44 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
   // Of an id that comes twice the first counts, which is not told when one of them is recalled and the other is new.
   if (sorted.recalled.length === 0 || sorted.customers.length === 0) return sorted
   const anew = new Set(sorted.customers.map(({ id }) => id))
-  return sorted.recalled.some(({ id = '' }) => anew.has(id)) ? sortRecords(records, { pageBytes, marked }) : sorted
+  const isTwice = sorted.rows.some(({ id = '', isKept }) => isKept === true && anew.has(id))
+  return isTwice ? sortRecords(records, { pageBytes, marked }) : sorted
 }
 
 /** Looks for a record on its page, and then on those around. */
 function finderIn(remembered: SortOptions['remembered']): (mark: number) => RememberedRow | undefined {
   if (remembered === undefined) return () => undefined
   const known = new Map<number, RememberedRow>()
-  for (const row of remembered.rows) known.set(row.fingerprint, row)
+  for (const row of remembered.rows()) known.set(row.fingerprint, row)
   return (mark) => known.get(mark) ?? remembered.findMoved(mark)
 }
 
-/** What sorting the records of a page that is known would give; of most rows nothing but their numbers is known. */
-export function recallSorted(rows: readonly RememberedRow[]): Sorted {
-  const sorted: Sorted = { ...nothingSorted(), recalled: [...rows], rows: [...rows] }
-  for (const { warnings } of rows) if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
-  return sorted
+/** What sorting the records of a page that is known would give. */
+export function recallSorted({ rowIds, ends: [first, last], warnings: odd }: KnownPage): Sorted {
+  const rows: (SortedRow | number)[] = [...rowIds]
+  const keep = (row: Row, rowId: number | undefined) => ({ ...row, rowId, isKept: true })
+  rows[0] = keep(first, rowIds[0])
+  rows[rowIds.length - 1] = keep(last, rowIds.at(-1))
+  const warnings: Warnings = {}
+  for (const more of odd) addWarnings(warnings, more)
+  return { ...nothingSorted(), recalled: rowIds, warnings, rows }
 }
 
-function nothingSorted(): Sorted {
+function nothingSorted(): Sorting {
   return { recalled: [], customers: [], rejects: [], warnings: {}, rows: [] }
 }
 
-function recall(before: RememberedRow, record: unknown, sorted: Sorted): void {
+function recall(before: RememberedRow, record: unknown, sorted: Sorting): void {
   const { rowId, warnings } = before
   const { id, createdAt } = rowOf(record)
-  const row = { id, createdAt, rowId, fingerprint: before.fingerprint, warnings }
-  sorted.recalled.push(row)
-  sorted.rows.push(row)
+  sorted.recalled.push(rowId)
+  sorted.rows.push({ id, createdAt, rowId, fingerprint: before.fingerprint, warnings, isKept: true })
   if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
 }
 
 type Looking = { mayBeTooLong: boolean; mark: number | undefined }
 
-function sortRecord(record: unknown, position: number, sorted: Sorted, { mayBeTooLong, mark }: Looking): void {
+function sortRecord(record: unknown, position: number, sorted: Sorting, { mayBeTooLong, mark }: Looking): void {
   const result = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
   if (!result.success || tooLong) return addReject(toReject(record, position, result.error, tooLong), sorted)
@@ -127,7 +136,7 @@ function sortRecord(record: unknown, position: number, sorted: Sorted, { mayBeTo
   })
 }
 
-function addReject(reject: Reject, sorted: Sorted): void {
+function addReject(reject: Reject, sorted: Sorting): void {
   sorted.rejects.push(reject)
   sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
 }

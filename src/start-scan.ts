@@ -39,7 +39,9 @@ function seenRows(): SeenIds {
   const rows = new RowSet()
   const rejected = new Set<string>()
   return {
-    add({ id, rowId }) {
+    add(row) {
+      if (typeof row === 'number') return rows.add(row)
+      const { id, rowId } = row
       if (rowId !== undefined) return rows.add(rowId)
       if (id === undefined || rejected.has(id)) return false
       rejected.add(id)

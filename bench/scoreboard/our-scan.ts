@@ -76,8 +76,7 @@ function watched(source: Source, { read, listRead, idOf }: Watching): Pick<Sourc
     counters: source.counters,
     async readPage(window, stopping) {
       const page = await source.readPage(window, stopping)
-      const known = page.isKnown ? (page.remembered?.rows ?? []) : []
-      const ids = page.isKnown ? known.map(({ rowId }) => idOf(rowId) ?? '') : idsIn(page.records)
+      const ids = page.known?.rowIds.map((rowId) => idOf(rowId) ?? '') ?? idsIn(page.records)
       for (const id of ids) read.add(id)
       return page
     },

@@ -1,5 +1,4 @@
 import { warn, type Customer, type Warnings } from '../customer.ts'
-import type { RememberedRow } from '../remembered-page.ts'
 import type { RecordCounts } from '../report.ts'
 import { changedFields, COMPARED_FIELDS, isUnchanged, type ComparedField } from './changed-fields.ts'
 import type { Connection } from './database.ts'
@@ -28,10 +27,9 @@ const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} =
 /**
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
- * change the mirror back and forth every night. Adds to `counts` what became of each, to
- * `warnings` what was odd about it, to `seen` the rows that the run had not received before, and to `changed` those of them
- * that were written again. `start` is the position of the first of them, where they stand one behind the other. Returns the
- * row of each, in their order.
+ * change the mirror back and forth every night. Adds to `counts` what became of each, to `warnings` what was odd about it,
+ * to `seen` the rows that the run had not received before, and to `changed` those of them that were written again. `start`
+ * is the position of the first of them, where they stand one behind the other.
  */
 export function saveCustomers(
   db: Connection,
@@ -39,8 +37,9 @@ export function saveCustomers(
   { customers, start }: { customers: readonly Customer[]; start: number | undefined },
   { counts, warnings, seen, changed }: Tallies,
   nowMs: number,
-): readonly (number | undefined)[] {
+): CustomersSaved {
   const rowIds: (number | undefined)[] = customers.map(() => undefined)
+  const unchanged = new Set<number>()
   const insert = insertion(db, run, nowMs)
   const findLately = run.isBaseline && start !== undefined ? run.lately.finder(start, customers.length) : undefined
   const rest: Placed[] = []
@@ -62,7 +61,7 @@ export function saveCustomers(
     const before = inserted.get(customer.id)
     if (before !== undefined) saveKnown(place, customer, before)
   }
-  return rowIds
+  return { rowIds, unchanged }
 
   /** Whether the customer is one of those inserted just now, and is the same still. */
   function isRepeated(place: number, customer: Customer): boolean {
@@ -87,9 +86,11 @@ export function saveCustomers(
   function saveKnown(place: number, customer: Customer, before: StoredCustomer): StoredCustomer {
     const rowId = before.row_id
     rowIds[place] = rowId
+    const isSame = isUnchanged(before, customer)
+    if (isSame && !changed.has(rowId) && !run.memory.changed.has(rowId)) unchanged.add(place)
     if (run.seen.has(rowId) || seen.has(rowId)) {
       counts.duplicates += 1
-      if (!isUnchanged(before, customer)) warn(warnings, 'conflicting_duplicate')
+      if (!isSame) warn(warnings, 'conflicting_duplicate')
       return before
     }
     seen.add(rowId)
@@ -99,16 +100,15 @@ export function saveCustomers(
   }
 }
 
+/** By their places: the row of each customer, and those that were stored, before the run, as they came. */
+export type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchanged: ReadonlySet<number> }
+
 /**
  * Counts customers that came as the run remembers them, and so are stored as they came. One that this run has read
  * differently elsewhere is a duplicate that differs.
  */
-export function countRecalled(
-  run: Run,
-  rows: readonly RememberedRow[],
-  { counts, warnings, seen, changed }: Tallies,
-): void {
-  for (const { rowId } of rows) {
+export function countRecalled(run: Run, rowIds: readonly number[], { counts, warnings, seen, changed }: Tallies): void {
+  for (const rowId of rowIds) {
     if (run.seen.has(rowId) || seen.has(rowId)) {
       counts.duplicates += 1
       if (run.memory.changed.has(rowId) || changed.has(rowId)) warn(warnings, 'conflicting_duplicate')

@@ -93,7 +93,7 @@ export class PagesNear {
   }
 
   #addRows(page: PageColumns, byFingerprint: Map<number, RememberedRow>): void {
-    const { rows } = rowsFrom(page)
+    const rows = rowsFrom(page)
     this.#rowsOf.set(page, rows)
     for (const row of rows) byFingerprint.set(row.fingerprint, row)
   }

@@ -1,9 +1,9 @@
 import { addWarnings, type Warnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
-import type { RememberedPage, RememberedRow } from '../remembered-page.ts'
+import type { KnownPage, RememberedRow } from '../remembered-page.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
 import type { Sorted, SortedRow } from '../sort-records.ts'
-import { countRecalled, saveCustomers } from './customers.ts'
+import { countRecalled, saveCustomers, type CustomersSaved } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
@@ -12,7 +12,7 @@ import { rememberPage } from './remembered-pages.ts'
 import { releaseListed } from './removals.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
-import { recordWindow, type RecordedRow, type RecordedWindow } from './windows.ts'
+import { recordWindow, type RecordedWindow } from './windows.ts'
 
 /** One page whose records were sorted. */
 export type SortedPage = Sorted & {
@@ -23,7 +23,7 @@ export type SortedPage = Sorted & {
   /** By what a later run knows it again, where it can; `isKnown` when this run did. */
   mark?: { size: number; digest: string; isKnown: boolean } | undefined
   /** How its rows compare, each with the next; undefined when it is not to be remembered. */
-  neighbours?: RememberedPage['neighbours'] | undefined
+  neighbours?: KnownPage['neighbours'] | undefined
 }
 
 /** What became of the records of the pages saved. */
@@ -39,7 +39,7 @@ export type PagesSaved = {
   /** The pages that are remembered as they came. */
   kept: string[]
   /** Who stood where in each of the pages, with the row of each customer. */
-  rows: RecordedRow[][]
+  rows: Sorted['rows'][]
 }
 
 /**
@@ -70,12 +70,11 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   const tallies = { ...saved, counts, warnings }
   saveRejects(db, run, page, tallies, nowMs)
   countRecalled(run, page.recalled, tallies)
-  const { customers, rejects, window } = page
+  const { customers, window } = page
   // Where nothing stands between them, their places tell their positions.
   const isWhole = customers.length === page.rows.length
   const start = window !== undefined && isWhole ? window.perPage * (page.page - 1) : undefined
-  const rowIds = saveCustomers(db, run, { customers, start }, tallies, nowMs)
-  const rows = rejects.length === 0 ? numbered(page, rowIds) : numberedById(page, rowIds)
+  const rows = numbered(page, saveCustomers(db, run, { customers, start }, tallies, nowMs))
   if (!addsUp(counts)) {
     throw new AccountingBroken(
       `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
@@ -89,22 +88,29 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   addWarnings(saved.warnings, warnings)
 }
 
-/** The rows of a page without rejects, each with its number: those that were not recalled are its customers. */
-function numbered({ rows }: Sorted, saved: readonly (number | undefined)[]): SortedRow[] {
+/** The rows of a page, each with the number of its customer, be it received in a record that had to be rejected. */
+function numbered({ rows, rejects }: Sorted, { rowIds, unchanged }: CustomersSaved): Sorted['rows'] {
+  const rejected = new Set(rejects.map(({ position }) => position))
   let place = 0
-  for (const row of rows) if (row.rowId === undefined) row.rowId = saved[place++]
+  if (rowIds.length > 0) {
+    rows.forEach((row, position) => {
+      if (typeof row === 'number' || row.rowId !== undefined || rejected.has(position)) return
+      if (unchanged.has(place)) row.isKept = true
+      row.rowId = rowIds[place++]
+    })
+  }
+  if (rejects.length > 0) numberById(rows.filter((row) => typeof row === 'object'))
   return rows
 }
 
-/** With the number of each customer, be it received in a record that had to be rejected. */
-function numberedById({ rows, customers, recalled }: Sorted, saved: readonly (number | undefined)[]): SortedRow[] {
-  const rowIds = new Map(customers.map(({ id }, place) => [id, saved[place]]))
-  for (const { id, rowId } of recalled) if (id !== undefined) rowIds.set(id, rowId)
-  return rows.map((row) => ({ ...row, rowId: row.rowId ?? (row.id === undefined ? undefined : rowIds.get(row.id)) }))
+function numberById(rows: readonly SortedRow[]): void {
+  const rowIds = new Map<string, number>()
+  for (const { id, rowId } of rows) if (id !== undefined && rowId !== undefined) rowIds.set(id, rowId)
+  for (const row of rows) row.rowId ??= row.id === undefined ? undefined : rowIds.get(row.id)
 }
 
 /** Whether it is; a page with a reject in it is not, so that the reject is looked at every night. */
-function remember(db: Connection, run: Run, page: SortedPage, rows: readonly SortedRow[], saved: PagesSaved): boolean {
+function remember(db: Connection, run: Run, page: SortedPage, rows: Sorted['rows'], saved: PagesSaved): boolean {
   const { mark, neighbours } = page
   if (mark === undefined || neighbours === undefined || page.rejects.length > 0) return false
   // Windows asked for at several sizes may be served alike, and each is to be recorded as it was when it was read.
@@ -120,8 +126,8 @@ function remember(db: Connection, run: Run, page: SortedPage, rows: readonly Sor
   return true
 }
 
-function isMemorable(row: SortedRow): row is SortedRow & RememberedRow {
-  return row.rowId !== undefined && row.fingerprint !== undefined
+function isMemorable(row: SortedRow | number): row is SortedRow & RememberedRow {
+  return typeof row === 'object' && row.rowId !== undefined && row.fingerprint !== undefined
 }
 
 /** Adds what a committed transaction saved to the run's own numbers. */

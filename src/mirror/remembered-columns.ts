@@ -1,5 +1,5 @@
 import type { Row, Warnings } from '../customer.ts'
-import type { RememberedPage, RememberedRow } from '../remembered-page.ts'
+import type { KnownPage, RememberedRow } from '../remembered-page.ts'
 import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
 
 /** A remembered page as it is stored. */
@@ -14,18 +14,18 @@ export type PageColumns = {
 
 /** What is told of a page beside its rows' numbers. Who stands at its ends tells how it joins its neighbours. */
 type Outline = {
-  ends: Row[]
-  neighbours: RememberedPage['neighbours']
+  ends: [Row, Row]
+  neighbours: KnownPage['neighbours']
   warnings: Partial<Record<number, Warnings>>
 }
 
-/** A page's rows, and how they compare, as they are stored. */
+/** A page's rows, of which there is one at least, and how they compare, as they are stored. */
 export function columnsFrom(
-  rows: readonly RememberedRow[],
-  neighbours: RememberedPage['neighbours'],
+  rows: readonly (Row & RememberedRow)[],
+  neighbours: KnownPage['neighbours'],
 ): Pick<PageColumns, 'row_ids' | 'fingerprints' | 'outline'> {
   const odd = rows.flatMap((row, place) => (row.warnings === undefined ? [] : [[place, row.warnings] as const]))
-  const ends = [rows.at(0), rows.at(-1)].flatMap((row) => row ?? []).map(({ id, createdAt }) => ({ id, createdAt }))
+  const ends: Outline['ends'] = [endOf(rows.at(0)), endOf(rows.at(-1))]
   const outline: Outline = { ends, neighbours, warnings: Object.fromEntries(odd) }
   return {
     row_ids: rowIdsFrom(rows.map(({ rowId }) => rowId)),
@@ -34,21 +34,24 @@ export function columnsFrom(
   }
 }
 
-/** A page's rows, and how they compare, from what is stored. */
-export function rowsFrom(columns: PageColumns): { rows: RememberedRow[]; neighbours: RememberedPage['neighbours'] } {
-  const rowIds = rowIdsIn(columns.row_ids)
+function endOf(row: Row | undefined): Row {
+  return { id: row?.id, createdAt: row?.createdAt }
+}
+
+/** The page as a whole, from what is stored. */
+export function knownFrom({ digest, row_ids, outline }: PageColumns): KnownPage {
+  const { ends, neighbours, warnings }: Outline = JSON.parse(outline)
+  const odd = Object.values(warnings).flatMap((some) => some ?? [])
+  return { digest, rowIds: [...rowIdsIn(row_ids)], ends, neighbours, warnings: odd }
+}
+
+/** A page's rows, from what is stored. */
+export function rowsFrom(columns: PageColumns): RememberedRow[] {
   const fingerprints = new Float64Array(new Uint8Array(columns.fingerprints).buffer)
-  const { ends, neighbours, warnings }: Outline = JSON.parse(columns.outline)
-  const rows: RememberedRow[] = []
-  for (let place = 0; place < rowIds.length; place += 1) {
-    const end = place === 0 ? ends[0] : place === rowIds.length - 1 ? ends[1] : undefined
-    rows.push({
-      id: end?.id,
-      createdAt: end?.createdAt,
-      rowId: rowIds[place] ?? 0,
-      fingerprint: fingerprints[place] ?? NaN,
-      warnings: warnings[place],
-    })
-  }
-  return { rows, neighbours }
+  const { warnings }: Outline = JSON.parse(columns.outline)
+  return Array.from(rowIdsIn(columns.row_ids), (rowId, place) => ({
+    rowId,
+    fingerprint: fingerprints[place] ?? NaN,
+    warnings: warnings[place],
+  }))
 }

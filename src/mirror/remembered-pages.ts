@@ -1,9 +1,10 @@
-import type { RememberedPage, RememberedRow } from '../remembered-page.ts'
+import type { Row } from '../customer.ts'
+import type { KnownPage, RememberedPage, RememberedRow } from '../remembered-page.ts'
 import { RowSet } from '../row-set.ts'
 import { version } from '../version.ts'
 import type { Connection } from './database.ts'
 import { pageKey, PagesNear } from './pages-near.ts'
-import { columnsFrom, rowsFrom } from './remembered-columns.ts'
+import { columnsFrom, knownFrom, rowsFrom } from './remembered-columns.ts'
 import { statement } from './statement.ts'
 
 /**
@@ -30,8 +31,8 @@ export type PageToRemember = {
   start: number
   size: number
   digest: string
-  rows: readonly RememberedRow[]
-  neighbours: RememberedPage['neighbours']
+  rows: readonly (Row & RememberedRow)[]
+  neighbours: KnownPage['neighbours']
 }
 
 /** What a run that is about to start may rely on. */
@@ -78,19 +79,19 @@ export function recallPage(
   // A customer that this run changed is as this run's own pages say, and not as those of earlier runs do.
   const isOfThisRun = kept.has(pageKey(start, size))
   const columns = isOfThisRun ? pages.find(start, size) : pages.take(start, size)
-  const { rows, neighbours } = columns === undefined ? NOTHING : rowsFrom(columns)
+  const isCertain = (rowId: number) => !doubted.has(rowId) && !(isOfThisRun && changed.has(rowId))
+  const known = columns === undefined ? undefined : knownFrom(columns)
+  const isWhole = known !== undefined && ((doubted.size === 0 && !isOfThisRun) || known.rowIds.every(isCertain))
   const find = pages.finder()
-  const isCertain = ({ rowId }: RememberedRow) => !doubted.has(rowId) && !(isOfThisRun && changed.has(rowId))
-  const certain = doubted.size === 0 && !isOfThisRun ? rows : rows.filter(isCertain)
-  const digest = certain.length === rows.length ? columns?.digest : undefined
-  const findMoved = (fingerprint: number) => {
-    const row = find(fingerprint)
-    return row === undefined || doubted.has(row.rowId) || changed.has(row.rowId) ? undefined : row
+  return {
+    whole: isWhole ? known : undefined,
+    rows: () => (columns === undefined ? [] : rowsFrom(columns).filter(({ rowId }) => isCertain(rowId))),
+    findMoved(fingerprint) {
+      const row = find(fingerprint)
+      return row === undefined || doubted.has(row.rowId) || changed.has(row.rowId) ? undefined : row
+    },
   }
-  return { digest, rows: certain, neighbours, findMoved }
 }
-
-const NOTHING: Pick<RememberedPage, 'rows' | 'neighbours'> = { rows: [], neighbours: undefined }
 
 /** Remembers a page, in place of what was remembered of it before. */
 export function rememberPage(db: Connection, organization: string, page: PageToRemember): void {

@@ -25,7 +25,7 @@ export type RecordedRow = Row & { rowId?: number | undefined }
 export function recordWindow(
   db: Connection,
   run: Pick<Run, 'id'>,
-  window: RecordedWindow,
+  window: Omit<RecordedWindow, 'rows'> & { rows: readonly (RecordedRow | number)[] },
   { isRemembered }: { isRemembered: boolean },
 ): void {
   statement(
@@ -40,14 +40,18 @@ export function recordWindow(
     window.total ?? null,
     window.lastPage ?? null,
     window.beyondEnd ? 1 : 0,
-    isRemembered ? null : rowIdsFrom(window.rows.map(({ rowId }) => rowId ?? 0)),
-    isRemembered ? null : JSON.stringify(rejectedOf(window)),
+    isRemembered ? null : rowIdsFrom(window.rows.map(numberOf)),
+    isRemembered ? null : JSON.stringify(rejectedIn(window.rows)),
   )
 }
 
+function numberOf(row: RecordedRow | number): number {
+  return typeof row === 'object' ? (row.rowId ?? 0) : row
+}
+
 /** The ids of a window's rejects in order, null where unreadable. */
-function rejectedOf({ rows }: RecordedWindow): (string | null)[] {
-  return rows.filter(({ rowId }) => rowId === undefined).map(({ id }) => id ?? null)
+function rejectedIn(rows: readonly (RecordedRow | number)[]): (string | null)[] {
+  return rows.flatMap((row) => (typeof row === 'object' && row.rowId === undefined ? [row.id ?? null] : []))
 }
 
 /** Gives the windows of an interrupted run to the one that goes on from it. */
@@ -64,7 +68,7 @@ export function forgetWindows(db: Connection, organization: string): void {
 export function recallSeen(db: Connection, run: Pick<Run, 'id' | 'seen' | 'rejectedIds'>): void {
   for (const { row_ids, rejected } of readColumns(db, run.id)) {
     for (const rowId of rowIdsIn(row_ids)) if (rowId !== 0) run.seen.add(rowId)
-    for (const id of rejectedIn(rejected)) if (id !== null) run.rejectedIds.add(id)
+    for (const id of rejectedFrom(rejected)) if (id !== null) run.rejectedIds.add(id)
   }
 }
 
@@ -88,7 +92,7 @@ function recallRows(db: Connection, { row_ids, rejected }: WindowColumns): Recor
     db,
     'SELECT id, created_at FROM customers WHERE row_id = ?',
   )
-  const rejectedIds = rejectedIn(rejected)
+  const rejectedIds = rejectedFrom(rejected)
   return Array.from(rowIdsIn(row_ids), (rowId) => {
     const found = rowId === 0 ? undefined : find.get(rowId)
     if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
@@ -110,7 +114,7 @@ function readColumns(db: Connection, runId: number): WindowColumns[] {
   ).all(runId)
 }
 
-function rejectedIn(json: string | null): (string | null)[] {
+function rejectedFrom(json: string | null): (string | null)[] {
   const ids: (string | null)[] = JSON.parse(json ?? '[]')
   return ids
 }

@@ -1,5 +1,5 @@
 import { compareNeighbours, type Neighbours } from './neighbours.ts'
-import { keyOf, startOf, type Row, type RowKey, type Window, type WindowRead } from './window.ts'
+import { keyOf, rowOf, startOf, type RowKey, type ToldRow, type Window, type WindowRead } from './window.ts'
 
 /** A window that was read, made ready for comparing with its neighbours. */
 export type Held = {
@@ -11,9 +11,9 @@ export type Held = {
   readonly reach: number
   readonly total: number | undefined
   /** Every row, by its position in the window. */
-  readonly all: readonly Row[]
+  readonly all: readonly ToldRow[]
   /** The rows that can be told from every other, in the order served. */
-  readonly rows: readonly Row[]
+  readonly rows: readonly ToldRow[]
   /** Where each row stands among `rows`, for the last time where it stands there twice. */
   readonly places: ReadonlyMap<RowKey, number>
   /** How `rows` compare, each with the next. */
@@ -30,11 +30,11 @@ export function hold(read: WindowRead): Held {
     if (key !== undefined) places.set(key, place)
   }
   const start = startOf(window)
-  const neighbours = read.neighbours ?? compareNeighbours(rows)
+  const neighbours = read.neighbours ?? compareNeighbours(rows.map(rowOf))
   return { window, start, reach: start + all.length, total: read.total, all, rows, places, neighbours }
 }
 
-function isTold(row: Row): boolean {
+function isTold(row: ToldRow): boolean {
   return keyOf(row) !== undefined
 }
 

@@ -1,7 +1,7 @@
 import { sortableInstant } from './created-at.ts'
 import type { Held } from './held.ts'
 import { compareRows, type Comparison } from './neighbours.ts'
-import { keyOf, type Row } from './window.ts'
+import { keyOf, rowOf, type ToldRow } from './window.ts'
 
 /** What two neighbouring windows say of each other. */
 export type Seam = {
@@ -42,21 +42,16 @@ export function seamBetween(left: Held, right: Held): Seam {
   }
   const displaced = left.total === right.total && furthest >= left.window.size / 2
   const [last, first] = [left.rows.at(-1), right.rows[0]]
-  const ends = last === undefined || first === undefined ? undefined : compareRows(first, last)
+  const ends = last === undefined || first === undefined ? undefined : compareRows(rowOf(first), rowOf(last))
   const atBeginning = right.start === 0
   return { shared, displaced, still: standsStill(left, right, shared), reordered, redated, ends, atBeginning }
 }
 
-/** A record that came the same twice has the creation time it had; that of one which did not may not be at hand. */
-function isRedated(one: Row | undefined, other: Row): boolean {
-  if (other.fingerprint !== undefined && one?.fingerprint === other.fingerprint) return false
-  if (isAsKept(one) && isAsKept(other)) return false
-  return sortableInstant(one?.createdAt) !== sortableInstant(other.createdAt)
-}
-
-/** Of a row without an id nothing is told but where it is kept. */
-function isAsKept(row: Row | undefined): boolean {
-  return row?.isKept === true || row?.id === undefined
+/** A record that is twice as it is kept has the creation time it had; that of one which is not may not be at hand. */
+function isRedated(one: ToldRow | undefined, other: ToldRow): boolean {
+  const [before, after] = [rowOf(one ?? other), rowOf(other)]
+  if (before.isKept === true && after.isKept === true) return false
+  return sortableInstant(before.createdAt) !== sortableInstant(after.createdAt)
 }
 
 function standsStill(left: Held, right: Held, shared: number): boolean {

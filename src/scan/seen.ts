@@ -1,9 +1,9 @@
-import { keyOf, type Row, type RowKey } from './window.ts'
+import { keyOf, type RowKey, type ToldRow } from './window.ts'
 
 /** Who a scan has read. The scan owns it: it must start empty and nobody else may add to it or clear it. */
 export interface SeenIds {
   /** True when the row was not there yet; false for one that cannot be told from another. */
-  add(row: Row): boolean
+  add(row: ToldRow): boolean
   clear(): void
   readonly size: number
 }

@@ -7,10 +7,7 @@ export type Window = {
   readonly size: number
 }
 
-/**
- * What the scan needs to know of a received record. Of a window whose `neighbours` are known, rows that are kept may have
- * nothing but their number, but for the first and the last.
- */
+/** What the scan needs to know of a received record. */
 export type Row = {
   /** Lower case; undefined when the record has no readable id. */
   readonly id: string | undefined
@@ -18,25 +15,32 @@ export type Row = {
   readonly createdAt: string | undefined
   /** Where the caller keeps it: cheaper to compare than an id, and kept in a smaller set. */
   readonly rowId?: number | undefined
-  /** The same for a record that came the same. */
-  readonly fingerprint?: number | undefined
-  /** It is told as the caller keeps it, and not as it was sent just now. */
+  /** It came, or is told, as the caller keeps it. */
   readonly isKept?: boolean | undefined
 }
+
+/** A row as the scan is told of it. Of one that is as the caller keeps it the number there may be all. */
+export type ToldRow = Row | number
 
 /** What tells a row from every other: where the caller keeps it, which is the cheapest to compare, or else its id. */
 export type RowKey = string | number
 
 /** The same for the same row; undefined for one that nobody can tell. */
-export function keyOf(row: Row | undefined): RowKey | undefined {
-  return row?.rowId ?? row?.id
+export function keyOf(row: ToldRow | undefined): RowKey | undefined {
+  return typeof row === 'object' ? (row.rowId ?? row.id) : row
+}
+
+/** The row in full, as far as it was told. */
+export function rowOf(told: ToldRow): Row {
+  return typeof told === 'object' ? told : { id: undefined, createdAt: undefined, rowId: told, isKept: true }
 }
 
 /** One answer of the service. */
 export type WindowRead = {
   /** The window that was asked for. */
   readonly window: Window
-  readonly rows: readonly Row[]
+  /** In the order served. Only where `neighbours` are known some may be numbers, but not the first, nor the last. */
+  readonly rows: readonly ToldRow[]
   /** How its rows compare, where that is known; all of them have a readable id then. */
   readonly neighbours?: Neighbours | undefined
   /** The number of rows the service says it has. */

@@ -1,5 +1,5 @@
 import { ContractBroken } from '../errors.ts'
-import type { RememberedPage } from '../remembered-page.ts'
+import type { KnownPage, RememberedPage } from '../remembered-page.ts'
 import type { Answer } from './answer.ts'
 import { decodedText } from './body.ts'
 import type { Window } from './customers-url.ts'
@@ -15,8 +15,8 @@ export type CustomersPage = {
   askedSize: number
   /** The records; none for a page that is known. */
   records: unknown[]
-  /** It came byte for byte as remembered: its records are `remembered.rows`, and were not read again. */
-  isKnown: boolean
+  /** What is known of a page that came byte for byte as remembered: its records were not read again. */
+  known: KnownPage | undefined
   /** Of the bytes of its records, where they could be told from the rest. */
   digest: string | undefined
   /** The page as it came before, where the caller remembers it. */
@@ -44,10 +44,10 @@ export async function pageFrom(answer: Answer, asked: Window, place: string, rec
   const outline = cut === undefined ? undefined : listEnvelope.safeParse(cut.envelope).data
   const size = outline?.meta.per_page
   const remembered = size === undefined ? undefined : await recall?.({ page: asked.page, size })
-  const isKnown = remembered !== undefined && remembered.digest === cut?.digest
-  const envelope = isKnown ? outline : undefined
+  const known = remembered?.whole?.digest === cut?.digest ? remembered?.whole : undefined
+  const envelope = known === undefined ? undefined : outline
   const { data, meta } = envelope ?? envelopeIn(decodedText(body, place), place)
-  const count = isKnown ? remembered.rows.length : data.length
+  const count = known?.rowIds.length ?? data.length
 
   if (meta.current_page !== asked.page) {
     throw broken('page-mismatch', `page ${meta.current_page} was answered instead`)
@@ -63,7 +63,7 @@ export async function pageFrom(answer: Answer, asked: Window, place: string, rec
     size: meta.per_page,
     askedSize: asked.size,
     records: data,
-    isKnown,
+    known,
     digest: cut?.digest,
     remembered,
     total: meta.total,
@@ -80,7 +80,7 @@ export function pageBeyondEnd(asked: Window): CustomersPage {
     size: asked.size,
     askedSize: asked.size,
     records: [],
-    isKnown: false,
+    known: undefined,
     digest: undefined,
     remembered: undefined,
     total: undefined,

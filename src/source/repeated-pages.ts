@@ -39,11 +39,12 @@ export function createRepeatedPages(): RepeatedPages {
 /** The same customers on two pages stand first and last on both. */
 type Seen = { key: string; page: number; digest: string | undefined; names: readonly string[] | undefined }
 
-function seenIn({ page, size, digest, isKnown, remembered, records }: CustomersPage): Seen | undefined {
-  const names = isKnown ? undefined : records.map(nameOf)
-  const rows = remembered?.rows ?? []
+function seenIn({ page, size, digest, known, records }: CustomersPage): Seen | undefined {
+  const names = known === undefined ? records.map(nameOf) : undefined
   const [count, first, last] =
-    names === undefined ? [rows.length, rows[0]?.id, rows.at(-1)?.id] : [names.length, names[0], names.at(-1)]
+    known === undefined
+      ? [records.length, names?.[0], names?.at(-1)]
+      : [known.rowIds.length, known.ends[0].id, known.ends[1].id]
   return count === 0 ? undefined : { key: `${size} ${count} ${first} ${last}`, page, digest, names }
 }
 

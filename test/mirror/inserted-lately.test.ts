@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/mirror/mirror.ts'
+import { keyOf } from '../../src/scan/window.ts'
 import { sortPage } from '../../src/sort-page.ts'
 import { aCustomer, aSourcePage, customers, START_MS, type SentRecord } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -21,11 +22,7 @@ test('customers that come again in an overlapping window are duplicates, and the
     [8, 1],
     [6, 2],
   ])
-  expect(saved.map(({ rows }) => rows[0]?.map(({ rowId }) => rowId))).toEqual([
-    numbers(1, 10),
-    numbers(10, 18),
-    numbers(17, 24),
-  ])
+  expect(saved.map(({ rows }) => rows[0]?.map(keyOf))).toEqual([numbers(1, 10), numbers(10, 18), numbers(17, 24)])
   expect(warnings).toEqual({})
 })
 
@@ -33,7 +30,7 @@ test('it makes no difference whether the windows are saved together, or in their
   const { saved } = await load([SECOND, customers(10, 18)], [FIRST, customers(1, 10)])
 
   expect(saved[1]?.records).toMatchObject({ inserted: 9, duplicates: 1 })
-  expect(saved[1]?.rows[0]?.at(-1)?.rowId).toBe(1)
+  expect(saved[1]?.rows[0]?.map(keyOf).at(-1)).toBe(1)
 })
 
 test('a customer that comes again changed contradicts itself each time, and is stored as it came first', async () => {
@@ -58,7 +55,7 @@ test('a customer that stands elsewhere the second time, or beside a reject, is a
   )
 
   expect(saved.map(({ records }) => records.duplicates)).toEqual([0, 1, 1])
-  expect(saved[2]?.rows[0]?.slice(0, 2).map(({ rowId }) => rowId)).toEqual([undefined, 18])
+  expect(saved[2]?.rows[0]?.slice(0, 2).map(keyOf)).toEqual([undefined, 18])
 })
 
 type Received = [window: { page: number; size: number }, records: readonly SentRecord[]]

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hold, type Held } from '../../src/scan/held.ts'
-import { compareRows } from '../../src/scan/neighbours.ts'
+import { compareNeighbours, compareRows, type Neighbours } from '../../src/scan/neighbours.ts'
 import { windowFrom } from '../../src/scan/planner.ts'
 import { seamBetween, type Seam } from '../../src/scan/seam.ts'
 import { Witnesses, WITNESSES } from '../../src/scan/witness.ts'
-import { endOf, type Row, type Window } from '../../src/scan/window.ts'
+import { endOf, rowOf, type Row, type ToldRow, type Window } from '../../src/scan/window.ts'
 
 /** Few ids and fewer times, some of them missing, so that rows meet again and times tie. */
 const someRows = (most: number) =>
@@ -24,12 +24,20 @@ const someRows = (most: number) =>
   )
 const aWindow = fc.record({ rows: someRows(12), page: fc.integer({ min: 1, max: 3 }), total: fc.nat({ max: 2 }) })
 
-function heldFrom({ rows, page, total }: { rows: readonly Row[]; page: number; total: number }): Held {
-  return hold({ window: { page, size: 12 }, rows, total, perPage: 12, beyondEnd: false })
+type Received = { rows: readonly ToldRow[]; page: number; total: number; neighbours?: Neighbours }
+
+function heldFrom({ page, ...read }: Received): Held {
+  return hold({ ...read, window: { page, size: 12 }, perPage: 12, beyondEnd: false })
+}
+
+/** With each row as it was told in full. */
+function inFull(held: Held) {
+  return { ...held, all: held.all.map(rowOf), rows: held.rows.map(rowOf) }
 }
 
 /** The seam by its definition: every row against every row. */
-function seamByDefinition(left: Held, right: Held): Seam {
+function seamByDefinition(...windows: readonly [Held, Held]): Seam {
+  const [left, right] = [inFull(windows[0]), inFull(windows[1])]
   const shared = right.rows.flatMap((row, index) => {
     const place = left.rows.findLastIndex(({ id }) => id === row.id)
     const before = left.rows[place]
@@ -65,10 +73,10 @@ test('a seam is what comparing every row with every row says', () => {
 test('rows that are known by a number give the same seam as rows known by their id', () => {
   const numbers = new Map<string, number>()
   const rowIdOf = (id: string) => numbers.get(id) ?? numbers.set(id, numbers.size + 1).size
-  const numbered = ({ rows, ...window }: Parameters<typeof heldFrom>[0]) =>
+  const numbered = ({ rows, ...window }: Received) =>
     heldFrom({
       ...window,
-      rows: rows.map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIdOf(row.id) })),
+      rows: rows.map(rowOf).map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIdOf(row.id) })),
     })
   fc.assert(
     fc.property(aWindow, aWindow, (one, other) => {
@@ -78,11 +86,33 @@ test('rows that are known by a number give the same seam as rows known by their 
   )
 })
 
+test('rows that came as they are kept give the same seam when all but the ends are told by their number', () => {
+  const numbers = new Map<string, number>()
+  const keep = (row: Row) => {
+    const { id = '' } = row
+    return { ...row, id, isKept: true, rowId: numbers.get(id) ?? numbers.set(id, numbers.size + 1).size }
+  }
+  const told = ({ rows, ...window }: Received, isInFull: boolean) => {
+    const kept = rows.map(rowOf).map(keep)
+    const isEnd = (place: number) => place === 0 || place === kept.length - 1
+    const few = kept.map((row, place) => (isInFull || isEnd(place) ? row : row.rowId))
+    return heldFrom({ ...window, rows: few, neighbours: compareNeighbours(kept) })
+  }
+  fc.assert(
+    fc.property(aWindow, aWindow, (one, other) => {
+      const seam = seamBetween(told(one, true), told(other, true))
+      expect(seamBetween(told(one, false), told(other, false))).toEqual(seam)
+      expect(seamBetween(told(one, false), told(other, true))).toEqual(seam)
+    }),
+    { seed: 1, numRuns: 3000 },
+  )
+})
+
 test('a candidate survives a window exactly when it orders every pair of neighbours', () => {
   const few = fc.record({ rows: someRows(4), page: fc.constant(1), total: fc.constant(4) })
   fc.assert(
     fc.property(few, (window) => {
-      const held = heldFrom(window)
+      const held = inFull(heldFrom(window))
       const witnesses = new Witnesses()
       witnesses.observe(held)
       const repeated = new Set(held.rows.map(({ id }) => id)).size < held.rows.length

@@ -63,7 +63,7 @@ export async function makeNight(mirror: Mirror, index: number, night: Night, { r
       if (answered === failAfter) throw new Error('reset')
       const page = await listed.readPage(window, recalling ? { ...reading, recall } : reading)
       answered += 1
-      if (page.isKnown) known += 1
+      if (page.known !== undefined) known += 1
       if (answered === stopAfter) stop.abort()
       if (answered === meanwhile?.after) await meanwhile.meddle(mirror)
       const { remembered } = page

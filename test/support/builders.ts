@@ -49,7 +49,7 @@ export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer
 /** A page as it comes from the source. */
 export function aSourcePage(page: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
   const bytes = JSON.stringify(records).length
-  const unknown = { total: undefined, lastPage: undefined, isKnown: false, digest: undefined, remembered: undefined }
+  const unknown = { total: undefined, lastPage: undefined, known: undefined, digest: undefined, remembered: undefined }
   return { page, size: 100, askedSize: 100, records, bytes, beyondEnd: false, ...unknown, ...overrides }
 }
 

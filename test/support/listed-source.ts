@@ -68,6 +68,6 @@ export function listedSource(
 function recognized(page: CustomersPage, remembered: RememberedPage | undefined): CustomersPage {
   if (page.records.length === 0) return page
   const digest = hash('sha256', JSON.stringify(page.records))
-  const isKnown = remembered?.digest === digest
-  return { ...page, digest, remembered, isKnown, records: isKnown ? [] : page.records }
+  const known = remembered?.whole?.digest === digest ? remembered.whole : undefined
+  return { ...page, digest, remembered, known, records: known === undefined ? page.records : [] }
 }

@@ -1,5 +1,8 @@
-import type { Window, WindowRead } from '../../src/scan/window.ts'
+import type { Row, Window, WindowRead } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
+
+/** A window whose rows are each told in full. */
+type ReadInFull = Omit<WindowRead, 'rows'> & { rows: readonly Row[] }
 
 type Customer = { id: string; createdSecond: number; name: number; changed: number }
 
@@ -81,7 +84,7 @@ export class SimulatedList {
     this.#place(customer)
   }
 
-  answer(window: Window): WindowRead {
+  answer(window: Window): ReadInFull {
     const from = window.size * (window.page - 1)
     const listed = this.#listed()
     const rows = listed
