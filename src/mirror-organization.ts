@@ -32,6 +32,13 @@ export type Mirroring = ScanSettings & {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
+/**
+ * Pages saved in one transaction. A load of random UUIDs writes nearly every page of the index in each, whatever their number;
+ * a night writes little, and while it does the service waits.
+ */
+const PAGES_OF_A_LOAD = 128
+const PAGES_OF_A_NIGHT = 16
+
 /** What is left of a page once it is ready to be saved. Its records are not kept: they are worth as much memory again. */
 type Received = { sorted: SortedPage; told: Pick<CustomersPage, 'size' | 'total' | 'beyondEnd'> }
 
@@ -70,7 +77,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
         told: { size, total, beyondEnd },
       }
     }
-    const reading = { ...mirroring, scan, readPage, stop: mirroring.signal, abort: held.lost }
+    const savedTogether = run.isBaseline ? PAGES_OF_A_LOAD : PAGES_OF_A_NIGHT
+    const reading = { ...mirroring, scan, readPage, savedTogether, stop: mirroring.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
     const certificate = scan.certificate()
     const confirmed = certificate.proof === 'converged' ? await confirmAbsent() : NOBODY

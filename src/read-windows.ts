@@ -10,6 +10,8 @@ export type Reading<Page = CustomersPage> = {
   readPage: (window: Window, options: Stopping & { onAnswered: () => void }) => Promise<Page>
   /** Windows the service is asked for at once. */
   concurrency: number
+  /** Pages that come faster than they can be saved are saved so many together, which takes less time a page. */
+  savedTogether: number
   /** Aborting it ends the reading in good order: requests under way are given a moment, waits are not. */
   stop: AbortSignal
   /** Aborting it ends the reading at once. */
@@ -24,13 +26,10 @@ export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
 /** How long a request that is under way may take once the reading was asked to stop. */
 const GRACE_MS = 5000
 
-/**
- * Pages are handed over when nothing has arrived for a moment: there is time for it then. Where there is never such a
- * moment, because they come faster than they can be saved, so many are handed over together, which takes less time a page.
- */
+/** Pages are handed over when nothing has arrived for a moment: there is time for it then. */
 const QUIET_MS = 5
-const MOST_ARRIVALS = 32
-const LONGEST_HOLD_MS = 100
+/** None waits longer than this, however few have come: many at once may be reading in this process. */
+const LONGEST_HOLD_MS = 150
 
 /**
  * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Narrowing a
@@ -47,7 +46,7 @@ export async function readWindows<Page>(
   reading: Reading<Page>,
   save: (arrivals: Arrival<Page>[]) => Promise<void>,
 ): Promise<void> {
-  const { scan, readPage, concurrency, stop, abort, now } = reading
+  const { scan, readPage, concurrency, savedTogether, stop, abort, now } = reading
   const isOneByOne = concurrency === 1
   const ending = endingOf(stop, abort)
   const outages = countOutages()
@@ -120,7 +119,7 @@ export async function readWindows<Page>(
     while (fatal.length === 0 && !scan.done) {
       ending.stop.throwIfAborted()
       const heldMs = now() - heldSinceMs
-      const mayHold = !isOneByOne && arrivals.length < MOST_ARRIVALS && heldMs < LONGEST_HOLD_MS
+      const mayHold = !isOneByOne && arrivals.length < savedTogether && heldMs < LONGEST_HOLD_MS
       if (mayHold || arrivals.length === 0) {
         for (const window of scan.next(concurrency - asking)) ask(window)
       }

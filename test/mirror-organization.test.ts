@@ -26,6 +26,23 @@ test('a list is mirrored whole, page by page, and the report says what was done'
   expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
 })
 
+test('pages that come fast are saved many at a time in a first load, and fewer in a night after it', async () => {
+  const mirror = await aMirror()
+  const saves: number[] = []
+  const watched: Mirror = {
+    ...mirror,
+    savePages(run, pages, nowMs) {
+      saves.push(pages.length)
+      return mirror.savePages(run, pages, nowMs)
+    },
+  }
+  for (const most of [128, 16]) {
+    saves.length = 0
+    await mirrorOrganization(mirroring(watched, listedSource(customers(1, 3000))))
+    expect(Math.max(...saves)).toBe(most)
+  }
+})
+
 test('an empty list is a complete run that received nobody', async () => {
   const mirror = await aMirror()
 

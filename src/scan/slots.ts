@@ -12,12 +12,16 @@ export type Slot = {
   readonly bridge: boolean
 }
 
-/** The most windows a pass plans, or holds, ahead of the one it waits for: its memory, whatever the list's length. */
-const LOOK_AHEAD = 64
+/**
+ * The most windows a pass plans, or holds, ahead of the one it waits for: its memory, whatever the list's length. Room for
+ * those that wait to be saved together, and for those under way.
+ */
+const LOOK_AHEAD = 144
 
 /** The windows to one side of a chain, nearest first; no window stands in it twice. */
 export class Slots {
   #slots: Slot[] = []
+  #end = 0
 
   constructor(windows: readonly Window[] = []) {
     for (const window of windows) this.add(window)
@@ -41,9 +45,7 @@ export class Slots {
 
   /** The position after the furthest of them; 0 when there is none. */
   get end(): number {
-    let end = 0
-    for (const { window } of this.#slots) end = Math.max(end, endOf(window))
-    return end
+    return this.#end
   }
 
   /** The slot that has no answer yet for this window. */
@@ -60,6 +62,7 @@ export class Slots {
   add(window: Window): Slot {
     const slot: Slot = { window, asked: false, bridge: false }
     this.#slots.push(slot)
+    this.#end = Math.max(this.#end, endOf(window))
     return slot
   }
 
@@ -67,14 +70,26 @@ export class Slots {
   addBridge(window: Window): void {
     const others = this.#slots.filter((slot) => !isSame(slot.window, window))
     this.#slots = [{ window, asked: false, bridge: true }, ...others]
+    this.#end = furthest(this.#slots)
   }
 
   remove(slot: Slot): void {
-    this.#slots = this.#slots.filter((other) => other !== slot)
+    const place = this.#slots.indexOf(slot)
+    if (place < 0) return
+    this.#slots.splice(place, 1)
+    if (endOf(slot.window) === this.#end) this.#end = furthest(this.#slots)
   }
 
   /** Removes those that reach no further than a position. */
   removeUpTo(end: number): void {
+    if (this.#slots.every(({ window }) => endOf(window) > end)) return
     this.#slots = this.#slots.filter(({ window }) => endOf(window) > end)
+    this.#end = furthest(this.#slots)
   }
+}
+
+function furthest(slots: readonly Slot[]): number {
+  let end = 0
+  for (const { window } of slots) end = Math.max(end, endOf(window))
+  return end
 }

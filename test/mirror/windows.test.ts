@@ -6,7 +6,7 @@ import type { Run } from '../../src/mirror/runs.ts'
 import type { RecordedWindow } from '../../src/mirror/windows.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { keyOf } from '../../src/scan/window.ts'
+import { keyOf, type ToldRow } from '../../src/scan/window.ts'
 import { sortRecords } from '../../src/sort-records.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS
@@ -190,7 +190,7 @@ type Told = Partial<Omit<RecordedWindow, 'rows'>>
 /** Saves windows in a run that is interrupted, and recalls them in the one that goes on from it. */
 async function recordAndRecall(mirror: Mirror, windows: readonly (readonly [readonly unknown[], Told])[]) {
   const first = await start(mirror)
-  const saved: unknown[] = []
+  const saved: (readonly ToldRow[])[] = []
   for (const [records, told] of windows) {
     const { rows } = await mirror.savePages(first, [recorded(records, told)], START_MS)
     saved.push(...rows)

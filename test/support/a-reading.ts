@@ -24,6 +24,7 @@ export function aReading(list: readonly unknown[], { readPage, save, ...setting 
   const scan = patient(setting.scan ?? plainScan({ pageSize: 10 }))
   const reading: Reading = {
     concurrency: 4,
+    savedTogether: 32,
     stop: never,
     abort: never,
     now: () => START_MS,
