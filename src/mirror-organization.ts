@@ -36,7 +36,7 @@ export type Mirroring = ScanSettings & {
  * Pages saved in one transaction. A load of random UUIDs writes nearly every page of the index in each, whatever their number;
  * a night writes little, and while it does the service waits.
  */
-const PAGES_OF_A_LOAD = 128
+const PAGES_OF_A_LOAD = 96
 const PAGES_OF_A_NIGHT = 16
 
 /** What is left of a page once it is ready to be saved. Its records are not kept: they are worth as much memory again. */

@@ -27,7 +27,7 @@ export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
 const GRACE_MS = 5000
 
 /** Pages are handed over when nothing has arrived for a moment: there is time for it then. */
-const QUIET_MS = 5
+const QUIET_MS = 2
 /** None waits longer than this, however few have come: many at once may be reading in this process. */
 const LONGEST_HOLD_MS = 150
 

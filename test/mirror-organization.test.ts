@@ -36,7 +36,7 @@ test('pages that come fast are saved many at a time in a first load, and fewer i
       return mirror.savePages(run, pages, nowMs)
     },
   }
-  for (const most of [128, 16]) {
+  for (const most of [96, 16]) {
     saves.length = 0
     await mirrorOrganization(mirroring(watched, listedSource(customers(1, 3000))))
     expect(Math.max(...saves)).toBe(most)

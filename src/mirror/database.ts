@@ -19,6 +19,12 @@ const BUSY_TIMEOUT_MS = 15_000
  */
 const CHECKPOINT_PAGES = 16_384
 
+/**
+ * How much of the file is kept in memory, in KB: room for the index of a hundred thousand customers, and for what a load
+ * writes at once. That of a million has no room in any cache that one would spare, and a night hardly looks into it.
+ */
+const CACHE_KB = 8_000
+
 /** Opens the mirror at `file`, and brings an older one up to date. Throws MirrorUnusable, and then nothing was changed. */
 export function openDatabase(file: string, access: 'read' | 'write'): Connection {
   if (access === 'read' && !existsSync(file)) {
@@ -124,6 +130,7 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
   try {
     refuseForeign(db, file)
     db.pragma('foreign_keys = ON')
+    db.pragma(`cache_size = -${CACHE_KB}`)
     if (access === 'write') {
       makePrivate(file)
       db.pragma('journal_mode = WAL')

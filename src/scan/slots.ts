@@ -16,7 +16,7 @@ export type Slot = {
  * The most windows a pass plans, or holds, ahead of the one it waits for: its memory, whatever the list's length. Room for
  * those that wait to be saved together, and for those under way.
  */
-const LOOK_AHEAD = 144
+const LOOK_AHEAD = 128
 
 /** The windows to one side of a chain, nearest first; no window stands in it twice. */
 export class Slots {
