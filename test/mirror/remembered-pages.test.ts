@@ -163,19 +163,23 @@ test('a rehearsal remembers nothing of the mirror, and tells the same', async ()
   expect(await recalledBy(rehearsal)).toBeUndefined()
 })
 
-test('what a version remembered in another way is forgotten, and the next run remembers anew', async () => {
-  const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan', '0003-remembered-pages'])
-  db.exec(
-    `INSERT INTO remembered_pages VALUES ('acme', 0, 10, '0.1.0', 'digest', x'01000000', x'0000000000000000', '{}')`,
-  )
-  db.close()
+test.each(['records', 'outline'])(
+  'what a version remembered as %s is forgotten, and the next run remembers anew',
+  async (column) => {
+    const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan', '0003-remembered-pages'])
+    db.exec(`ALTER TABLE remembered_pages RENAME COLUMN records TO ${column}`)
+    db.exec(
+      `INSERT INTO remembered_pages VALUES ('acme', 0, 10, '0.1.0', 'digest', x'01000000', x'0000000000000000', '{}')`,
+    )
+    db.close()
 
-  const opened = await aMirror(file)
-  expect(valueOf(file, 'SELECT count(*) FROM remembered_pages')).toBe(0)
-  await aNight(opened, customers(1, 3))
+    const opened = await aMirror(file)
+    expect(valueOf(file, 'SELECT count(*) FROM remembered_pages')).toBe(0)
+    await aNight(opened, customers(1, 3))
 
-  expect(listed(await recalledBy(opened))).toEqual([1, 2, 3])
-})
+    expect(listed(await recalledBy(opened))).toEqual([1, 2, 3])
+  },
+)
 
 test('the windows of a run that an earlier version left interrupted are gone on from', async () => {
   const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan'])
