@@ -1,6 +1,6 @@
 import { warn, type Customer, type Warnings } from '../customer.ts'
 import type { RecordCounts } from '../report.ts'
-import { changedFields, COMPARED_FIELDS, isUnchanged, type ComparedField } from './changed-fields.ts'
+import { changedFields, COMPARED_FIELDS, type ComparedField } from './changed-fields.ts'
 import type { Connection } from './database.ts'
 import type { Run } from './runs.ts'
 import { sqlTime } from './sql-time.ts'
@@ -86,7 +86,8 @@ export function saveCustomers(
   function saveKnown(place: number, customer: Customer, before: StoredCustomer): StoredCustomer {
     const rowId = before.row_id
     rowIds[place] = rowId
-    const isSame = isUnchanged(before, customer)
+    const differing = changedFields(before, customer)
+    const isSame = differing.length === 0
     if (isSame && !changed.has(rowId) && !run.memory.changed.has(rowId)) unchanged.add(place)
     if (run.seen.has(rowId) || seen.has(rowId)) {
       counts.duplicates += 1
@@ -94,7 +95,7 @@ export function saveCustomers(
       return before
     }
     seen.add(rowId)
-    if (!saveAgain(db, run, before, customer, counts, nowMs)) return before
+    if (!saveAgain(db, run, { before, customer, differing }, counts, nowMs)) return before
     changed.add(rowId)
     return { ...before, ...customer }
   }
@@ -158,16 +159,17 @@ function insertion(db: Connection, run: Run, nowMs: number): (customer: Customer
   }
 }
 
+/** A customer as stored and as it came, and the fields in which they differ. */
+type Differing = { before: StoredCustomer; customer: Customer; differing: readonly ComparedField[] }
+
 /** Whether the row was written. */
 function saveAgain(
   db: Connection,
   run: Run,
-  before: StoredCustomer,
-  customer: Customer,
+  { before, customer, differing: changed }: Differing,
   counts: RecordCounts,
   nowMs: number,
 ): boolean {
-  const changed = changedFields(before, customer)
   if (changed.length === 0 && before.missing_since === null && before.removed_at === null) {
     counts.unchanged += 1
     return false
