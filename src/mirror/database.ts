@@ -17,7 +17,7 @@ const BUSY_TIMEOUT_MS = 15_000
  * How many pages of 4 KB the journal takes before it is moved into the file. A load of random UUIDs writes the same pages of
  * the index again and again; moved less often, each is moved once for many times it was written.
  */
-const CHECKPOINT_PAGES = 16_384
+const CHECKPOINT_PAGES = 32_768
 
 /**
  * How much of the file is kept in memory, in KB: room for the index of a hundred thousand customers, and for what a load

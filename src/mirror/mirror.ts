@@ -11,6 +11,7 @@ import {
 } from './database.ts'
 import { listFreshness, type Freshness } from './freshness.ts'
 import { thisHolder } from './holder.ts'
+import { flushJournal, type JournalFlush } from './journal.ts'
 import { renewLease } from './lease.ts'
 import { findListed, type Listed } from './listed.ts'
 import { listLastRuns, type LastRun } from './last-runs.ts'
@@ -79,7 +80,7 @@ export type Mirror = {
 
 /** Opens the mirror at `file` to write; makes it, 0600 in a folder of 0700, where there is none. */
 export async function openMirror(file: string): Promise<Mirror> {
-  return mirrorOf(file, openDatabase(file, 'write'))
+  return mirrorOf(file, openDatabase(file, 'write'), flushJournal(file))
 }
 
 /** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` where there is none. */
@@ -95,7 +96,7 @@ export async function rehearseMirror(file: string, organizations: readonly strin
   return mirrorOf(file, openRehearsal(file, organizations))
 }
 
-function mirrorOf(file: string, db: Connection): Mirror {
+function mirrorOf(file: string, db: Connection, journal?: JournalFlush): Mirror {
   const holder = thisHolder()
   return {
     file,
@@ -103,6 +104,7 @@ function mirrorOf(file: string, db: Connection): Mirror {
     savePages: async (run, pages, nowMs) => {
       const saved = writeTransaction(db, file, () => savePages(db, run, pages, nowMs))
       addSaved(run, saved)
+      journal?.wrote(saved.records.inserted + saved.records.updated)
       return saved
     },
     async recallPage(run, window) {
@@ -126,6 +128,7 @@ function mirrorOf(file: string, db: Connection): Mirror {
     listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
     findDamage: async () => readTransaction(db, file, () => findDamage(db)),
     close: async () => {
+      await journal?.close()
       db.close()
     },
   }

@@ -1,0 +1,86 @@
+import { open } from 'node:fs/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
+import { aMirror, aMirrorFile, valueOf } from '../support/mirror-file.ts'
+
+test('a load has its journal put on the disk while it goes on, a night that writes little does not', async () => {
+  const mirror = await aMirror()
+  const flush = await watchFlushes()
+
+  await save(mirror, 60)
+  await vi.waitFor(() => {
+    expect(flush).toHaveBeenCalled()
+  })
+
+  flush.mockClear()
+  await save(mirror, 60)
+  expect(flush).not.toHaveBeenCalled()
+})
+
+test('one flush is under way at a time, and the mirror is closed after it', async () => {
+  const file = aMirrorFile()
+  const mirror = await openMirror(file)
+  const flush = await watchFlushes()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  flush.mockReturnValue(promise)
+
+  await save(mirror, 150)
+  let isClosed = false
+  const closing = mirror.close().then(() => (isClosed = true))
+  await vi.waitFor(() => {
+    expect(flush).toHaveBeenCalledTimes(1)
+  })
+  expect(isClosed).toBe(false)
+
+  resolve()
+  await closing
+  expect(flush).toHaveBeenCalledTimes(1)
+  expect(valueOf(file, 'SELECT COUNT(*) FROM customers')).toBe(15_000)
+})
+
+test('a flush that fails leaves it to SQLite to say so', async () => {
+  const file = aMirrorFile()
+  const mirror = await openMirror(file)
+  const flush = await watchFlushes()
+  flush.mockRejectedValue(new Error('EIO'))
+
+  await save(mirror, 100)
+  await mirror.close()
+
+  expect(flush).toHaveBeenCalled()
+  expect(valueOf(file, 'SELECT COUNT(*) FROM customers')).toBe(10_000)
+})
+
+test('a rehearsal leaves the journal of the mirror alone', async () => {
+  const { file } = await aMirror()
+  const rehearsal = await rehearseMirror(file, ['acme'])
+  onTestFinished(() => rehearsal.close())
+  const flush = await watchFlushes()
+
+  await save(rehearsal, 100)
+
+  expect(flush).not.toHaveBeenCalled()
+})
+
+/** Saves so many pages of 100 customers, ten at a time. */
+async function save(mirror: Mirror, pages: number): Promise<void> {
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  for (let page = 1; page <= pages; page += 10) {
+    const ten = Array.from({ length: 10 }, (_, place) => pageOf(page + place))
+    await mirror.savePages(run, ten, START_MS)
+  }
+  await mirror.finishRun(run, anEnding(), START_MS)
+}
+
+function pageOf(page: number) {
+  return aPage(page, customers(100 * (page - 1) + 1, 100 * page))
+}
+
+async function watchFlushes() {
+  const some = await open(import.meta.filename)
+  const spy = vi.spyOn(Object.getPrototypeOf(some), 'datasync')
+  onTestFinished(() => spy.mockRestore())
+  await some.close()
+  return spy
+}
