@@ -2,7 +2,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** Room for a few pages at once, in two halves; with more, runs are hardly faster. */
-const YOUNG_BYTES = 24 * 1024 * 1024
+const YOUNG_BYTES = 12 * 1024 * 1024
 
 /**
  * Keeps the heap of this process near what it needs: of a page hardly anything lives on, and left alone the heap grows to a
