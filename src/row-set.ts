@@ -1,6 +1,9 @@
+/** Rows that share a chunk. Those of one organization mostly stand near each other, whatever else is in the mirror. */
+const CHUNK_ROWS = 8192
+
 /** A set of row numbers, one bit each: a million rows take 125 KB. */
-export class RowSet {
-  #bits = new Uint8Array(1024)
+export class RowSet implements Iterable<number> {
+  #chunks: (Int32Array | undefined)[] = []
   #size = 0
 
   get size(): number {
@@ -8,27 +11,65 @@ export class RowSet {
   }
 
   has(row: number): boolean {
-    return ((this.#bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0
+    const chunk = this.#chunks[row >>> 13]
+    return chunk !== undefined && holds(chunk, row)
   }
 
   /** Adds a row; false when it was there already. */
   add(row: number): boolean {
-    if (this.has(row)) return false
-    const byte = row >>> 3
-    if (byte >= this.#bits.length) this.#grow(byte + 1)
-    this.#bits[byte] = (this.#bits[byte] ?? 0) | (1 << (row & 7))
+    const chunk = this.#chunkAt(row >>> 13)
+    const word = chunk[wordOf(row)] ?? 0
+    const bit = 1 << (row & 31)
+    if ((word & bit) !== 0) return false
+    chunk[wordOf(row)] = word | bit
     this.#size += 1
     return true
   }
 
+  /** Adds every row of another set. */
+  addAll(other: RowSet): void {
+    this.#size += other.#size
+    other.#chunks.forEach((theirs, index) => {
+      if (theirs === undefined) return
+      const ours = this.#chunkAt(index)
+      for (let at = 0; at < theirs.length; at += 1) {
+        const more = theirs[at] ?? 0
+        if (more === 0) continue
+        const before = ours[at] ?? 0
+        ours[at] = before | more
+        this.#size -= bitsIn(before & more)
+      }
+    })
+  }
+
+  /** In order. */
+  *[Symbol.iterator](): Generator<number> {
+    for (const [index, chunk] of this.#chunks.entries()) {
+      if (chunk === undefined) continue
+      for (let row = 0; row < CHUNK_ROWS; row += 1) if (holds(chunk, row)) yield index * CHUNK_ROWS + row
+    }
+  }
+
   clear(): void {
-    this.#bits.fill(0)
+    this.#chunks = []
     this.#size = 0
   }
 
-  #grow(bytes: number): void {
-    const grown = new Uint8Array(Math.max(bytes, this.#bits.length * 2))
-    grown.set(this.#bits)
-    this.#bits = grown
+  #chunkAt(index: number): Int32Array {
+    return (this.#chunks[index] ??= new Int32Array(CHUNK_ROWS / 32))
   }
+}
+
+function holds(chunk: Int32Array, row: number): boolean {
+  return ((chunk[wordOf(row)] ?? 0) & (1 << (row & 31))) !== 0
+}
+
+function wordOf(row: number): number {
+  return (row & (CHUNK_ROWS - 1)) >>> 5
+}
+
+function bitsIn(word: number): number {
+  let bits = 0
+  for (let rest = word; rest !== 0; rest &= rest - 1) bits += 1
+  return bits
 }

@@ -17,3 +17,34 @@ test('holds exactly the rows it was given, and tells which were new', () => {
     }),
   )
 })
+
+test('takes in another set, counts whom it had already once, and tells all it holds', () => {
+  const rows = fc.array(fc.oneof(fc.nat(40), fc.nat(3_000_000)), { maxLength: 60 })
+  fc.assert(
+    fc.property(rows, rows, (some, others) => {
+      const [set, other] = [setOf(some), setOf(others)]
+
+      set.addAll(other)
+
+      const model = [...new Set([...some, ...others])].toSorted((one, two) => one - two)
+      expect([...set]).toEqual(model)
+      expect(set.size).toBe(model.length)
+      expect([...other]).toHaveLength(new Set(others).size)
+    }),
+  )
+})
+
+test('holds nobody once it is cleared', () => {
+  const set = setOf([1, 9000])
+
+  set.clear()
+
+  expect([set.size, set.has(1), ...set]).toEqual([0, false])
+  expect(set.add(1)).toBe(true)
+})
+
+function setOf(rows: readonly number[]): RowSet {
+  const set = new RowSet()
+  for (const row of rows) set.add(row)
+  return set
+}

@@ -1,5 +1,6 @@
 import { warn, type Customer, type Warnings } from '../customer.ts'
 import type { RecordCounts } from '../report.ts'
+import type { RowSet } from '../row-set.ts'
 import { changedFields, COMPARED_FIELDS, type ComparedField } from './changed-fields.ts'
 import type { Connection } from './database.ts'
 import type { Run } from './runs.ts'
@@ -89,12 +90,11 @@ export function saveCustomers(
     const differing = changedFields(before, customer)
     const isSame = differing.length === 0
     if (isSame && !changed.has(rowId) && !run.memory.changed.has(rowId)) unchanged.add(place)
-    if (run.seen.has(rowId) || seen.has(rowId)) {
+    if (run.seen.has(rowId) || !seen.add(rowId)) {
       counts.duplicates += 1
       if (!isSame) warn(warnings, 'conflicting_duplicate')
       return before
     }
-    seen.add(rowId)
     if (!saveAgain(db, run, { before, customer, differing }, counts, nowMs)) return before
     changed.add(rowId)
     return { ...before, ...customer }
@@ -110,18 +110,17 @@ export type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchange
  */
 export function countRecalled(run: Run, rowIds: readonly number[], { counts, warnings, seen, changed }: Tallies): void {
   for (const rowId of rowIds) {
-    if (run.seen.has(rowId) || seen.has(rowId)) {
+    if (!run.seen.has(rowId) && seen.add(rowId)) {
+      counts.unchanged += 1
+    } else {
       counts.duplicates += 1
       if (run.memory.changed.has(rowId) || changed.has(rowId)) warn(warnings, 'conflicting_duplicate')
-    } else {
-      counts.unchanged += 1
-      seen.add(rowId)
     }
   }
 }
 
 /** `seen` and `changed` are rows of `customers`. */
-type Tallies = { counts: RecordCounts; warnings: Warnings; seen: Set<number>; changed: Set<number> }
+type Tallies = { counts: RecordCounts; warnings: Warnings; seen: RowSet; changed: Set<number> }
 
 /** A customer behind its place among those of its page. */
 type Placed = readonly [place: number, customer: Customer]

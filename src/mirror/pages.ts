@@ -1,6 +1,7 @@
 import { addWarnings, type Warnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
 import type { KnownPage, RememberedRow } from '../remembered-page.ts'
+import { RowSet } from '../row-set.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
 import type { Sorted, SortedRow } from '../sort-records.ts'
 import { countRecalled, saveCustomers, type CustomersSaved } from './customers.ts'
@@ -32,7 +33,7 @@ export type PagesSaved = {
   records: RecordCounts
   warnings: Warnings
   /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
-  seen: Set<number>
+  seen: RowSet
   rejectedIds: Set<string>
   /** Rows of `customers` that were written again. */
   changed: Set<number>
@@ -52,7 +53,7 @@ export function savePages(db: Connection, run: Run, pages: readonly SortedPage[]
     pages: pages.length,
     records: noRecords(),
     warnings: {},
-    seen: new Set(),
+    seen: new RowSet(),
     rejectedIds: new Set(),
     changed: new Set(),
     kept: [],
@@ -135,7 +136,7 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   run.pages += saved.pages
   addRecords(run.records, saved.records)
   addWarnings(run.warnings, saved.warnings)
-  for (const row of saved.seen) run.seen.add(row)
+  run.seen.addAll(saved.seen)
   for (const id of saved.rejectedIds) run.rejectedIds.add(id)
   for (const row of saved.changed) run.memory.changed.add(row)
   for (const page of saved.kept) run.memory.kept.add(page)

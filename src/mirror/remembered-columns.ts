@@ -42,14 +42,14 @@ function endOf(row: Row | undefined): Row {
 export function knownFrom({ digest, row_ids, outline }: PageColumns): KnownPage {
   const { ends, neighbours, warnings }: Outline = JSON.parse(outline)
   const odd = Object.values(warnings).flatMap((some) => some ?? [])
-  return { digest, rowIds: [...rowIdsIn(row_ids)], ends, neighbours, warnings: odd }
+  return { digest, rowIds: rowIdsIn(row_ids), ends, neighbours, warnings: odd }
 }
 
 /** A page's rows, from what is stored. */
 export function rowsFrom(columns: PageColumns): RememberedRow[] {
   const fingerprints = new Float64Array(new Uint8Array(columns.fingerprints).buffer)
   const { warnings }: Outline = JSON.parse(columns.outline)
-  return Array.from(rowIdsIn(columns.row_ids), (rowId, place) => ({
+  return rowIdsIn(columns.row_ids).map((rowId, place) => ({
     rowId,
     fingerprint: fingerprints[place] ?? NaN,
     warnings: warnings[place],

@@ -110,7 +110,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     warnings: {},
     pages: 0,
   }
-  recallSeen(db, run)
+  if (resumable !== undefined) recallSeen(db, run)
   return run
 }
 

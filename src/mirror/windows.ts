@@ -93,7 +93,7 @@ function recallRows(db: Connection, { row_ids, rejected }: WindowColumns): Recor
     'SELECT id, created_at FROM customers WHERE row_id = ?',
   )
   const rejectedIds = rejectedFrom(rejected)
-  return Array.from(rowIdsIn(row_ids), (rowId) => {
+  return rowIdsIn(row_ids).map((rowId) => {
     const found = rowId === 0 ? undefined : find.get(rowId)
     if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
     return { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }
