@@ -78,8 +78,7 @@ class ChainScan implements Scan {
     if (read.rows.length > read.perPage) return this.failed(read.window, 'page-mismatch')
     this.#arrived(read.window)
     const obeyed = this.#agreeOnSize(read)
-    const held = hold(read)
-    this.#learn(held)
+    const held = this.#hold(read)
     this.#narrow(read.window, obeyed ? undefined : 'hole')
     this.#pass.take(read.window, held)
     if (this.#facts.pageSize < SMALLEST_PAGE && !this.#pass.over && !this.#fixedSizes) {
@@ -129,17 +128,17 @@ class ChainScan implements Scan {
     for (const read of reads) {
       if (pass.over || read.rows.length > read.perPage) continue
       if (read.window.page === 1 && !this.#sizeKnown) this.#agreeOnSize(read)
-      const held = hold(read)
-      this.#learn(held)
-      pass.recall(held)
+      pass.recall(this.#hold(read))
     }
     return pass
   }
 
-  #learn(held: Held): void {
+  #hold(read: WindowRead): Held {
+    const held = hold(read, this.#tally)
     this.#facts.learn(held)
     this.#tally.add(held)
     this.#believed ??= held.total
+    return held
   }
 
   #arrived(window: Window): void {

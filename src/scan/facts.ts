@@ -1,4 +1,4 @@
-import { hasDuplicates, type Held } from './held.ts'
+import type { Held } from './held.ts'
 import type { Reason } from './reasons.ts'
 import { Witnesses } from './witness.ts'
 
@@ -23,7 +23,7 @@ export class Facts {
   learn(held: Held): void {
     if (held.total !== undefined) this.total = held.total
     this.witnesses.observe(held)
-    if (hasDuplicates(held)) this.note('duplicate-id')
+    if (held.hasDuplicates) this.note('duplicate-id')
   }
 
   avoidPage(page: number): void {

@@ -14,33 +14,50 @@ export type Held = {
   readonly all: readonly ToldRow[]
   /** The rows that can be told from every other, in the order served. */
   readonly rows: readonly ToldRow[]
-  /** Where each row stands among `rows`, for the last time where it stands there twice. */
-  readonly places: ReadonlyMap<RowKey, number>
+  /** What tells each of `rows` from every other. */
+  readonly keys: readonly RowKey[]
+  /** Which of them, by their places, had been read before: few, as neighbours share few. */
+  readonly again: readonly number[]
+  /** Whether it lists a row twice. */
+  readonly hasDuplicates: boolean
+  /** How many windows were read before it. */
+  readonly turn: number
   /** How `rows` compare, each with the next. */
   readonly neighbours: Neighbours
 }
 
-export function hold(read: WindowRead): Held {
+/** Who was read so far, and in how many windows. */
+export type Sightings = {
+  readonly windows: number
+  /** True when the row had not been read yet. */
+  see(row: ToldRow): boolean
+}
+
+export function hold(read: WindowRead, sightings: Sightings): Held {
   const window = { page: read.window.page, size: read.perPage }
   const all = read.rows
-  const rows = all.every(isTold) ? all : all.filter(isTold)
-  const places = new Map<RowKey, number>()
-  for (let place = 0; place < rows.length; place += 1) {
-    const key = keyOf(rows[place])
-    if (key !== undefined) places.set(key, place)
+  const rows = read.neighbours !== undefined || all.every(isTold) ? all : all.filter(isTold)
+  const keys: RowKey[] = []
+  const again: number[] = []
+  let hasDuplicates = false
+  for (const row of rows) {
+    const key = keyOf(row)
+    if (key === undefined) continue
+    if (!sightings.see(row)) {
+      hasDuplicates ||= keys.includes(key)
+      again.push(keys.length)
+    }
+    keys.push(key)
   }
   const start = startOf(window)
+  const reach = start + all.length
   const neighbours = read.neighbours ?? compareNeighbours(rows.map(rowOf))
-  return { window, start, reach: start + all.length, total: read.total, all, rows, places, neighbours }
+  const turn = sightings.windows
+  return { window, start, reach, total: read.total, all, rows, keys, again, hasDuplicates, turn, neighbours }
 }
 
 function isTold(row: ToldRow): boolean {
   return keyOf(row) !== undefined
-}
-
-/** Whether the window lists a row twice. */
-export function hasDuplicates(held: Held): boolean {
-  return held.places.size < held.rows.length
 }
 
 /** Whether the window held the last row of the list, and the service's total says the same. */

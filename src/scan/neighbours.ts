@@ -44,8 +44,8 @@ export function compareNeighbours(rows: readonly Row[]): Neighbours {
   return { met, ties, steps: Math.max(0, rows.length - 1 - ties), longestTie, tieAtEnd: tie, undated }
 }
 
-/** The ways in which neighbours compare. */
-export function* waysMet({ met }: Neighbours): Generator<Comparison> {
+/** The ways in which neighbours compare, by their flags. */
+export function* waysMet(met: Neighbours['met']): Generator<Comparison> {
   for (const times of ORDERS) for (const ids of ORDERS) if ((met & flagOf(times, ids)) !== 0) yield { times, ids }
 }
 

@@ -28,17 +28,12 @@ export function seamBetween(left: Held, right: Held): Seam {
   let redated = false
   let furthest = 0
   let previous = -1
-  let index = -1
-  for (const row of right.rows) {
-    index += 1
-    const key = keyOf(row)
-    const place = key === undefined ? undefined : left.places.get(key)
-    if (place === undefined) continue
+  for (const [place, before] of sharedPlaces(left, right)) {
     shared += 1
-    reordered ||= place < previous
-    redated ||= isRedated(left.rows[place], row)
-    furthest = Math.max(furthest, Math.abs(right.start + index - left.start - place))
-    previous = place
+    reordered ||= before < previous
+    redated ||= isRedated(left.rows[before], right.rows[place])
+    furthest = Math.max(furthest, Math.abs(right.start + place - left.start - before))
+    previous = before
   }
   const displaced = left.total === right.total && furthest >= left.window.size / 2
   const [last, first] = [left.rows.at(-1), right.rows[0]]
@@ -47,9 +42,26 @@ export function seamBetween(left: Held, right: Held): Seam {
   return { shared, displaced, still: standsStill(left, right, shared), reordered, redated, ends, atBeginning }
 }
 
+/**
+ * Where the rows that both hold stand in the right one, in its order, and where in the left one, for the last time where one
+ * stands there twice.
+ */
+function sharedPlaces(left: Held, right: Held): [inRight: number, inLeft: number][] {
+  // Whoever is in both had been read before when the later of them was: counting begins anew only with a pass.
+  const candidates = right.turn > left.turn ? right.again : right.keys.keys()
+  const shared: [number, number][] = []
+  for (const place of candidates) {
+    const key = right.keys[place]
+    const before = key === undefined ? -1 : left.keys.lastIndexOf(key)
+    if (before >= 0) shared.push([place, before])
+  }
+  return shared
+}
+
 /** A record that is twice as it is kept has the creation time it had; that of one which is not may not be at hand. */
-function isRedated(one: ToldRow | undefined, other: ToldRow): boolean {
-  const [before, after] = [rowOf(one ?? other), rowOf(other)]
+function isRedated(one: ToldRow | undefined, other: ToldRow | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  const [before, after] = [rowOf(one), rowOf(other)]
   if (before.isKept === true && after.isKept === true) return false
   return sortableInstant(before.createdAt) !== sortableInstant(after.createdAt)
 }

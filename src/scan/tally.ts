@@ -1,5 +1,6 @@
 import type { Held } from './held.ts'
 import type { SeenIds } from './seen.ts'
+import type { ToldRow } from './window.ts'
 
 /**
  * Counts what the passes find. Passes are compared as long as the total stands still and the ids found do not exceed it;
@@ -12,6 +13,8 @@ export class Tally {
   /** Passes since counting began, the one under way included. */
   #passes = 0
   #fresh = 0
+  /** Windows added so far. */
+  windows = 0
   /** Times counting began anew. */
   restarts = 0
   /** Records without a readable id, in the whole scan. */
@@ -31,7 +34,13 @@ export class Tally {
     this.#total ??= held.total
     this.#steady &&= held.total !== undefined && held.total === this.#total
     this.rejected += held.all.length - held.rows.length
-    for (const row of held.rows) if (this.#seen.add(row)) this.#fresh += 1
+    this.#fresh += held.keys.length - held.again.length
+    this.windows += 1
+  }
+
+  /** True when the row was not seen since counting began. To be told of each row of a window, before that is added. */
+  see(row: ToldRow): boolean {
+    return this.#seen.add(row)
   }
 
   get distinct(): number {

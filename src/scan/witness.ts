@@ -1,4 +1,4 @@
-import { hasDuplicates, type Held } from './held.ts'
+import type { Held } from './held.ts'
 import { type Comparison, waysMet } from './neighbours.ts'
 import type { Seam } from './seam.ts'
 
@@ -35,6 +35,8 @@ const ENOUGH_TIES = 12
 
 export class Witnesses {
   readonly #alive = new Set(WITNESSES)
+  /** The ways in which neighbours were seen to compare, as flags. */
+  #met = 0
   #steps = 0
   #ties = 0
   #longestTie = 1
@@ -42,13 +44,16 @@ export class Witnesses {
   /** Removes the candidates that a window contradicts. */
   observe(held: Held): void {
     if (this.#alive.size === 0) return
-    if (hasDuplicates(held)) return this.#alive.clear()
+    if (held.hasDuplicates) return this.#alive.clear()
     const { neighbours } = held
     if (neighbours.undated) this.#dismissDated()
     this.#ties += neighbours.ties
     this.#steps += neighbours.steps
     this.#longestTie = Math.max(this.#longestTie, neighbours.longestTie)
-    for (const way of waysMet(neighbours)) this.#dismissContradicted(way)
+    const news = neighbours.met & ~this.#met
+    if (news === 0) return
+    this.#met |= news
+    for (const way of waysMet(news)) this.#dismissContradicted(way)
   }
 
   #dismissContradicted(way: Comparison): void {

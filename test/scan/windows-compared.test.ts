@@ -4,6 +4,8 @@ import { hold, type Held } from '../../src/scan/held.ts'
 import { compareNeighbours, compareRows, type Neighbours } from '../../src/scan/neighbours.ts'
 import { windowFrom } from '../../src/scan/planner.ts'
 import { seamBetween, type Seam } from '../../src/scan/seam.ts'
+import { seenIds } from '../../src/scan/seen.ts'
+import { Tally } from '../../src/scan/tally.ts'
 import { Witnesses, WITNESSES } from '../../src/scan/witness.ts'
 import { endOf, rowOf, type Row, type ToldRow, type Window } from '../../src/scan/window.ts'
 
@@ -26,8 +28,22 @@ const aWindow = fc.record({ rows: someRows(12), page: fc.integer({ min: 1, max: 
 
 type Received = { rows: readonly ToldRow[]; page: number; total: number; neighbours?: Neighbours }
 
-function heldFrom({ page, ...read }: Received): Held {
-  return hold({ ...read, window: { page, size: 12 }, perPage: 12, beyondEnd: false })
+function heldFrom({ page, ...read }: Received, tally = new Tally(seenIds())): Held {
+  const held = hold({ ...read, window: { page, size: 12 }, perPage: 12, beyondEnd: false }, tally)
+  tally.add(held)
+  return held
+}
+
+/** The windows a scan read before two others, and which of those it read first. */
+const aPast = fc.record({ before: fc.array(aWindow, { maxLength: 2 }), isRightFirst: fc.boolean() })
+type Past = { before: readonly Received[]; isRightFirst: boolean }
+
+function heldTogether(one: Received, other: Received, { before, isRightFirst }: Past): [left: Held, right: Held] {
+  const tally = new Tally(seenIds())
+  for (const window of before) heldFrom(window, tally)
+  const early = isRightFirst ? heldFrom(other, tally) : undefined
+  const left = heldFrom(one, tally)
+  return [left, early ?? heldFrom(other, tally)]
 }
 
 /** With each row as it was told in full. */
@@ -62,8 +78,8 @@ function seamByDefinition(...windows: readonly [Held, Held]): Seam {
 
 test('a seam is what comparing every row with every row says', () => {
   fc.assert(
-    fc.property(aWindow, aWindow, (one, other) => {
-      const [left, right] = [heldFrom(one), heldFrom(other)]
+    fc.property(aWindow, aWindow, aPast, (one, other, past) => {
+      const [left, right] = heldTogether(one, other, past)
       expect(seamBetween(left, right)).toEqual(seamByDefinition(left, right))
     }),
     { seed: 1, numRuns: 3000 },
@@ -73,14 +89,15 @@ test('a seam is what comparing every row with every row says', () => {
 test('rows that are known by a number give the same seam as rows known by their id', () => {
   const numbers = new Map<string, number>()
   const rowIdOf = (id: string) => numbers.get(id) ?? numbers.set(id, numbers.size + 1).size
-  const numbered = ({ rows, ...window }: Received) =>
-    heldFrom({
-      ...window,
-      rows: rows.map(rowOf).map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIdOf(row.id) })),
-    })
+  const numbered = ({ rows, ...window }: Received): Received => ({
+    ...window,
+    rows: rows.map(rowOf).map((row) => ({ ...row, rowId: row.id === undefined ? undefined : rowIdOf(row.id) })),
+  })
   fc.assert(
-    fc.property(aWindow, aWindow, (one, other) => {
-      expect(seamBetween(numbered(one), numbered(other))).toEqual(seamBetween(heldFrom(one), heldFrom(other)))
+    fc.property(aWindow, aWindow, aPast, (one, other, past) => {
+      const seam = seamBetween(...heldTogether(one, other, past))
+      const before = past.before.map(numbered)
+      expect(seamBetween(...heldTogether(numbered(one), numbered(other), { ...past, before }))).toEqual(seam)
     }),
     { seed: 1, numRuns: 3000 },
   )
@@ -92,17 +109,18 @@ test('rows that came as they are kept give the same seam when all but the ends a
     const { id = '' } = row
     return { ...row, id, isKept: true, rowId: numbers.get(id) ?? numbers.set(id, numbers.size + 1).size }
   }
-  const told = ({ rows, ...window }: Received, isInFull: boolean) => {
+  const told = ({ rows, ...window }: Received, isInFull: boolean): Received => {
     const kept = rows.map(rowOf).map(keep)
     const isEnd = (place: number) => place === 0 || place === kept.length - 1
     const few = kept.map((row, place) => (isInFull || isEnd(place) ? row : row.rowId))
-    return heldFrom({ ...window, rows: few, neighbours: compareNeighbours(kept) })
+    return { ...window, rows: few, neighbours: compareNeighbours(kept) }
   }
   fc.assert(
-    fc.property(aWindow, aWindow, (one, other) => {
-      const seam = seamBetween(told(one, true), told(other, true))
-      expect(seamBetween(told(one, false), told(other, false))).toEqual(seam)
-      expect(seamBetween(told(one, false), told(other, true))).toEqual(seam)
+    fc.property(aWindow, aWindow, aPast, (one, other, { before, isRightFirst }) => {
+      const past = { before: before.map((window) => told(window, false)), isRightFirst }
+      const seam = seamBetween(...heldTogether(told(one, true), told(other, true), past))
+      expect(seamBetween(...heldTogether(told(one, false), told(other, false), past))).toEqual(seam)
+      expect(seamBetween(...heldTogether(told(one, false), told(other, true), past))).toEqual(seam)
     }),
     { seed: 1, numRuns: 3000 },
   )
