@@ -11,6 +11,8 @@ export type Member = {
   dataset: Dataset
   scan: 'chain' | 'plain'
   answering: Answering
+  /** Requests at once. */
+  concurrency?: number
   /** Whether it starts with an empty file, or with the one its own program left behind the night before. */
   start: 'empty' | 'yesterday'
   /** The member whose requests it repeats, for a floor. */
@@ -27,8 +29,13 @@ export type Member = {
   python?: string
 }
 
-/** As many requests at once, for every member that asks more than one at a time. */
+/** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8
+
+/** With these, waiting for one request after the other is what is compared, and not how many a proof takes. */
+const MANY_AT_ONCE = 16
+
+export const AT_REST_MANY_AT_ONCE = `at rest, 20 ms, ${MANY_AT_ONCE} at once`
 
 /** With fewer customers, starting up weighs more than waiting does, and nothing is to be learned from a loop that waits. */
 export const LEAST_BESIDE_LOOP = 100_000
@@ -98,8 +105,10 @@ function latency(dataset: Dataset): Member[] {
   const rest = atRest('at rest', dataset)
   // The plain scan asks for as many pages as a loop does.
   const asMany = delayed(plain(atRest('at rest, plain', dataset)), 20)
-  const floors = [['at rest, 20 ms'], [asMany.name]]
-  const besideLoop = [delayed(loopMember('sequential loop at rest', 'yesterday', dataset, floors), 20), asMany]
+  const manyAtOnce = { ...delayed(rest, 20), name: AT_REST_MANY_AT_ONCE, concurrency: MANY_AT_ONCE }
+  const floors = [[manyAtOnce.name], ['at rest, 20 ms'], [asMany.name]]
+  const loop = delayed(loopMember('sequential loop at rest', 'yesterday', dataset, floors), 20)
+  const besideLoop = [loop, manyAtOnce, asMany]
   const [rest20, rest20Floor] = withFloor(delayed(rest, 20))
   const [load20, load20Floor] = withFloor(delayed(firstLoad('first load', dataset), 20))
   return [

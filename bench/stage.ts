@@ -35,9 +35,9 @@ export function createStage(folder: string, how: HowToRun): Stage {
   }
 
   async function taskFor(member: Member, file: string): Promise<Task> {
-    const { dataset, scan, repeats } = member
+    const { dataset, scan, repeats, concurrency = CONCURRENCY } = member
     const { origin } = await serviceFor(dataset)
-    const task = { origin, organizations: organizationIds(dataset), file, scan, concurrency: CONCURRENCY }
+    const task = { origin, organizations: organizationIds(dataset), file, scan, concurrency }
     return repeats === undefined ? task : { ...task, asked: askedFile(repeats) }
   }
 
