@@ -156,12 +156,17 @@ class ChainScan implements Scan {
   }
 
   #nextWindow(): Window | undefined {
-    for (const asker of [...this.#narrowings.values(), this.#pass]) {
-      for (let window = asker.next(); window !== undefined; window = asker.next()) {
-        if (!this.#underWay.has(windowKey(window))) return window
-      }
+    for (const narrowing of this.#narrowings.values()) {
+      const window = this.#nextOf(narrowing)
+      if (window !== undefined) return window
     }
-    return undefined
+    return this.#nextOf(this.#pass)
+  }
+
+  #nextOf(asker: Pick<Pass, 'next'>): Window | undefined {
+    let window = asker.next()
+    while (window !== undefined && this.#underWay.has(windowKey(window))) window = asker.next()
+    return window
   }
 
   /** Adopts the size of the first answer; false when a later one shows that the service does not do as it is asked. */
@@ -192,6 +197,7 @@ class ChainScan implements Scan {
 
   /** Tells the narrowings that wait for this window, if any: windows that overlap can both hold a poison row. */
   #narrow(window: Window, failure: WindowFailure | undefined): boolean {
+    if (this.#narrowings.size === 0) return false
     const waiting = [...this.#narrowings.values()].filter((narrowing) => narrowing.awaits(window))
     for (const narrowing of waiting) {
       if (failure === undefined) narrowing.read(window)

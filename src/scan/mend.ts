@@ -18,9 +18,10 @@ const FIRST_SEAMS = 2
 
 /** Whether a seam carries the proof, or can be left because no reading again would make it do so. */
 export function holds(seam: Seam, left: Held, attempts: number, chain: Ledger, facts: Facts): boolean {
+  const isStill = seam.still && chain.still
+  if (isStill && (attempts > 0 || chain.windows > FIRST_SEAMS || !facts.witnesses.onlyTimes)) return true
   if (chain.carries(seam)) return true
-  if (seam.still && chain.still) return attempts > 0 || chain.windows > FIRST_SEAMS || !facts.witnesses.onlyTimes
-  return attempts >= stepsWorthTaking(seam, left, chain, facts)
+  return !isStill && attempts >= stepsWorthTaking(seam, left, chain, facts)
 }
 
 function stepsWorthTaking({ shared, ends }: Seam, left: Held, chain: Ledger, facts: Facts): number {

@@ -13,6 +13,8 @@ export function windowFrom(position: number, largest: number, avoid: ReadonlySet
   let best = 0
   let reach = 0
   for (let size = largest; size >= Math.ceil(largest / 2); size--) {
+    // It starts at the position at the latest, and reaches no further than its size from there.
+    if (position + size <= reach) break
     const page = Math.floor(position / size) + 1
     if (page * size <= reach || avoid.has(page)) continue
     best = size
