@@ -54,7 +54,9 @@ export function createStage(folder: string, how: HowToRun): Stage {
     const service = await serviceFor(member.dataset)
     await service.answer({ latencyMs: 0, gzip: false, edition: 'base' })
     for (let night = 0; night < NIGHTS_BEFORE; night += 1) {
-      await runProgram(member.program, await taskFor(member, file), { python: member.python })
+      await runProgram(member.program, await taskFor({ ...member, concurrency: CONCURRENCY }, file), {
+        python: member.python,
+      })
     }
     return file
   }

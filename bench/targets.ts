@@ -1,4 +1,4 @@
-import { AT_REST_MANY_AT_ONCE, CONCURRENCY, floorOf, LEAST_BESIDE_LOOP } from './groups.ts'
+import { AT_REST_MANY_AT_ONCE, CONCURRENCY, floorOf, LEAST_BESIDE_LOOP, MANY_AT_ONCE } from './groups.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
 import { spreadOf } from './statistics.ts'
 
@@ -59,7 +59,7 @@ export const TARGETS: readonly Target[] = [
   ratio('first load at 20 ms, over waiting alone', 1.25, overWaiting('first load, 20 ms', 20)),
   {
     ...ratio(
-      'a sequential loop at 20 ms, over us with 16 at once',
+      `a sequential loop at 20 ms, over us with ${MANY_AT_ONCE} at once`,
       8,
       wall('sequential loop at rest, 20 ms', AT_REST_MANY_AT_ONCE),
     ),

@@ -1,7 +1,8 @@
-/** Rows that share a chunk. Those of one organization mostly stand near each other, whatever else is in the mirror. */
-const CHUNK_ROWS = 8192
+/** Rows share chunks of 2^13: those of one organization mostly stand near each other, whatever else is in the mirror. */
+const CHUNK_BITS = 13
+const CHUNK_ROWS = 1 << CHUNK_BITS
 
-/** A set of row numbers, one bit each: a million rows take 125 KB. */
+/** A set of row numbers, one bit each: a million that stand together take 125 KB, a lone one 1 KB. */
 export class RowSet implements Iterable<number> {
   #chunks: (Int32Array | undefined)[] = []
   #size = 0
@@ -11,13 +12,13 @@ export class RowSet implements Iterable<number> {
   }
 
   has(row: number): boolean {
-    const chunk = this.#chunks[row >>> 13]
+    const chunk = this.#chunks[row >>> CHUNK_BITS]
     return chunk !== undefined && holds(chunk, row)
   }
 
   /** Adds a row; false when it was there already. */
   add(row: number): boolean {
-    const chunk = this.#chunkAt(row >>> 13)
+    const chunk = this.#chunkAt(row >>> CHUNK_BITS)
     const word = chunk[wordOf(row)] ?? 0
     const bit = 1 << (row & 31)
     if ((word & bit) !== 0) return false

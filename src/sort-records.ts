@@ -97,8 +97,10 @@ function finderIn(remembered: SortOptions['remembered']): (mark: number) => Reme
 export function recallSorted({ rowIds, ends: [first, last], warnings: odd }: KnownPage): Sorted {
   const rows: (SortedRow | number)[] = [...rowIds]
   const keep = (row: Row, rowId: number | undefined) => ({ ...row, rowId, isKept: true })
-  rows[0] = keep(first, rowIds[0])
-  rows[rowIds.length - 1] = keep(last, rowIds.at(-1))
+  if (rows.length > 0) {
+    rows[0] = keep(first, rowIds[0])
+    rows[rows.length - 1] = keep(last, rowIds.at(-1))
+  }
   const warnings: Warnings = {}
   for (const more of odd) addWarnings(warnings, more)
   return { ...nothingSorted(), recalled: rowIds, warnings, rows }

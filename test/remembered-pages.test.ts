@@ -1,10 +1,16 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { mirrorOrganization } from '../src/mirror-organization.ts'
 import type { Mirror } from '../src/mirror/mirror.ts'
+import { compareNeighbours } from '../src/scan/neighbours.ts'
+import { recallSorted } from '../src/sort-records.ts'
+import { pageFrom } from '../src/source/customers-page.ts'
 import { DAY_MS, expectAlike, makeNight } from './support/alike-nights.ts'
 import { aCustomer, customers, START_MS } from './support/builders.ts'
 import { dice } from './support/dice.ts'
+import { sourceOf } from './support/listed-source.ts'
 import { aMirror, tamper, valueOf } from './support/mirror-file.ts'
+import { mirroring } from './support/mirroring.ts'
 import { randomNights } from './support/random-nights.ts'
 
 const CHAIN = { scan: 'chain', concurrency: 1 } as const
@@ -15,6 +21,29 @@ test('a list that stays as it is, is known the next night and tells the same', a
   const { known } = await expectAlike([{ list }, { list }])
 
   expect(known).toEqual([0, 5])
+})
+
+test('a page without customers is nothing to know again, however its list is written', async () => {
+  const mirror = await aMirror()
+  const proofs: string[] = []
+  for (const [night, total] of [0, 0, 0, 1].entries()) {
+    const text = `{"success":true,"data":[ ],"meta":{"current_page":1,"per_page":10,"total":${total},"last_page":1}}`
+    const answer = { status: 200, body: Buffer.from(text), text: '', headers: {}, sentMs: 0, answeredMs: 0 }
+    const source = sourceOf((window, { recall }) => pageFrom(answer, window, 'acme', recall))
+    const now = () => START_MS + night * DAY_MS
+    const { report } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, now }))
+    proofs.push(report.proof)
+  }
+
+  expect(proofs).toEqual(['proven', 'proven', 'proven', 'unproven'])
+  expect(valueOf(mirror.file, 'SELECT COUNT(*) FROM remembered_pages')).toBe(0)
+})
+
+test('a page without customers that was remembered once tells of nobody', () => {
+  const nobody = { id: undefined, createdAt: undefined }
+  const known = { digest: 'of a blank', rowIds: [], neighbours: compareNeighbours([]), warnings: [] }
+
+  expect(recallSorted({ ...known, ends: [nobody, nobody] })).toMatchObject({ rows: [], recalled: [] })
 })
 
 test.each([

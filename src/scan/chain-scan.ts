@@ -78,7 +78,7 @@ class ChainScan implements Scan {
     if (read.rows.length > read.perPage) return this.failed(read.window, 'page-mismatch')
     this.#arrived(read.window)
     const obeyed = this.#agreeOnSize(read)
-    const held = this.#hold(read)
+    const held = this.#takeIn(read)
     this.#narrow(read.window, obeyed ? undefined : 'hole')
     this.#pass.take(read.window, held)
     if (this.#facts.pageSize < SMALLEST_PAGE && !this.#pass.over && !this.#fixedSizes) {
@@ -128,12 +128,12 @@ class ChainScan implements Scan {
     for (const read of reads) {
       if (pass.over || read.rows.length > read.perPage) continue
       if (read.window.page === 1 && !this.#sizeKnown) this.#agreeOnSize(read)
-      pass.recall(this.#hold(read))
+      pass.recall(this.#takeIn(read))
     }
     return pass
   }
 
-  #hold(read: WindowRead): Held {
+  #takeIn(read: WindowRead): Held {
     const held = hold(read, this.#tally)
     this.#facts.learn(held)
     this.#tally.add(held)

@@ -16,48 +16,47 @@ export type Held = {
   readonly rows: readonly ToldRow[]
   /** What tells each of `rows` from every other. */
   readonly keys: readonly RowKey[]
-  /** Which of them, by their places, had been read before: few, as neighbours share few. */
+  /** Which of them, by their places, were seen before since counting began: in a first pass few, as neighbours share few. */
   readonly again: readonly number[]
   /** Whether it lists a row twice. */
   readonly hasDuplicates: boolean
-  /** How many windows were read before it. */
+  /** How many windows were counted before it. */
   readonly turn: number
   /** How `rows` compare, each with the next. */
   readonly neighbours: Neighbours
 }
 
-/** Who was read so far, and in how many windows. */
-export type Sightings = {
+/** What a tally tells of the rows and windows it counts. */
+export type Counting = {
+  /** Windows counted so far. */
   readonly windows: number
-  /** True when the row had not been read yet. */
+  /** True when the row was not seen since counting began; it is seen from now on. */
   see(row: ToldRow): boolean
 }
 
-export function hold(read: WindowRead, sightings: Sightings): Held {
+/** Makes a window ready, and has its rows counted as seen. The window itself is to be added to the tally next. */
+export function hold(read: WindowRead, counting: Counting): Held {
   const window = { page: read.window.page, size: read.perPage }
   const all = read.rows
-  const rows = read.neighbours !== undefined || all.every(isTold) ? all : all.filter(isTold)
+  const rows: ToldRow[] = []
   const keys: RowKey[] = []
   const again: number[] = []
   let hasDuplicates = false
-  for (const row of rows) {
+  for (const row of all) {
     const key = keyOf(row)
     if (key === undefined) continue
-    if (!sightings.see(row)) {
+    if (!counting.see(row)) {
       hasDuplicates ||= keys.includes(key)
       again.push(keys.length)
     }
+    rows.push(row)
     keys.push(key)
   }
   const start = startOf(window)
   const reach = start + all.length
   const neighbours = read.neighbours ?? compareNeighbours(rows.map(rowOf))
-  const turn = sightings.windows
+  const turn = counting.windows
   return { window, start, reach, total: read.total, all, rows, keys, again, hasDuplicates, turn, neighbours }
-}
-
-function isTold(row: ToldRow): boolean {
-  return keyOf(row) !== undefined
 }
 
 /** Whether the window held the last row of the list, and the service's total says the same. */

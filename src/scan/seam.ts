@@ -28,12 +28,12 @@ export function seamBetween(left: Held, right: Held): Seam {
   let redated = false
   let furthest = 0
   let previous = -1
-  for (const [place, before] of sharedPlaces(left, right)) {
+  for (const [inRight, inLeft] of sharedPlaces(left, right)) {
     shared += 1
-    reordered ||= before < previous
-    redated ||= isRedated(left.rows[before], right.rows[place])
-    furthest = Math.max(furthest, Math.abs(right.start + place - left.start - before))
-    previous = before
+    reordered ||= inLeft < previous
+    redated ||= isRedated(left.rows[inLeft], right.rows[inRight])
+    furthest = Math.max(furthest, Math.abs(right.start + inRight - left.start - inLeft))
+    previous = inLeft
   }
   const displaced = left.total === right.total && furthest >= left.window.size / 2
   const [last, first] = [left.rows.at(-1), right.rows[0]]
@@ -47,13 +47,14 @@ export function seamBetween(left: Held, right: Held): Seam {
  * stands there twice.
  */
 function sharedPlaces(left: Held, right: Held): [inRight: number, inLeft: number][] {
-  // Whoever is in both had been read before when the later of them was: counting begins anew only with a pass.
+  // Whoever is in both was seen before when the later of them was counted: both are of one pass, and counting begins anew
+  // only between two.
   const candidates = right.turn > left.turn ? right.again : right.keys.keys()
   const shared: [number, number][] = []
-  for (const place of candidates) {
-    const key = right.keys[place]
-    const before = key === undefined ? -1 : left.keys.lastIndexOf(key)
-    if (before >= 0) shared.push([place, before])
+  for (const inRight of candidates) {
+    const key = right.keys[inRight]
+    const inLeft = key === undefined ? -1 : left.keys.lastIndexOf(key)
+    if (inLeft >= 0) shared.push([inRight, inLeft])
   }
   return shared
 }

@@ -1,5 +1,7 @@
+import { symlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { flushJournal } from '../../src/mirror/journal.ts'
 import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, valueOf } from '../support/mirror-file.ts'
@@ -14,7 +16,35 @@ test('a load has its journal put on the disk while it goes on, a night that writ
   })
 
   flush.mockClear()
+  await save(mirror, 10, 'Renamed')
+  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE name = 'Renamed'`)).toBe(1000)
+  expect(flush).not.toHaveBeenCalled()
+})
+
+test('a mirror behind a link has its journal beside the file itself', async () => {
+  const { file } = await aMirror()
+  const link = `${file}.link`
+  symlinkSync(file, link)
+  const mirror = await aMirror(link)
+  const flush = await watchFlushes()
+
   await save(mirror, 60)
+
+  await vi.waitFor(() => {
+    expect(flush).toHaveBeenCalled()
+  })
+})
+
+test('where a flush costs more than it spares, and after the end, there is none', async () => {
+  const { file } = await aMirror()
+  const flush = await watchFlushes()
+  const [elsewhere, ended] = [flushJournal(file, 'darwin'), flushJournal(file, 'linux')]
+
+  elsewhere.wrote(10_000)
+  await ended.close()
+  ended.wrote(10_000)
+
+  for (const journal of [elsewhere, ended]) await journal.close()
   expect(flush).not.toHaveBeenCalled()
 })
 
@@ -64,17 +94,18 @@ test('a rehearsal leaves the journal of the mirror alone', async () => {
 })
 
 /** Saves so many pages of 100 customers, ten at a time. */
-async function save(mirror: Mirror, pages: number): Promise<void> {
+async function save(mirror: Mirror, pages: number, name?: string): Promise<void> {
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   for (let page = 1; page <= pages; page += 10) {
-    const ten = Array.from({ length: 10 }, (_, place) => pageOf(page + place))
+    const ten = Array.from({ length: 10 }, (_, place) => pageOf(page + place, name))
     await mirror.savePages(run, ten, START_MS)
   }
   await mirror.finishRun(run, anEnding(), START_MS)
 }
 
-function pageOf(page: number) {
-  return aPage(page, customers(100 * (page - 1) + 1, 100 * page))
+function pageOf(page: number, name?: string) {
+  const some = customers(100 * (page - 1) + 1, 100 * page)
+  return aPage(page, name === undefined ? some : some.map((customer) => ({ ...customer, name })))
 }
 
 async function watchFlushes() {

@@ -81,6 +81,7 @@ test('a seam is what comparing every row with every row says', () => {
     fc.property(aWindow, aWindow, aPast, (one, other, past) => {
       const [left, right] = heldTogether(one, other, past)
       expect(seamBetween(left, right)).toEqual(seamByDefinition(left, right))
+      for (const held of [left, right]) expect(held.hasDuplicates).toBe(new Set(held.keys).size < held.keys.length)
     }),
     { seed: 1, numRuns: 3000 },
   )
