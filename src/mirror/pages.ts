@@ -114,8 +114,6 @@ function numberById(rows: readonly SortedRow[]): void {
 function remember(db: Connection, run: Run, page: SortedPage, rows: Sorted['rows'], saved: PagesSaved): boolean {
   const { mark, neighbours } = page
   if (mark === undefined || neighbours === undefined || page.rejects.length > 0) return false
-  // Of an empty page there is nothing to know again.
-  if (rows.length === 0) return false
   // Windows asked for at several sizes may be served alike, and each is to be recorded as it was when it was read.
   if (page.window !== undefined && page.window.size !== mark.size) return false
   const start = mark.size * (page.page - 1)

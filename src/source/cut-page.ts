@@ -46,11 +46,18 @@ const MOST_AFTER = 4096
 const CLOSING = /\](?=\s*(?:,\s*"(?:meta|links|success)"|\}\s*$))/g
 const MOST_TRIES = 4
 
-/** Where the last element of `data` may end. */
+/** Where the last element of `data` may end; nowhere, where there is none. */
 function closings(body: Buffer, from: number): number[] {
   const start = Math.max(from, body.length - MOST_AFTER)
   const found = body.toString('latin1', start).matchAll(CLOSING)
-  return Array.from(found.take(MOST_TRIES), ({ index }) => start + index).filter((to) => to > from)
+  return Array.from(found.take(MOST_TRIES), ({ index }) => start + index).filter(
+    (to) => !body.subarray(from, to).every(isBlank),
+  )
+}
+
+/** Of the bytes JSON allows between values; nothing below a space begins one. */
+function isBlank(byte: number): boolean {
+  return byte <= 0x20
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -61,6 +61,7 @@ test.each([
 
 test.each([
   ['an empty list', '{"data":[],"meta":{}}'],
+  ['an empty list with blanks in it', '{"data": [ \r\n\t ],"meta":{}}'],
   ['a list with holes', '{"data":{"0":1,"2":3},"meta":{}}'],
   ['no list', '{"data":null,"meta":{}}'],
   [
