@@ -2,7 +2,13 @@ import type Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 
 /** The migrations in order; a file's place here is the `user_version` it leads to. */
-const MIGRATIONS = ['0001-initial.sql', '0002-scan.sql', '0003-remembered-pages.sql', '0004-remembered-rows.sql']
+const MIGRATIONS = [
+  '0001-initial.sql',
+  '0002-scan.sql',
+  '0003-remembered-pages.sql',
+  '0004-remembered-rows.sql',
+  '0005-trust.sql',
+]
 
 export const LATEST_VERSION = MIGRATIONS.length
 

@@ -1,0 +1,1 @@
+-- Freshness in two grades, removals that were searched for, and a keyed fingerprint.
