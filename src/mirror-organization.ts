@@ -1,5 +1,5 @@
 import { confirmAbsences } from './confirm-absences.ts'
-import { ContractBroken, describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
+import { describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
 import { holdOrganization } from './mirror/hold-organization.ts'
 import type { Mirror } from './mirror/mirror.ts'
 import type { SortedPage } from './mirror/pages.ts'
@@ -13,6 +13,7 @@ import type { Window } from './scan/window.ts'
 import { sortPage } from './sort-page.ts'
 import type { CustomersPage, Source } from './source/customers.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
+import { refuseTenantMixup } from './tenant-mixup.ts'
 
 /** What a run is told. `organization` is its id; times come from `now`, in Unix milliseconds. */
 export type Mirroring = ScanSettings & {
@@ -102,7 +103,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
 
   async function saveArrivals(scan: Scan, arrivals: Arrival<Received>[]): Promise<void> {
     const pages = arrivals.map(({ page }) => page.sorted)
-    if (run.pages === 0) await refuseStrangers(pages)
+    if (run.pages === 0) await refuseTenantMixup(mirror, organization, pages)
     const { rows } = await mirror.savePages(run, pages, now())
     arrivals.forEach(({ window, page: { sorted, told } }, index) => {
       scan.read({ ...told, window, rows: rows[index] ?? [], neighbours: sorted.neighbours, perPage: told.size })
@@ -110,24 +111,6 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const total = arrivals.at(-1)?.page.told.total
     const { received, duplicates } = run.records
     mirroring.onProgress?.({ organization, customers: received - duplicates, total, pages: run.pages })
-  }
-
-  /** The customers of another organization come with a wrong key or address; nothing of them is written. */
-  async function refuseStrangers(pages: readonly SortedPage[]): Promise<void> {
-    // Whoever is recalled is no stranger.
-    const recalled = pages.flatMap((page) => page.recalled).length
-    const ids = pages.flatMap(({ customers, rejects }) => [
-      ...customers.map(({ id }) => id),
-      ...rejects.flatMap(({ recordId }) => recordId ?? []),
-    ])
-    const strangers = await mirror.countStrangers(organization, ids)
-    const received = recalled + ids.length
-    if (strangers * 2 <= received) return
-    throw new ContractBroken(
-      `${organization}: ${strangers} of the first ${received} customers are known under another organization and new ` +
-        'to this one. Nothing was written. Check its key and address; each organization has its own.',
-      { code: 'tenant-mixup' },
-    )
   }
 
   async function confirmAbsent(): Promise<ReadonlySet<string>> {

@@ -22,7 +22,10 @@ test.each(['chain', 'plain'] as const)(
     expect(report).toMatchObject({
       status: 'failed',
       ...{ received: 0, inserted: 0, pages: 0, requests: 1 },
-      error: { code: 'tenant-mixup', message: expect.stringMatching(/^acme: 100 of the first 100 .*key and address/) },
+      error: {
+        code: 'tenant-mixup',
+        message: expect.stringMatching(/^acme: 20 of 20 customers .*key and the address/),
+      },
     })
     expect(dump(mirror.file, ['customers', 'changes', 'rejects'])).toEqual(before)
     expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
@@ -42,6 +45,60 @@ test.each([
 
   expect(report.error?.code).toBe(code)
   expect(report.inserted).toBe(code === undefined ? 100 : 0)
+})
+
+test('the organization that has most of the customers is named, and what to do if only its id is new', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'initech', customers(1, 30))
+  await sync(mirror, 'globex', customers(31, 100))
+
+  const { report } = await sync(mirror, 'acme', customers(1, 100))
+
+  const message = report.error?.message ?? ''
+  expect(message).toMatch(/^acme: 20 of 20 customers .* known under another organization, most of them under globex\./)
+  expect(message).toContain('If acme is a new id for globex, put the old id back into the configuration')
+  expect(message).toContain('the rows of the old id stay')
+})
+
+test('strangers that stand together anywhere on the first page decide as they would spread over it', async () => {
+  for (const [first, last, code] of [
+    [1, 60, 'tenant-mixup'],
+    [21, 80, 'tenant-mixup'],
+    [41, 100, 'tenant-mixup'],
+    [1, 40, undefined],
+    [61, 100, undefined],
+  ] as const) {
+    const mirror = await aMirror()
+    await sync(mirror, 'globex', customers(first, last))
+    expect((await sync(mirror, 'acme', customers(1, 100))).report.error?.code).toBe(code)
+  }
+})
+
+test.each([
+  ['a first load', []],
+  ['a list of which half is stored', customers(1, 150)],
+])('the mirror is asked for 20 ids of the first page at most: %s', async (_, before) => {
+  const mirror = await aMirror()
+  if (before.length > 0) await sync(mirror, 'acme', before)
+  await sync(mirror, 'globex', customers(5001, 5010))
+  const asked: (readonly string[])[] = []
+  const counting: Mirror = {
+    ...mirror,
+    findStrangers(organization, ids) {
+      asked.push(ids)
+      return mirror.findStrangers(organization, ids)
+    },
+  }
+
+  const list = customers(1, 300, { phone: 'another' })
+  expect((await sync(counting, 'acme', list)).report).toMatchObject({
+    status: 'complete',
+    received: expect.any(Number),
+  })
+
+  expect(asked.map(({ length }) => length)).toEqual([20])
+  const places = asked.flat().map((id) => list.findIndex((sent) => sent['id'] === id))
+  expect(places).toEqual(asked.flat().map((_id, index) => index * 5))
 })
 
 test('what matters is the first page: strangers further down are let through', async () => {

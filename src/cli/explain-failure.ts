@@ -25,6 +25,12 @@ export function explainFailure(error: unknown): Explanation {
   }
   if (error instanceof SourceUnavailable) return explainUnavailable(error)
   if (error instanceof ContractBroken) {
+    if (error.code === 'tenant-mixup') {
+      return {
+        title: 'customers of another organization',
+        fix: 'Give this organization its own apiKey, secret and baseUrl; if its id is new, put the old one back.',
+      }
+    }
     return {
       title: error.code === 'redirect' ? 'redirected' : 'not the documented answer',
       fix: 'Check that baseUrl is the final address of the interface itself: https, the right host, ending in /api/v1.',

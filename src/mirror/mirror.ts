@@ -29,7 +29,7 @@ import {
 } from './removals.ts'
 import { finishRun, startRun, type Ending, type Run, type Start } from './runs.ts'
 import { findRun, listRuns, type StoredRun } from './stored-runs.ts'
-import { countStrangers } from './strangers.ts'
+import { findStrangers, type Strangers } from './strangers.ts'
 import { recallWindows, type RecordedWindow } from './windows.ts'
 
 /**
@@ -49,8 +49,8 @@ export type Mirror = {
   renewLease(run: Run, nowMs: number): Promise<void>
   /** The windows the run went on from, in the order of their positions. To be gone through before anything is saved. */
   recallWindows(run: Run): Promise<Iterable<RecordedWindow>>
-  /** How many of these ids are known under another organization and not under this one. */
-  countStrangers(organization: string, ids: readonly string[]): Promise<number>
+  /** Those of a few ids that are known under another organization and not under this one. */
+  findStrangers(organization: string, ids: readonly string[]): Promise<Strangers>
   /** Those whom a converged scan would remove if their absence were confirmed. */
   findRemovalCandidates(run: Run, rule: RemovalRule): Promise<Absent[]>
   /** A customer the run has received whom a search can be tried on; undefined when none has a username and an address. */
@@ -114,7 +114,7 @@ function mirrorOf(file: string, db: Connection, journal?: JournalFlush): Mirror 
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => void renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run.id),
-    countStrangers: async (organization, ids) => readTransaction(db, file, () => countStrangers(db, organization, ids)),
+    findStrangers: async (organization, ids) => readTransaction(db, file, () => findStrangers(db, organization, ids)),
     findRemovalCandidates: async (run, rule) => readTransaction(db, file, () => findRemovalCandidates(db, run, rule)),
     findListed: async (run) => readTransaction(db, file, () => findListed(db, run)),
     finishRun: async (run, ending, nowMs) => writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),

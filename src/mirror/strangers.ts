@@ -1,17 +1,40 @@
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
-/** How many of these ids are known under another organization and not under this one: a sign of a wrong key or address. */
-export function countStrangers(db: Connection, organization: string, ids: readonly string[]): number {
-  return (
-    statement<[Record<string, unknown>], number>(
-      db,
-      `WITH others AS (SELECT DISTINCT organization FROM runs WHERE organization <> @organization)
-       SELECT COUNT(*) FROM (SELECT DISTINCT value AS id FROM json_each(@ids)) AS received
-       WHERE NOT EXISTS (SELECT 1 FROM customers WHERE organization = @organization AND id = received.id)
-         AND EXISTS (SELECT 1 FROM others JOIN customers USING (organization) WHERE customers.id = received.id)`,
-    )
-      .pluck()
-      .get({ organization, ids: JSON.stringify(ids) }) ?? 0
+/** Customers that are new to an organization and known under another one. */
+export type Strangers = {
+  count: number
+  /** The organization that has most of them; undefined when there are none. */
+  mostlyOf: string | undefined
+}
+
+/**
+ * Each id costs one look into the index for each organization of the file: the caller asks for a few. Names of organizations
+ * are taken from the index too, one look a name, since `customers` may have millions of rows and `runs` thousands for each.
+ */
+const FIND = `
+  WITH RECURSIVE others (organization) AS (
+    SELECT MIN(organization) FROM customers
+    UNION ALL
+    SELECT (SELECT MIN(organization) FROM customers WHERE organization > others.organization) FROM others
+    WHERE others.organization IS NOT NULL
+  ),
+  unknown (id) AS MATERIALIZED (
+    SELECT DISTINCT value FROM json_each(@ids)
+    WHERE NOT EXISTS (SELECT 1 FROM customers WHERE organization = @organization AND id = value)
   )
+  SELECT unknown.id, others.organization FROM unknown CROSS JOIN others CROSS JOIN customers
+    ON customers.organization = others.organization AND customers.id = unknown.id`
+
+/** Those of a few ids that are known under another organization and not under this one: a sign of a wrong key or address. */
+export function findStrangers(db: Connection, organization: string, ids: readonly string[]): Strangers {
+  const find = statement<[Record<string, unknown>], { id: string; organization: string }>(db, FIND)
+  const strangers = new Set<string>()
+  const byOrganization = new Map<string, number>()
+  for (const found of find.all({ organization, ids: JSON.stringify(ids) })) {
+    strangers.add(found.id)
+    byOrganization.set(found.organization, (byOrganization.get(found.organization) ?? 0) + 1)
+  }
+  const [most] = [...byOrganization].toSorted(([, one], [, other]) => other - one)
+  return { count: strangers.size, mostlyOf: most?.[0] }
 }
