@@ -30,12 +30,15 @@ export type EngineOptions = {
   embedded: boolean
   listenerFor: (parts: Pick<Engine, 'mirror' | 'queues'>) => Listener
   timings: Timings
+  /** Unix milliseconds. */
+  now: () => number
+  monotonicMs: () => number
 }
 
 /** Opens the mirror and the queue. Nothing is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(
   config: LiveConfig,
-  { embedded, listenerFor, timings }: EngineOptions,
+  { embedded, listenerFor, timings, now, monotonicMs }: EngineOptions,
 ): Promise<Engine> {
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -52,7 +55,8 @@ export async function openEngine(
       listener: listenerFor({ mirror, queues }),
       stop: stopping.signal,
       timings,
-      now: Date.now,
+      now,
+      monotonicMs,
       random: Math.random,
     })
     return { config, backend, mirror, queues, syncWorker, stop }

@@ -37,7 +37,9 @@ export type Processing = {
   /** Aborted when this worker is to stop: pages under way are finished and kept, and jobs go back into the queue. */
   stop: AbortSignal
   timings: Timings
+  /** Unix milliseconds. */
   now: () => number
+  monotonicMs: () => number
   random: () => number
 }
 
@@ -102,7 +104,7 @@ function run(
   organization: Organization,
   { name }: SyncJob,
   signal: AbortSignal | undefined,
-  { mirror, paces, agents, listener, stop, timings, now, random }: Processing,
+  { mirror, paces, agents, listener, stop, timings, now, monotonicMs, random }: Processing,
 ): Promise<Outcome> {
   return runOrganization(organization, {
     mirror,
@@ -111,6 +113,7 @@ function run(
     trigger: name,
     longestWaitMs: timings.longestWaitMs,
     now,
+    monotonicMs,
     random,
     signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
     onProgress: (progress) => listener.onProgress?.(progress),

@@ -1,6 +1,7 @@
 import type { Organization } from '../src/config/organization.ts'
 import { Interrupted, isOurs, QueueUnavailable } from '../src/errors.ts'
 import type { Outcome, Progress } from '../src/mirror-organization.ts'
+import { monotonicMs } from '../src/monotonic-clock.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
 import { endElsewhere, failedWith } from './end-elsewhere.ts'
 import { openEngine } from './engine.ts'
@@ -31,6 +32,8 @@ export async function openOnce(
   const active = new Set<string>()
   const engine = await openEngine(config, {
     embedded: options.embedded,
+    now: Date.now,
+    monotonicMs,
     timings: TIMINGS,
     listenerFor: () => ({
       onProgress: (progress) => awaited.get(progress.organization)?.talk.onProgress(progress),

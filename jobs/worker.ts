@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { boardToken } from '../src/config/board-token.ts'
 import { createLog } from '../src/log.ts'
+import { monotonicMs } from '../src/monotonic-clock.ts'
 import { createBoard } from './board.ts'
 import { openEngine, type Engine } from './engine.ts'
 import { examine } from './health.ts'
@@ -35,6 +36,8 @@ export async function runWorker(
   let metrics: Metrics | undefined
   const engine = await openEngine(config, {
     embedded: options.embedded,
+    now: Date.now,
+    monotonicMs,
     timings,
     listenerFor: (parts) => {
       const counted = (metrics = createMetrics({

@@ -15,7 +15,10 @@ import type { CustomersPage, Source } from './source/customers.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { refuseTenantMixup } from './tenant-mixup.ts'
 
-/** What a run is told. `organization` is its id; times come from `now`, in Unix milliseconds. */
+/**
+ * What a run is told. `organization` is its id. `now`, in Unix milliseconds, gives the times that are stored; whatever lasts is
+ * measured by `monotonicMs`, as a wall clock may be set at any time.
+ */
 export type Mirroring = ScanSettings & {
   organization: string
   source: Pick<Source, 'readPage' | 'search' | 'counters'>
@@ -28,6 +31,7 @@ export type Mirroring = ScanSettings & {
   /** When customers that are no longer listed are taken for removed. */
   removals: RemovalRule
   now: () => number
+  monotonicMs: () => number
   /** Aborting it finishes the pages under way, keeps them, and ends the run as interrupted. */
   signal: AbortSignal
   onProgress?: ((progress: Progress) => void) | undefined

@@ -16,8 +16,7 @@ export type Reading<Page = CustomersPage> = {
   stop: AbortSignal
   /** Aborting it ends the reading at once. */
   abort: AbortSignal
-  /** Unix milliseconds. */
-  now: () => number
+  monotonicMs: () => number
 }
 
 /** A window that was asked for, and the page that answered. */
@@ -46,7 +45,7 @@ export async function readWindows<Page>(
   reading: Reading<Page>,
   save: (arrivals: Arrival<Page>[]) => Promise<void>,
 ): Promise<void> {
-  const { scan, readPage, concurrency, savedTogether, stop, abort, now } = reading
+  const { scan, readPage, concurrency, savedTogether, stop, abort, monotonicMs } = reading
   const isOneByOne = concurrency === 1
   const ending = endingOf(stop, abort)
   const outages = countOutages()
@@ -56,7 +55,7 @@ export async function readWindows<Page>(
   let arrivals: Arrival<Page>[] = []
   const fatal: unknown[] = []
   let saveFailed = false
-  let heldSinceMs = now()
+  let heldSinceMs = monotonicMs()
   let wake: () => void = () => {}
 
   const ask = (window: Window) => {
@@ -72,7 +71,7 @@ export async function readWindows<Page>(
     const settled = readPage(window, { signal: ending.signal, stop: ending.stop, onAnswered })
       .then(
         (page) => {
-          if (arrivals.length === 0) heldSinceMs = now()
+          if (arrivals.length === 0) heldSinceMs = monotonicMs()
           arrivals.push({ window, page })
           outages.answered()
         },
@@ -118,7 +117,7 @@ export async function readWindows<Page>(
   try {
     while (fatal.length === 0 && !scan.done) {
       ending.stop.throwIfAborted()
-      const heldMs = now() - heldSinceMs
+      const heldMs = monotonicMs() - heldSinceMs
       const mayHold = !isOneByOne && arrivals.length < savedTogether && heldMs < LONGEST_HOLD_MS
       if (mayHold || arrivals.length === 0) {
         for (const window of scan.next(concurrency - asking)) ask(window)

@@ -7,7 +7,10 @@ import { createPace, type Pace } from './source/pace.ts'
 import { version } from './version.ts'
 
 /** What a run needs beside its organization's configuration. */
-export type RunSettings = Pick<Mirroring, 'mirror' | 'trigger' | 'pageLimit' | 'now' | 'signal' | 'onProgress'> & {
+export type RunSettings = Pick<
+  Mirroring,
+  'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress'
+> & {
   /** The pace of every organization that was run before: those that share a rate limit share one. */
   paces: Paces
   /** Connections of runs that have ended; without it, each run opens its own. */
@@ -45,11 +48,13 @@ export async function runOrganization(organization: Organization, settings: RunS
 /** The source of one organization as configured. Throws ConfigError when its credentials cannot be read. */
 export async function openConfiguredSource(
   organization: Organization,
-  { paces, agents, longestWaitMs, now, random, onEvent, onAnswer }: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
+  settings: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
 ): Promise<Source> {
+  const { paces, agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
   const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit } = organization
   const paceName = rateLimit.shared === undefined ? `organization ${id}` : `shared ${rateLimit.shared}`
-  const pace = paces.get(paceName) ?? createPace({ concurrency, requestsPerMinute: rateLimit.requestsPerMinute, now })
+  const { requestsPerMinute } = rateLimit
+  const pace = paces.get(paceName) ?? createPace({ concurrency, requestsPerMinute, monotonicMs })
   paces.set(paceName, pace)
   return openSource({
     settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs },
@@ -58,6 +63,7 @@ export async function openConfiguredSource(
     agents,
     userAgent: `customer-mirror/${version()}`,
     now,
+    monotonicMs,
     random,
     onEvent,
     onAnswer,

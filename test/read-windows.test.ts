@@ -22,7 +22,7 @@ test('every page is handed over once, and what arrived together is handed over t
 test('a page that was read is not held back for one that is long in coming', async () => {
   const { saved, run } = aReading(customers(1, 40), {
     concurrency: 1,
-    now: Date.now,
+    monotonicMs: Date.now,
     readPage: async ({ page }) => {
       if (page === 3) await expect.poll(() => pagesOf(saved), { timeout: 5000 }).toEqual([1, 2])
     },

@@ -4,6 +4,7 @@ import pLimit from 'p-limit'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
+import { monotonicMs } from '../../src/monotonic-clock.ts'
 import { runOrganization, type Paces, type RunSettings } from '../../src/run-organization.ts'
 import { IdleAgents } from '../../src/source/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
@@ -49,6 +50,7 @@ function run(id: string, shared: Pick<RunSettings, 'mirror' | 'paces' | 'agents'
     trigger: 'sync',
     longestWaitMs: 0,
     now: Date.now,
+    monotonicMs,
     random: Math.random,
     signal: new AbortController().signal,
   })

@@ -32,6 +32,7 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
         resumeWithinMs: BUILT_IN.resumeWithin,
         removals: BUILT_IN.removals,
         now: terms.clock.now,
+        monotonicMs: terms.clock.now,
         signal: new AbortController().signal,
       })
       return { ...saidOf(outcome), read, holes: await holesOf(mirror, outcome) }
@@ -60,6 +61,7 @@ function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms):
     pace,
     userAgent: 'customer-mirror/scoreboard',
     now: clock.now,
+    monotonicMs: clock.now,
     random: () => 0.5,
     sleep: clock.sleep,
   })

@@ -17,7 +17,7 @@ export async function playScenario(name: string, open: OpenContender, settings: 
     // What is shared is shared with somebody.
     organizations: scenarioNamed(name).service?.sharedRateLimit === undefined ? 1 : 2,
   })
-  const pace = createPace({ concurrency, now: clock.now, sleep: clock.sleep })
+  const pace = createPace({ concurrency, monotonicMs: clock.now, sleep: clock.sleep })
   const { recipe } = sandbox
   const terms = { recipe, clock, requestTimeoutMs: REQUEST_TIMEOUT_MS, customers, concurrency, pace }
   const seats: Seat[] = []

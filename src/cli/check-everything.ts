@@ -5,6 +5,7 @@ import { chooseOrganizations, type Organization } from '../config/organization.t
 import { readConfig, type Config } from '../config/read-config.ts'
 import { isOurs, MirrorUnusable } from '../errors.ts'
 import { openMirrorToRead } from '../mirror/mirror.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
 import { explainFailure } from './explain-failure.ts'
 import { count, duration } from './wording.ts'
@@ -83,6 +84,7 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
       paces: new Map(),
       longestWaitMs: 0,
       now: Date.now,
+      monotonicMs,
       random: Math.random,
     })
     try {

@@ -17,6 +17,7 @@ import { signingCommand } from './signing.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
 import { workerCommand } from './worker.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
 import { keepHeapSmall } from '../small-heap.ts'
 import { version } from '../version.ts'
 
@@ -129,10 +130,10 @@ function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | unde
     ['SIGTERM', 143],
   ] as const) {
     process.on(name, () => {
-      if (code !== undefined && Date.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(exitCode)
+      if (code !== undefined && monotonicMs() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(exitCode)
       if (code !== undefined) return
       code = exitCode
-      stoppedAtMs = Date.now()
+      stoppedAtMs = monotonicMs()
       stopping.abort()
     })
   }

@@ -3,6 +3,7 @@ import { readConfig } from '../config/read-config.ts'
 import { isOurs } from '../errors.ts'
 import { createLog } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
@@ -43,6 +44,7 @@ export async function syncOrganizations(
         pageLimit: limitPages,
         longestWaitMs: organization.maxWaitMs,
         now: Date.now,
+        monotonicMs,
         random: Math.random,
         signal,
         ...talk,

@@ -47,8 +47,10 @@ export type SourceOptions = {
   /** Where connections come from and go to; without it they are opened, and ended at the close. */
   agents?: IdleAgents | undefined
   userAgent: string
-  /** Unix milliseconds. Must move on, or a wait never ends. */
+  /** Unix milliseconds, to sign with. May be set at any time. */
   now: () => number
+  /** For every wait and time limit. Must move on, or a wait never ends. */
+  monotonicMs: () => number
   /** Between 0 and 1. */
   random: () => number
   sleep?: Sleep | undefined
@@ -89,15 +91,18 @@ const DEFAULT_ATTEMPTS = 5
 const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024
 
 export function openSource(options: SourceOptions): Source {
-  const { settings, now, random, sleep, onEvent } = options
+  const { settings, now, monotonicMs, random, sleep, onEvent } = options
   const { baseUrl, requestTimeoutMs, concurrency, requestsPerMinute, maxWaitMs, longestWaitMs } = settings
   const { attempts = DEFAULT_ATTEMPTS, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
   refuseOpenWire(baseUrl)
   const { origin } = baseUrl
   const limits = { origin, requestTimeoutMs, maxBodyBytes, connections: concurrency }
-  const connection = openConnection(limits, now, options.agents)
-  const pace = options.pace ?? createPace({ concurrency, requestsPerMinute, now, sleep })
-  const patience = createPatience({ pace, attempts, maxWaitMs, longestWaitMs, now, random, sleep, onEvent })
+  const connection = openConnection(limits, { now, monotonicMs }, options.agents)
+  const pace = options.pace ?? createPace({ concurrency, requestsPerMinute, monotonicMs, sleep })
+  const patience = createPatience({
+    ...{ pace, attempts, maxWaitMs, longestWaitMs },
+    ...{ now, monotonicMs, random, sleep, onEvent },
+  })
   const clock = createClock()
   const list = customersAt(baseUrl)
   const sign = createSigner(options.credentials, settings.signing)

@@ -6,12 +6,12 @@ import { type Sleep, sleep as timerSleep } from './sleep.ts'
  * A pause holds back everybody who shares the pace.
  */
 export type Pace = {
-  /** Unix milliseconds until which nobody may ask; in the past when nobody is held back. */
+  /** The moment of the monotonic clock until which nobody may ask; in the past when nobody is held back. */
   readonly pausedUntilMs: number
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
   admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>
   /** Holds everybody back until then, and lets them come back one at a time. */
-  pauseUntil(unixMs: number): void
+  pauseUntil(untilMs: number): void
   /** A request succeeded, with this many left in the rate limit, where the service says. */
   succeeded(remaining: number | undefined): void
 }
@@ -28,12 +28,12 @@ export type PaceOptions = {
   concurrency: number
   /** Starts are spread evenly, so that no minute holds more than this many. */
   requestsPerMinute?: number | undefined
-  now: () => number
+  monotonicMs: () => number
   sleep?: Sleep | undefined
 }
 
 export function createPace(options: PaceOptions): Pace {
-  const { concurrency, requestsPerMinute, now, sleep = timerSleep } = options
+  const { concurrency, requestsPerMinute, monotonicMs, sleep = timerSleep } = options
   const turns = pLimit(concurrency)
   const spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute
   let pausedUntilMs = 0
@@ -41,9 +41,9 @@ export function createPace(options: PaceOptions): Pace {
   let inFlight = 0
 
   async function spread(signal: AbortSignal): Promise<void> {
-    const startMs = Math.max(now(), nextStartMs)
+    const startMs = Math.max(monotonicMs(), nextStartMs)
     nextStartMs = startMs + spacingMs
-    if (now() < startMs) await sleep(startMs - now(), signal)
+    if (monotonicMs() < startMs) await sleep(startMs - monotonicMs(), signal)
   }
 
   /** Resolves when a place is free, with what gives it back; an abort gives up waiting for one. */
@@ -74,7 +74,7 @@ export function createPace(options: PaceOptions): Pace {
       try {
         stop.throwIfAborted()
         if (spacingMs > 0) await spread(stop)
-        if (now() < pausedUntilMs) return { paused: true }
+        if (monotonicMs() < pausedUntilMs) return { paused: true }
         inFlight += 1
         try {
           const value = await task()
@@ -88,8 +88,8 @@ export function createPace(options: PaceOptions): Pace {
         leave()
       }
     },
-    pauseUntil(unixMs) {
-      pausedUntilMs = Math.max(pausedUntilMs, unixMs)
+    pauseUntil(untilMs) {
+      pausedUntilMs = Math.max(pausedUntilMs, untilMs)
       // Everybody coming back in the same instant would be refused together again.
       allow(1)
     },

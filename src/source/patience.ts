@@ -19,7 +19,9 @@ export type PatienceOptions = {
   longestWaitMs: number
   /** The longest stretch without any successful answer, from the first refusal on. */
   maxWaitMs: number
+  /** Unix milliseconds, to name the moment a wait ends. */
   now: () => number
+  monotonicMs: () => number
   /** Between 0 and 1, as Math.random gives. */
   random: () => number
   sleep?: Sleep | undefined
@@ -27,15 +29,15 @@ export type PatienceOptions = {
 }
 
 export function createPatience(options: PatienceOptions): Patience {
-  const { pace, attempts, longestWaitMs, maxWaitMs, now, random, sleep = timerSleep, onEvent } = options
-  const waits = createWaits({ now, sleep, onEvent })
+  const { pace, attempts, longestWaitMs, maxWaitMs, monotonicMs, random, sleep = timerSleep } = options
+  const waits = createWaits({ ...options, sleep })
   let refusedSinceMs: number | undefined
 
   async function ask<T>(attempt: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T> {
     let refusal: unknown
     for (let tries = 1; ;) {
       stop.throwIfAborted()
-      if (pace.pausedUntilMs > now()) await waitOutPause(refusal, stop)
+      if (pace.pausedUntilMs > monotonicMs()) await waitOutPause(refusal, stop)
       const turn = await pace.admit(() => tryOnce(attempt, tries, signal), { signal, stop })
       if (turn.paused) continue
       if (turn.value.succeeded) return turn.value.result
@@ -55,9 +57,9 @@ export function createPatience(options: PatienceOptions): Patience {
       signal.throwIfAborted()
       const waitMs = waitBeforeNext(error, tries)
       if (waitMs === undefined) throw error
-      refusedSinceMs ??= now()
+      refusedSinceMs ??= monotonicMs()
       // Set before the turn ends: the next in line must not start into the same refusal.
-      if (error instanceof RateLimited) pace.pauseUntil(now() + waitMs)
+      if (error instanceof RateLimited) pace.pauseUntil(monotonicMs() + waitMs)
       return { succeeded: false, refusal: error, waitMs }
     }
   }
@@ -71,8 +73,8 @@ export function createPatience(options: PatienceOptions): Patience {
   }
 
   async function waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
-    for (let waitMs = pace.pausedUntilMs - now(); waitMs > 0; waitMs = pace.pausedUntilMs - now()) {
-      refusedSinceMs ??= now()
+    for (let waitMs = pace.pausedUntilMs - monotonicMs(); waitMs > 0; waitMs = pace.pausedUntilMs - monotonicMs()) {
+      refusedSinceMs ??= monotonicMs()
       if (exceedsBudget(waitMs)) throw tells(refusal, waitMs) ? refusal : heldBack(waitMs)
       await waits.wait(waitMs, 'rate-limited', signal)
     }
@@ -84,7 +86,7 @@ export function createPatience(options: PatienceOptions): Patience {
   }
 
   function exceedsBudget(waitMs: number): boolean {
-    const stretchMs = refusedSinceMs === undefined ? 0 : now() - refusedSinceMs
+    const stretchMs = refusedSinceMs === undefined ? 0 : monotonicMs() - refusedSinceMs
     return waitMs > longestWaitMs || stretchMs + waitMs > maxWaitMs
   }
 
@@ -128,30 +130,35 @@ type Waits = {
 }
 
 /** Counts time once however many requests wait through it, and tells of a wait once however many share it. */
-function createWaits({ now, sleep, onEvent }: Pick<PatienceOptions, 'now' | 'onEvent'> & { sleep: Sleep }): Waits {
+function createWaits({
+  now,
+  monotonicMs,
+  sleep,
+  onEvent,
+}: Pick<PatienceOptions, 'now' | 'monotonicMs' | 'onEvent'> & { sleep: Sleep }): Waits {
   let waiting = 0
   let waitingSinceMs = 0
   let finishedMs = 0
-  let toldUntilMs = 0
+  let toldUntilMs = -Infinity
 
   return {
     get waitedMs() {
-      return finishedMs + (waiting > 0 ? now() - waitingSinceMs : 0)
+      return finishedMs + (waiting > 0 ? monotonicMs() - waitingSinceMs : 0)
     },
     async wait(waitMs, reason, signal) {
-      const untilMs = now() + waitMs
+      const untilMs = monotonicMs() + waitMs
       // Requests refused together are told to wait until nearly the same moment.
       if (untilMs > toldUntilMs + 500) {
         toldUntilMs = untilMs
-        onEvent?.({ kind: 'waiting', reason, waitMs, untilMs })
+        onEvent?.({ kind: 'waiting', reason, waitMs, untilMs: now() + waitMs })
       }
-      if (waiting === 0) waitingSinceMs = now()
+      if (waiting === 0) waitingSinceMs = monotonicMs()
       waiting += 1
       try {
         await sleep(waitMs, signal)
       } finally {
         waiting -= 1
-        if (waiting === 0) finishedMs += now() - waitingSinceMs
+        if (waiting === 0) finishedMs += monotonicMs() - waitingSinceMs
       }
     },
   }

@@ -35,8 +35,14 @@ type Limits = {
   connections: number
 }
 
+type Clocks = {
+  /** Unix milliseconds. */
+  now: () => number
+  monotonicMs: () => number
+}
+
 /** Takes its agent from among the idle ones, and puts it back when it is closed; without them it has one of its own. */
-export function openConnection(limits: Limits, now: () => number, idle?: IdleAgents): Connection {
+export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idle?: IdleAgents): Connection {
   const { requestTimeoutMs, maxBodyBytes } = limits
   const kind = { ...limits, connectTimeoutMs: requestTimeoutMs }
   const agent = idle?.take(kind) ?? createAgent(kind)
@@ -49,10 +55,12 @@ export function openConnection(limits: Limits, now: () => number, idle?: IdleAge
   ): Promise<Answer> {
     const request = { origin, path: pathname + search, headers: { ...FIXED_HEADERS, ...headers } }
     const limit = { timeoutMs: requestTimeoutMs, mostBytes, signal }
-    const sentMs = now()
-    let answeredMs = sentMs
+    const startMs = monotonicMs()
+    let [sentMs, answeredMs] = [0, 0]
     const received = await exchange(agent, request, limit, () => {
       answeredMs = now()
+      // By the wall clock of the answer: it may have been set while the request was under way.
+      sentMs = answeredMs - (monotonicMs() - startMs)
     })
     const { status } = received
     const facts = { status, headers: received.headers, sentMs, answeredMs }

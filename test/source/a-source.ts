@@ -32,6 +32,7 @@ export function aSource(
     credentials: CREDENTIALS,
     userAgent: 'customer-mirror/test',
     now: time.now,
+    monotonicMs: time.monotonicMs,
     sleep: time.sleep,
     random: () => 1,
     onEvent: (event) => events.push(event),

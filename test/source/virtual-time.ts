@@ -2,11 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sleep } from '../../src/source/sleep.ts'
 
 /** A clock that stands still until somebody sleeps, and then jumps: waits of minutes cost nothing. */
-export function virtualTime(startMs = 1_700_000_000_000): { now: () => number; sleep: Sleep; slept: number[] } {
+export function virtualTime(startMs = 1_700_000_000_000): {
+  now: () => number
+  monotonicMs: () => number
+  sleep: Sleep
+  slept: number[]
+} {
   let nowMs = startMs
   const slept: number[] = []
   return {
     now: () => nowMs,
+    monotonicMs: () => nowMs,
     slept,
     async sleep(ms, signal) {
       const untilMs = nowMs + ms

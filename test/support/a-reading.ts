@@ -27,7 +27,7 @@ export function aReading(list: readonly unknown[], { readPage, save, ...setting 
     savedTogether: 32,
     stop: never,
     abort: never,
-    now: () => START_MS,
+    monotonicMs: () => START_MS,
     ...setting,
     scan,
     readPage: async (window, stopping) => {

@@ -5,13 +5,14 @@ import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { rowsOf } from './mirror-file.ts'
 
-export type Syncing = Partial<Organization> & Partial<Pick<RunSettings, 'signal' | 'onProgress' | 'pageLimit' | 'now'>>
+export type Syncing = Partial<Organization> &
+  Partial<Pick<RunSettings, 'signal' | 'onProgress' | 'pageLimit' | 'now' | 'monotonicMs'>>
 
 /** One run of an organization of a sandbox, over HTTP, as the program makes it; backing off takes no time. */
 export async function syncSandbox(
   sandbox: Sandbox,
   mirror: Mirror,
-  { signal, onProgress, pageLimit, now = Date.now, ...settings }: Syncing = {},
+  { signal, onProgress, pageLimit, now = Date.now, monotonicMs = Date.now, ...settings }: Syncing = {},
 ): Promise<Outcome> {
   return runOrganization(configured(sandbox, settings), {
     mirror,
@@ -19,6 +20,7 @@ export async function syncSandbox(
     paces: new Map(),
     longestWaitMs: 10_000,
     now,
+    monotonicMs,
     random: () => 0,
     signal: signal ?? new AbortController().signal,
     onProgress,

@@ -23,6 +23,7 @@ for (let current = Number(edition); ; current += 1) {
     removals: { after: 2, maxShare: 0.1 },
     concurrency: 4,
     now: Date.now,
+    monotonicMs: Date.now,
     signal: new AbortController().signal,
     onProgress: () => process.stdout.write('saved\n'),
   })

@@ -17,6 +17,7 @@ export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial
     removals: { after: 2, maxShare: 0.1 },
     concurrency: 4,
     now: () => START_MS,
+    monotonicMs: overrides.now ?? (() => START_MS),
     signal: new AbortController().signal,
     ...overrides,
   }
