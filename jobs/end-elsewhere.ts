@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ContractBroken,
   describeError,
+  MirrorUnusable,
   OrganizationHeld,
   QueueUnavailable,
   RateLimited,
@@ -9,6 +10,7 @@ import {
   SourceUnavailable,
   UsageError,
   type ContractCode,
+  type MirrorCode,
   type UnavailableCode,
 } from '../src/errors.ts'
 import type { Outcome } from '../src/mirror-organization.ts'
@@ -67,7 +69,9 @@ function errorOf({ status, error }: Report): unknown {
   if (breach !== undefined) return new ContractBroken(message, { code: breach })
   if (code === 'rate-limited') return new RateLimited(message, {})
   if (code === 'held' || code === 'lease-lost') return new OrganizationHeld(message, { code })
-  return /^(config|usage|mirror-.*)$/.test(code) ? new UsageError(message) : new Error(message)
+  const fault = MIRROR_FAULTS.find((known) => `mirror-${known}` === code)
+  if (fault !== undefined) return new MirrorUnusable(message, { code: fault })
+  return code === 'config' || code === 'usage' ? new UsageError(message) : new Error(message)
 }
 
 const REFUSALS = [
@@ -82,6 +86,9 @@ const OUTAGES = keysOf<UnavailableCode>({ network: 0, tls: 0, timeout: 0, 'serve
 const BREACHES = keysOf<ContractCode>({
   ...{ redirect: 0, 'not-json': 0, 'not-utf8': 0, 'too-large': 0, 'bad-encoding': 0, envelope: 0 },
   ...{ 'page-mismatch': 0, 'size-mismatch': 0, 'repeated-page': 0, status: 0, 'tenant-mixup': 0 },
+})
+const MIRROR_FAULTS = keysOf<MirrorCode>({
+  ...{ directory: 0, unreadable: 0, 'read-only': 0, newer: 0, corrupt: 0, foreign: 0, full: 0, missing: 0, locked: 0 },
 })
 
 function keysOf<Code extends string>(codes: Readonly<Record<Code, 0>>): Code[] {

@@ -73,6 +73,7 @@ export async function mirrorForJob(
     stopping: stop.aborted,
     lockLost: lockLost(),
     heldWaitMs: timings.heldWaitMs,
+    mirrorWaitMs: timings.mirrorWaitMs,
   })
   listener.onRun?.({ organization: id, outcome, verdict, isLast: isLast(verdict, job) })
   if (verdict.kind === 'complete') return countsOf(outcome.report)

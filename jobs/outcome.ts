@@ -38,6 +38,8 @@ export type Circumstances = {
   lockLost: boolean
   /** How long to leave an organization alone that another run holds. */
   heldWaitMs: number
+  /** How long to leave a mirror alone that is locked, or whose disk is full. */
+  mirrorWaitMs: number
 }
 
 /** Decides about a job from the error that ended its run, undefined for none. */
@@ -48,7 +50,9 @@ export function verdictOf(error: unknown, circumstances: Circumstances): Verdict
   if (error instanceof RateLimited) return waitFor(error.waitMs ?? UNNAMED_WAIT_MS, circumstances)
   if (error instanceof OrganizationHeld) return waitFor(circumstances.heldWaitMs, circumstances)
   if (error instanceof SourceUnavailable) return { kind: 'retry', leastMs: error.waitMs ?? 0 }
-  if (error instanceof MirrorUnusable) return TEMPORARY.has(error.code) ? RETRY : GIVE_UP
+  if (error instanceof MirrorUnusable) {
+    return error.isTemporary ? { kind: 'retry', leastMs: circumstances.mirrorWaitMs } : GIVE_UP
+  }
   // A page of a proxy, or half an answer, is often gone a minute later.
   if (error instanceof ContractBroken) return LASTING.has(error.code) ? GIVE_UP : RETRY
   return HOPELESS.some((kind) => error instanceof kind) ? GIVE_UP : RETRY
@@ -70,9 +74,6 @@ function waitFor(waitMs: number, { waitedMs, maxWaitMs, startsLeft }: Circumstan
 const RETRY: Verdict = { kind: 'retry', leastMs: 0 }
 const GIVE_UP: Verdict = { kind: 'give-up' }
 const UNNAMED_WAIT_MS = 60_000
-
-/** What may be wrong with a mirror for a while only. */
-const TEMPORARY: ReadonlySet<string> = new Set(['mirror-full', 'mirror-locked'])
 
 /** A redirect, or somebody else's customers, are there to stay until the configuration is mended. */
 const LASTING: ReadonlySet<string> = new Set(['redirect', 'tenant-mixup'])

@@ -10,6 +10,8 @@ export type Timings = {
   longestWaitMs: number
   /** How long to leave an organization alone that a run outside this queue holds. */
   heldWaitMs: number
+  /** How long to leave a mirror alone that is locked, or whose disk is full. */
+  mirrorWaitMs: number
   /** The first wait before a retry is up to this, the next up to twice as much, and so on up to the longest. */
   firstRetryMs: number
   longestRetryMs: number
@@ -26,6 +28,7 @@ export const TIMINGS: Timings = {
   reconcileMs: 300_000,
   longestWaitMs: 30_000,
   heldWaitMs: 30_000,
+  mirrorWaitMs: 30_000,
   firstRetryMs: 30_000,
   longestRetryMs: 900_000,
   handBackMs: 5000,

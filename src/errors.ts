@@ -147,6 +147,11 @@ export class MirrorUnusable extends Error {
     super(message, options)
     this.code = `mirror-${details.code}`
   }
+
+  /** Whether it can be used again once another program is done with it, or space was freed. */
+  get isTemporary(): boolean {
+    return this.code === 'mirror-locked' || this.code === 'mirror-full'
+  }
 }
 
 /** Come back later: another run holds the organization, or took it over while this one was paused. */

@@ -22,8 +22,17 @@ beforeEach(async () => {
 const sync = (...args: string[]): Promise<Ended> => runCli(['sync', ...args], { cwd: workplace.folder })
 
 /** A mistake of the user's own: code 2, nothing on standard output, no request, and no sign of a crash. */
-function expectRefusal({ code, stdout, stderr }: Ended, ...said: (string | RegExp)[]): void {
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+function expectRefusal(ended: Ended, ...said: (string | RegExp)[]): void {
+  expectEnd(2, ended, said)
+}
+
+/** A mirror that cannot be used as it is: code 7, and the rest as for a mistake. */
+function expectMirrorRefused(ended: Ended, ...said: (string | RegExp)[]): void {
+  expectEnd(7, ended, said)
+}
+
+function expectEnd(expected: number, { code, stdout, stderr }: Ended, said: (string | RegExp)[]): void {
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
   for (const part of said) expect(stderr).toMatch(part)
   expect(stderr).not.toMatch(/^\s+at |Unexpected|node_modules/m)
   expect(server.requests).toEqual([])
@@ -95,21 +104,21 @@ describe('a mirror that cannot be used is left as it is', () => {
   test('a folder', async () => {
     mkdirSync(workplace.mirror)
 
-    expectRefusal(await sync(), `${workplace.mirror}: is a folder; 'mirror' must name a file`)
+    expectMirrorRefused(await sync(), `${workplace.mirror}: is a folder; 'mirror' must name a file`)
   })
 
   test('a file of something else', async () => {
     const notes = 'Buy milk. '.repeat(500)
     writeFileSync(workplace.mirror, notes)
 
-    expectRefusal(await sync(), `${workplace.mirror}: is not a SQLite file. It was left as it is`)
+    expectMirrorRefused(await sync(), `${workplace.mirror}: is not a SQLite file. It was left as it is`)
     expect(readFileSync(workplace.mirror, 'utf8')).toBe(notes)
   })
 
   test('the database of another program', async () => {
     const before = sqlite('CREATE TABLE shopping (item TEXT)', `INSERT INTO shopping VALUES ('milk')`)
 
-    expectRefusal(await sync(), `${workplace.mirror}: is a SQLite file, but not a mirror of ours`)
+    expectMirrorRefused(await sync(), `${workplace.mirror}: is a SQLite file, but not a mirror of ours`)
     expect(readFileSync(workplace.mirror)).toEqual(before)
     expect(rowsOf(workplace.mirror, 'SELECT * FROM shopping')).toEqual([{ item: 'milk' }])
   })
@@ -121,7 +130,7 @@ describe('a mirror that cannot be used is left as it is', () => {
       'CREATE TABLE customers (x)',
     )
 
-    expectRefusal(await sync(), /newer Customer Mirror \(its version is 99, this program knows \d+\)\. Upgrade/)
+    expectMirrorRefused(await sync(), /newer Customer Mirror \(its version is 99, this program knows \d+\)\. Upgrade/)
     expect(readFileSync(workplace.mirror)).toEqual(before)
   })
 
@@ -131,7 +140,7 @@ describe('a mirror that cannot be used is left as it is', () => {
     truncateSync(workplace.mirror, 8192)
     const ended = await sync()
 
-    expect(ended.code).toBe(2)
+    expect(ended.code).toBe(7)
     expect(ended.stdout + ended.stderr).toMatch(/is damaged\. Put back a backup, or move it away and sync anew/)
     expect(ended.stdout + ended.stderr).toContain(workplace.mirror)
     expect(ended.stderr).not.toMatch(/^\s+at |Unexpected/m)
@@ -147,7 +156,7 @@ describe('a mirror that cannot be used is left as it is', () => {
       const ended = await runCli(['sync'], { cwd: workplace.folder, ...PLAIN_USER })
       for (const place of [workplace.folder, join(workplace.folder, 'data')]) chmodSync(place, 0o700)
 
-      expectRefusal(ended, `${workplace.mirror}: `, /may not be opened by this user|cannot be written/)
+      expectMirrorRefused(ended, `${workplace.mirror}: `, /may not be opened by this user|cannot be written/)
       expect(readFileSync(workplace.mirror)).toEqual(before)
     })
   }
@@ -156,7 +165,7 @@ describe('a mirror that cannot be used is left as it is', () => {
     rmSync(join(workplace.folder, 'data'), { recursive: true })
     writeFileSync(join(workplace.folder, 'data'), 'a file')
 
-    expectRefusal(await sync(), 'has a file where a folder should be in its path')
+    expectMirrorRefused(await sync(), 'has a file where a folder should be in its path')
   })
 
   test('no mirror is made for a command line that is wrong', async () => {

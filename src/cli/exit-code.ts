@@ -17,8 +17,9 @@ export const EXIT_CODES = {
   2: 'usage or configuration',
   3: 'some organizations failed, or for different reasons',
   4: 'refused by the service (401, 403, 404)',
-  5: 'service unavailable, or throttled beyond maxWait',
+  5: 'try again later: service or queue unavailable, throttled beyond maxWait, mirror locked or disk full',
   6: 'another run holds the organization',
+  7: 'the mirror cannot be used as it is: missing, damaged, unreadable, read-only, not ours or too new',
   130: 'stopped by Ctrl-C',
   143: 'stopped by SIGTERM',
 } as const
@@ -26,11 +27,12 @@ export type ExitCode = keyof typeof EXIT_CODES
 
 /** The exit code for one error. */
 export function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof ConfigError || error instanceof UsageError || error instanceof MirrorUnusable) return 2
+  if (error instanceof ConfigError || error instanceof UsageError) return 2
   if (error instanceof ContractBroken) return 3
   if (error instanceof SourceRefused) return 4
   if (error instanceof RateLimited || error instanceof SourceUnavailable || error instanceof QueueUnavailable) return 5
   if (error instanceof OrganizationHeld) return 6
+  if (error instanceof MirrorUnusable) return error.isTemporary ? 5 : 7
   return 1
 }
 

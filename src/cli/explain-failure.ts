@@ -3,6 +3,7 @@ import {
   ContractBroken,
   MirrorUnusable,
   OrganizationHeld,
+  QueueUnavailable,
   RateLimited,
   SourceRefused,
   SourceUnavailable,
@@ -39,11 +40,16 @@ export function explainFailure(error: unknown): Explanation {
   if (error instanceof ConfigError)
     return { title: 'not configured', fix: 'Set the variable or write the file named above.' }
   if (error instanceof OrganizationHeld) return { title: 'busy', fix: 'Wait for the other run to end.' }
-  if (error instanceof MirrorUnusable) return { title: 'mirror', fix: MIRROR_FIX }
+  if (error instanceof MirrorUnusable) return { title: 'mirror', fix: MIRROR_FIXES[error.code] ?? MIRROR_FIX }
+  if (error instanceof QueueUnavailable) return { title: 'queue', fix: 'Mend the queue named above, then try again.' }
   return { title: 'unexpected', fix: 'Please report it.' }
 }
 
 const MIRROR_FIX = 'Mend or move the file named above, or name another one as mirror in the configuration.'
+const MIRROR_FIXES: Readonly<Record<string, string>> = {
+  'mirror-locked': 'Close the program that has the mirror open, or try again when it is done.',
+  'mirror-full': 'Free some space, then try again.',
+}
 
 function explainRefusal({ code, said, clockOffsetMs }: SourceRefused): Explanation {
   if (code === 'forbidden') {

@@ -87,11 +87,11 @@ test('a run that failed does not make an organization any younger', async () => 
   expect(acme).toMatchObject({ active: 3, lastRun: 2, lastStatus: 'failed', tooOld: true })
 })
 
-test('without a mirror it ends with 2 and tells how to make one', async () => {
+test('without a mirror it ends with 7 and tells how to make one', async () => {
   const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
   const { code, stdout, stderr } = await runCli(['status', '--max-age', '26h'], { cwd: folder })
 
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
   expect(stderr).toBe(`${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it.\n`)
 })
 

@@ -46,7 +46,10 @@ test.each([
   ['tenant-mixup', 3],
   ['envelope', 3],
   ['config', 2],
-  ['mirror-full', 2],
+  ['mirror-full', 5],
+  ['mirror-locked', 5],
+  ['mirror-corrupt', 7],
+  ['mirror-read-only', 7],
   ['accounting', 1],
 ])('a run that failed elsewhere with %s ends the command with %d', async (code, exitCode) => {
   const failed = aRun({ status: 'failed', error: { code, message: `made-up words about ${code}` } })

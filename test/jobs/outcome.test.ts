@@ -10,6 +10,7 @@ const USUAL: Circumstances = {
   stopping: false,
   lockLost: false,
   heldWaitMs: 30_000,
+  mirrorWaitMs: 20_000,
 }
 const RETRY = { kind: 'retry', leastMs: 0 } as const
 const GIVE_UP = { kind: 'give-up' } as const
@@ -42,8 +43,8 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['the customers of another organization', new ContractBroken('no', { code: 'tenant-mixup' }), GIVE_UP],
   ['a mirror that is read-only', new MirrorUnusable('no', { code: 'read-only' }), GIVE_UP],
   ['a mirror that is damaged', new MirrorUnusable('no', { code: 'corrupt' }), GIVE_UP],
-  ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), RETRY],
-  ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), RETRY],
+  ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), { kind: 'retry', leastMs: 20_000 }],
+  ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), { kind: 'retry', leastMs: 20_000 }],
   ['held by a sync', new OrganizationHeld('no', { code: 'held' }), { kind: 'wait', waitMs: 30_000 }],
   ['taken over', new OrganizationHeld('no', { code: 'lease-lost' }), { kind: 'wait', waitMs: 30_000 }],
   ['no queue', new QueueUnavailable('no'), RETRY],

@@ -36,6 +36,7 @@ const QUICK: Partial<Timings> = {
   stalledMs: 1000,
   reconcileMs: 1000,
   heldWaitMs: 500,
+  mirrorWaitMs: 500,
   firstRetryMs: 100,
   longestRetryMs: 500,
   lookMs: 300,

@@ -1,0 +1,55 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { exitCodeOf, exitCodeOfAll } from '../../src/cli/exit-code.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { MirrorUnusable, QueueUnavailable, type MirrorCode } from '../../src/errors.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+test.each<[MirrorCode, number]>([
+  ['locked', 5],
+  ['full', 5],
+  ['missing', 7],
+  ['corrupt', 7],
+  ['unreadable', 7],
+  ['read-only', 7],
+  ['newer', 7],
+  ['foreign', 7],
+  ['directory', 7],
+])('a mirror that is %s ends with %d', (code, exitCode) => {
+  expect(exitCodeOf(new MirrorUnusable('no', { code }))).toBe(exitCode)
+})
+
+test('a queue that cannot be used is told to be tried again', () => {
+  expect(exitCodeOf(new QueueUnavailable('no'))).toBe(5)
+})
+
+test('one code for all is that code, and different ones are 3', () => {
+  const locked = new MirrorUnusable('no', { code: 'locked' })
+
+  expect(exitCodeOfAll([locked, locked])).toBe(5)
+  expect(exitCodeOfAll([locked, undefined])).toBe(3)
+  expect(exitCodeOfAll([locked, new MirrorUnusable('no', { code: 'corrupt' })])).toBe(3)
+})
+
+test('a mirror that is damaged ends status and sync with 7', async () => {
+  const place = await aMirroredPlace()
+  const db = new Database(place.mirror)
+  db.unsafeMode(true).exec(
+    `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 999999 WHERE name = 'runs'`,
+  )
+  db.close()
+
+  for (const command of [statusCommand, syncCommand]) {
+    const { code, stdout, stderr } = await runCommand(command, ['--config', place.config])
+    expect(code).toBe(7)
+    expect(stdout + stderr).toContain('is damaged')
+  }
+})
+
+async function aMirroredPlace() {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+  await runCommand(syncCommand, ['--config', place.config])
+  return place
+}
