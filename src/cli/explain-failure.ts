@@ -32,6 +32,9 @@ export function explainFailure(error: unknown): Explanation {
         fix: 'Give this organization its own apiKey, secret and baseUrl; if its id is new, put the old one back.',
       }
     }
+    if (/ answered 304 /.test(error.message)) {
+      return { title: 'not modified', fix: 'Have the cache or proxy in between pass these requests on to the service.' }
+    }
     return {
       title: error.code === 'redirect' ? 'redirected' : 'not the documented answer',
       fix: 'Check that baseUrl is the final address of the interface itself: https, the right host, ending in /api/v1.',
@@ -86,7 +89,10 @@ function explainRefusal({ code, said, clockOffsetMs }: SourceRefused): Explanati
   }
 }
 
-function explainUnavailable({ code }: SourceUnavailable): Explanation {
+function explainUnavailable({ code, message }: SourceUnavailable): Explanation {
+  if (code === 'tls' && / without TLS/.test(message)) {
+    return { title: 'not an https port', fix: 'Check the port in baseUrl: https needs the port that speaks TLS.' }
+  }
   if (code === 'tls') {
     return {
       title: 'certificate not trusted',

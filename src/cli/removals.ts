@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { nearest } from '../config/suggestion.ts'
 import type { HeldRemovals } from '../mirror/removals.ts'
 import type { Io } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
@@ -17,26 +18,47 @@ export function removalsCommand(io: Io) {
 }
 
 function listCommand(io: Io) {
-  return new Command('list')
-    .description('list the runs that hold removals back')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', LIST_EXAMPLES)
-    .action(async (own, command) => {
-      const { config, json } = { ...own, ...command.optsWithGlobals() }
-      const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
-      if (json) {
-        const documents = held.map(({ runId, startedAtMs, ...run }) => ({
-          run: runId,
-          ...run,
-          at: isoTime(startedAtMs),
-        }))
-        io.stdout.write(jsonDocument({ removals: documents }))
-      } else {
-        io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held))
-      }
-    })
+  return (
+    new Command('list')
+      .description('list the runs that hold removals back')
+      .option('-c, --config <file>', 'configuration file')
+      .option('--json', 'print one JSON document')
+      .addHelpText('after', LIST_EXAMPLES)
+      // Whatever no decision is comes here, a misspelt one included.
+      .allowExcessArguments()
+      .action(async (own, command) => {
+        refuseWords(command.args, command.parent?.args[0] === 'list', (said) => command.error(said))
+        const { config, json } = { ...own, ...command.optsWithGlobals() }
+        const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
+        if (json) {
+          const documents = held.map(({ runId, startedAtMs, ...run }) => ({
+            run: runId,
+            ...run,
+            at: isoTime(startedAtMs),
+          }))
+          io.stdout.write(jsonDocument({ removals: documents }))
+        } else {
+          io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held))
+        }
+      })
+  )
 }
+
+/** The list takes no words. One that stands there is a misspelt decision, or a run without any. */
+function refuseWords([word, ...others]: readonly string[], isNamed: boolean, refuse: (said: string) => never): void {
+  if (word === undefined) return
+  if (/^#?\d/.test(word)) {
+    const [approve, discard] = DECISIONS.slice(1).map((decision) => `'customer-mirror removals ${decision} ${word}'`)
+    refuse(`error: what shall become of run ${word}? ${approve} or ${discard} says so`)
+  }
+  if (isNamed) refuse("error: too many arguments for 'list'. It takes none.")
+  const meant = nearest(word, DECISIONS)
+  const hint =
+    meant === undefined ? `There are ${DECISIONS.join(', ')}.` : `Did you mean ${[meant, ...others].join(' ')}?`
+  refuse(`error: unknown command '${word}'\n(${hint})`)
+}
+
+const DECISIONS = ['list', 'approve', 'discard'] as const
 
 function decisionCommand(io: Io, decision: 'approve' | 'discard') {
   const does = { approve: 'mark as removed those whom a run held back', discard: 'forget what a run held back' }

@@ -14,6 +14,7 @@ import {
   TIMESTAMP_FORMS,
 } from '../source/signing.ts'
 import type { Recipe } from '../source/signing.ts'
+import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
 
 /** `customer-mirror sandbox`: the service on this machine, with made-up customers, until it is stopped. */
@@ -29,7 +30,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
       wholeNumber(1, 1000),
     )
     .option('--customers <counts>', 'customers of each, or a number for each: 2500,1000,40 (default: 1000)', readCounts)
-    .option('--latency <time>', 'hold every answer back: 50ms, 2s', readLatency)
+    .option('--latency <time>', 'hold every answer back: 50ms, 2s', LATENCY)
     .option('--rate-limit <limits>', '60 a minute for each, 8/5s, or for one of them globex=8/5s', readRateLimits)
     .addOption(
       new Option('--large-pages <answer>', 'per_page over 100: answer 422, the first 100, or as asked')
@@ -138,13 +139,6 @@ function readList(text: string): string[] {
     .filter((item) => item !== '')
 }
 
-function readLatency(text: string): number {
-  const [, number, unit = 'ms'] = /^(\d{1,6})(ms|s)?$/.exec(text.trim()) ?? []
-  const latencyMs = Number(number) * (unit === 's' ? 1000 : 1)
-  if (latencyMs <= LONGEST_LATENCY_MS) return latencyMs
-  throw new InvalidArgumentError('It must be a time up to 10 minutes, such as 50ms or 2s.')
-}
-
 function readRateLimits(text: string, before: RateLimitRule[] = []): RateLimitRule[] {
   return [...before, ...readList(text).map(readRateLimit)]
 }
@@ -183,7 +177,7 @@ const UNITS_MS = new Map([
   ['h', 3_600_000],
 ])
 
-const LONGEST_LATENCY_MS = 600_000
+const LATENCY = durationArgument({ most: '10m', examples: '50ms or 2s' })
 
 const EXAMPLES = `
 Examples:

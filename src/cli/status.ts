@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
 import type { Freshness } from '../mirror/freshness.ts'
+import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 
@@ -10,7 +11,7 @@ export function statusCommand(io: Io) {
     .description('tell how current the mirror is, per organization')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
-    .option('--max-age <time>', 'end with 3 when any organization is older than this: 90m, 26h, 2d', readAge)
+    .option('--max-age <time>', 'end with 3 when any organization is older than this: 90m, 26h, 2d', AGE)
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, json, maxAge }) => {
       const lines = await withMirror(config, async (mirror, { organizations }) =>
@@ -72,12 +73,7 @@ async function asTable(lines: readonly StatusLine[]): Promise<string> {
   )
 }
 
-function readAge(text: string): number {
-  const [, number, unit = ''] = /^(\d{1,9})(s|m|h|d)$/.exec(text.trim()) ?? []
-  const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }[unit]
-  if (number !== undefined && unitMs !== undefined) return Number(number) * unitMs
-  throw new InvalidArgumentError('It must be a time such as 90m, 26h or 2d.')
-}
+const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
 
 const EXAMPLES = `
 Examples:

@@ -1,5 +1,9 @@
 import Database from 'better-sqlite3'
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { MirrorUnusable, type MirrorCode } from '../errors.ts'
+
+const FULL = 'the disk is full. Nothing of this page was kept; free some space and sync again.'
 
 /** What SQLite's and the system's codes mean for the mirror, and what to do about each. */
 const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
@@ -9,33 +13,63 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
     'corrupt',
     'is damaged. Put back a backup, or move it away and sync anew; sqlite3 can save what is readable with .recover',
   ],
-  ['SQLITE_FULL', 'full', 'the disk is full. Nothing of this page was kept; free some space and sync again.'],
+  ['SQLITE_FULL', 'full', FULL],
+  // The file through which connections share the journal could not grow.
+  ['SQLITE_IOERR_SHMSIZE', 'full', FULL],
   ['SQLITE_READONLY', 'read-only', 'cannot be written. Make the file and its folder writable for this user.'],
   ['SQLITE_CANTOPEN', 'unreadable', 'cannot be opened. Check that this user may read and write it and its folder.'],
   ['SQLITE_PERM', 'unreadable', 'may not be opened by this user.'],
   ['SQLITE_AUTH', 'unreadable', 'may not be opened by this user.'],
-  ['SQLITE_IOERR', 'unreadable', 'the disk failed while it was read or written. Check the disk, then sync again.'],
+  [
+    'SQLITE_IOERR',
+    'unreadable',
+    'the disk failed while it was read or written. Check the disk and any quota, then sync again.',
+  ],
   ['SQLITE_BUSY', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['SQLITE_LOCKED', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['EACCES', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   ['EPERM', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   ['EROFS', 'read-only', 'lies on a read-only file system.'],
-  ['ENOSPC', 'full', 'the disk is full.'],
-  ['EDQUOT', 'full', 'the disk quota is used up.'],
+  ['ENOSPC', 'full', 'the disk is full. Free some space and sync again.'],
+  ['EDQUOT', 'full', 'the disk quota is used up. Free some space and sync again.'],
   ['ENOTDIR', 'unreadable', 'has a file where a folder should be in its path.'],
   ['EEXIST', 'unreadable', 'has a file where a folder should be in its path.'],
   ['ENOENT', 'unreadable', 'cannot be made there.'],
 ]
 
-/** A failure of SQLite as MirrorUnusable; any other error unchanged. */
-export function sqliteError(error: unknown, file: string): unknown {
-  return error instanceof Database.SqliteError ? described(error, error.code, file) : error
+/** A failure of SQLite as MirrorUnusable; any other error unchanged. `room` says what is left where the file lies. */
+export function sqliteError(error: unknown, file: string, room = roomAt): unknown {
+  return error instanceof Database.SqliteError ? described(error, codeWith(error.code, file, room), file) : error
 }
 
 /** A failure of SQLite or of the file system as MirrorUnusable; any other error unchanged. */
 export function fileError(error: unknown, file: string): unknown {
   if (error instanceof Error && 'syscall' in error && 'code' in error) return described(error, String(error.code), file)
   return sqliteError(error, file)
+}
+
+/** What is left on a disk; undefined where the system does not say. */
+type Room = { bytes: number | undefined; files: number | undefined }
+
+/** Below this nothing useful can be written: SQLite asks for 32 KiB at once, and others may have freed a little since. */
+const NO_ROOM_BYTES = 256 * 1024
+
+/** SQLite does not pass on why a read or a write failed, so a full disk is recognized by what is left on it. */
+function codeWith(code: string, file: string, room: (file: string) => Room): string {
+  if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return code
+  const { bytes, files } = room(file)
+  const isFull = files === 0 || (code.startsWith('SQLITE_IOERR') && bytes !== undefined && bytes < NO_ROOM_BYTES)
+  return isFull ? `ENOSPC, ${code}` : code
+}
+
+function roomAt(file: string): Room {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
+    // Some file systems have no fixed number of files, and say 0 of 0.
+    return { bytes: bavail * bsize, files: files === 0 ? undefined : ffree }
+  } catch {
+    return { bytes: undefined, files: undefined }
+  }
 }
 
 function described(error: Error, code: string, file: string): unknown {

@@ -24,6 +24,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
   const { status } = answer
   if (status === 429) return rateLimited(answer, context)
   if (status >= 500 || status === 408 || status === 425) return unavailable(answer, context)
+  if (status === 304) return notModified(context)
   if (status >= 300 && status < 400) return redirected(answer, context)
   const advice = ADVICE[status]
   if (advice === undefined) {
@@ -82,6 +83,15 @@ function unavailable({ status, headers }: Answer, context: RefusalContext): Sour
     status,
     waitMs,
   })
+}
+
+/** No request of ours is conditional, so this is the answer to somebody else's. */
+function notModified({ place }: RefusalContext): ContractBroken {
+  return new ContractBroken(
+    `${place} answered 304 (not modified), which is no answer to a request without a condition. A cache or proxy between ` +
+      'this machine and the service is at fault: have it pass these requests through.',
+    { code: 'status' },
+  )
 }
 
 function redirected({ status, headers }: Answer, { place, url }: RefusalContext): ContractBroken {

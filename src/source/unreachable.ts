@@ -21,6 +21,12 @@ export function unreachable(
       `${place}: a header cannot be sent. Check the API key for line breaks and letters outside ASCII.`,
     )
   }
+  if (has('ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ERR_SSL_HTTP_REQUEST')) {
+    return fail(
+      'tls',
+      'this port answers without TLS, as a plain http port does. Check the port in baseUrl; https has one of its own, usually 443.',
+    )
+  }
   if (codes.some((code) => TLS.test(code))) {
     return fail(
       'tls',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
+import { bytes, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
 import { asPlainUser, runCli } from '../support/run-cli.ts'
 import { runCommand, type Done } from '../support/run-command.ts'
 import {
@@ -65,6 +65,7 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   ['throttled', /rateLimit\.requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],
   ['service failing', /has to recover/, 5, html(500)],
   ['redirected', /Check that baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
+  ['not modified', /cache or proxy in between/, 3, bytes(304, '')],
   ['not the documented answer', /Check that baseUrl is the final address/, 3, html(200)],
 ])('an answer that means "%s" is explained with its fix, after one request', async (title, fix, code, reply) => {
   const server = await aFaultServer(reply)
@@ -85,6 +86,17 @@ test('a service that is not there is explained', async () => {
   expect(done.code).toBe(5)
   expect(lineOf(done, 'acme')).toContain('✖ acme: unreachable.')
   expect(fixOf(done, 'acme')).toContain('Check baseUrl, the network, and any firewall or proxy.')
+})
+
+test('https to a port that speaks plain http is explained, and no certificate is blamed', async () => {
+  const server = await aFaultServer(list(1))
+  const baseUrl = server.baseUrl.href.replace('http:', 'https:')
+  const done = await check(aWorkplace([{ ...organizationAt(server), baseUrl }]))
+
+  expect(done.code).toBe(5)
+  expect(lineOf(done, 'acme')).toContain('✖ acme: not an https port.')
+  expect(fixOf(done, 'acme')).toContain('Check the port in baseUrl')
+  expect(done.stdout).not.toMatch(/certificate/)
 })
 
 test.each([

@@ -159,3 +159,17 @@ test.each(['list', 'approve', 'discard'])('removals %s --help has two examples',
   expect(code).toBe(0)
   expect(stdout.match(/^ +\$ customer-mirror removals/gm)).toHaveLength(2)
 })
+
+test.each([
+  [['aprove', '3'], "unknown command 'aprove'", '(Did you mean approve 3?)'],
+  [['dicsard', '4'], "unknown command 'dicsard'", '(Did you mean discard 4?)'],
+  [['forget', '4'], "unknown command 'forget'", '(There are list, approve, discard.)'],
+  [['3'], 'what shall become of run 3?', 'customer-mirror removals approve 3'],
+  [['list', '3'], 'what shall become of run 3?', 'customer-mirror removals discard 3'],
+])('removals %j ends with 2, changes nothing, and says what was probably meant', async (args, ...said) => {
+  const { code, stdout, stderr } = await runCli(['removals', ...args], { cwd: workplace.folder })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  for (const part of said) expect(stderr).toContain(part)
+  expect(removed()).toBe(0)
+})

@@ -20,6 +20,7 @@ test.each([
   ['SQLITE_READONLY_DBMOVED', 'mirror-read-only'],
   ['SQLITE_CANTOPEN', 'mirror-unreadable'],
   ['SQLITE_IOERR_WRITE', 'mirror-unreadable'],
+  ['SQLITE_IOERR_SHMSIZE', 'mirror-full'],
   ['SQLITE_BUSY', 'mirror-locked'],
   ['SQLITE_BUSY_SNAPSHOT', 'mirror-locked'],
 ])('%s is told as %s, with the file, the code and the cause', (code, expected) => {
@@ -44,6 +45,22 @@ test.each([
   const cause = Object.assign(new Error(`${code}: what the system says`), { code, syscall: 'open' })
 
   expect(fileError(cause, FILE)).toMatchObject({ name: 'MirrorUnusable', code: expected, cause })
+})
+
+test.each([
+  ['SQLITE_IOERR_WRITE', { bytes: 0, files: 1000 }, 'mirror-full'],
+  ['SQLITE_IOERR_FSYNC', { bytes: 28 * 1024, files: undefined }, 'mirror-full'],
+  ['SQLITE_CANTOPEN', { bytes: 10 ** 9, files: 0 }, 'mirror-full'],
+  ['SQLITE_IOERR_WRITE', { bytes: 10 ** 9, files: 1000 }, 'mirror-unreadable'],
+  ['SQLITE_IOERR_WRITE', { bytes: undefined, files: undefined }, 'mirror-unreadable'],
+  ['SQLITE_CANTOPEN', { bytes: 0, files: 1000 }, 'mirror-unreadable'],
+  ['SQLITE_BUSY', { bytes: 0, files: 0 }, 'mirror-locked'],
+])('%s where %o is left on the disk is %s', (code, room, expected) => {
+  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => room)
+
+  expect(error).toMatchObject({ code: expected })
+  expect(String(error)).toContain(code)
+  expect(String(error)).toMatch(expected === 'mirror-full' ? /the disk is full.*free some space/i : /^((?!is full).)*$/)
 })
 
 test('what says nothing about the file stays what it is', () => {

@@ -110,6 +110,8 @@ test.each([
   ['--organizations', 'many', 'whole number from 1 to 1000'],
   ['--customers', '10,x', 'whole number from 0 to 1000000'],
   ['--latency', 'slow', 'such as 50ms or 2s'],
+  ['--latency', '5', 'such as 50ms or 2s. A number needs its unit'],
+  ['--latency', '11m', 'At most 10m.'],
   ['--rate-limit', 'globex=0', '"globex=0" is no limit'],
   ['--rate-limit', '8/5', '"8/5" is no limit'],
   ['--signing', 'laravel', 'There is no preset "laravel". There are method-target-ts-body-lf,'],

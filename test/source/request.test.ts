@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { stringToSign, recipeOf, DEFAULT_PRESET, signature } from '../../src/source/signing.ts'
 import {
+  bytes,
   cut,
   drip,
   envelopeOf,
@@ -130,8 +131,20 @@ test('a certificate nobody vouches for is refused before anything is asked, what
 test('https to a port that speaks plain http is a TLS failure and is not tried again', async () => {
   await using server = await faultServer(list(3))
   const { source } = aSource({ baseUrl: new URL(server.baseUrl.href.replace('http:', 'https:')) })
-  expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ name: 'SourceUnavailable', code: 'tls' })
+  const error = await rejection(source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'tls' })
+  expect(String(error)).toMatch(/this port answers without TLS.*Check the port in baseUrl/)
+  expect(String(error)).not.toMatch(/certificate|trusted/)
   expect(source.counters.requests).toBe(1)
+})
+
+test('a 304 is no redirect: the cache that gave it is named, and baseUrl is not blamed', async () => {
+  await using server = await faultServer(bytes(304, ''))
+  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'ContractBroken', code: 'status' })
+  expect(String(error)).toMatch(/answered 304 \(not modified\).*cache or proxy/)
+  expect(String(error)).not.toMatch(/redirect|baseUrl/)
+  expect(server.requests).toHaveLength(1)
 })
 
 test('an abort ends a request under way with its reason', async () => {

@@ -1,0 +1,14 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { durationMs } from '../config/duration-text.ts'
+
+/** Reads an option that is a time, written as in the configuration: a number with its unit, never alone. Milliseconds. */
+export function durationArgument({ most, examples }: { most: string; examples: string }): (text: string) => number {
+  const mostMs = durationMs(most) ?? Number.POSITIVE_INFINITY
+  return (text) => {
+    const ms = durationMs(text.trim())
+    if (ms !== undefined && ms <= mostMs) return ms
+    const tooLong = ms === undefined ? '' : ` At most ${most}.`
+    const alone = /^\d+(\.\d+)?$/.test(text.trim()) ? ' A number needs its unit: ms, s, m, h or d.' : ''
+    throw new InvalidArgumentError(`It must be a time such as ${examples}.${tooLong}${alone}`)
+  }
+}
