@@ -85,8 +85,8 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
       pages.inc({ organization }, report.pages)
       for (const change of CHANGES) customers.inc({ organization, change }, report[change])
       throttled.inc({ organization }, report.throttled)
-      waited.inc({ organization }, report.waitedMs / 1000)
-      took.observe({ organization }, report.durationMs / 1000)
+      waited.inc({ organization }, seconds(report.waitedMs))
+      took.observe({ organization }, seconds(report.durationMs))
     },
     countAnswer(organization, { status }) {
       requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
@@ -97,6 +97,11 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
       return registry?.metrics() ?? Promise.resolve('')
     },
   }
+}
+
+/** A run that was measured by a clock that was set may have taken less than nothing, which no counter takes. */
+function seconds(ms: number): number {
+  return Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0
 }
 
 const OUTCOMES = ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'] as const satisfies Verdict['kind'][]

@@ -59,12 +59,12 @@ export type Outcome = { report: Report; error: unknown }
  * comes back with its error.
  */
 export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome> {
-  const { organization, mirror, source, trigger, now } = mirroring
+  const { organization, mirror, source, trigger, now, monotonicMs } = mirroring
   let run: Run
   try {
     // A plain scan records no windows, and must not take those of another kind for its own.
     const resumeWithinMs = mirroring.scan === 'chain' ? mirroring.resumeWithinMs : undefined
-    run = await mirror.startRun({ organization, trigger, resumeWithinMs, nowMs: now() })
+    run = await mirror.startRun({ organization, trigger, resumeWithinMs, nowMs: now(), monotonicMs })
   } catch (error) {
     return { report: unrecorded(error), error }
   }

@@ -1,4 +1,4 @@
-import { readlinkSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { kill, pid } from 'node:process'
 
@@ -16,6 +16,18 @@ export function isGone(holder: string): boolean {
     return false
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'ESRCH'
+  }
+}
+
+/**
+ * Names what the monotonic clock of this process counts from: processes of the same name read the same time. The containers of
+ * a machine do; the machine started again does not.
+ */
+export function thisBoot(): string {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/time')}`
+  } catch {
+    return hostname()
   }
 }
 

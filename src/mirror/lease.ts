@@ -1,32 +1,48 @@
 import { OrganizationHeld } from '../errors.ts'
 import type { Connection } from './database.ts'
-import { isGone } from './holder.ts'
+import { isGone, thisBoot } from './holder.ts'
 import { statement } from './statement.ts'
 
 /** How long an organization stays held after its run was last heard of. */
 export const LEASE_MS = 60_000
 
-type Lease = { run_id: number; holder: string; expires_at_ms: number; edits: number }
+type Lease = {
+  run_id: number
+  holder: string
+  /** By the wall clock. */
+  expires_at_ms: number
+  edits: number
+  /** By the monotonic clock that counts from `boot`; null where the run had none. */
+  boot: string | null
+  expires_monotonic_ms: number | null
+}
+
+/** The moment by the wall clock, and by the monotonic one where the run has it: the former may be set at any time. */
+type Clocks = { nowMs: number; monotonicMs: number | undefined }
 
 /**
  * Takes the organization for a run that is about to start: when nobody holds it, when the holder was not heard of for
  * LEASE_MS, or when the holder was a process of this machine that is gone. Throws OrganizationHeld otherwise.
  */
-export function takeLease(db: Connection, organization: string, runId: number, holder: string, nowMs: number): void {
+export function takeLease(
+  db: Connection,
+  { organization, id }: { organization: string; id: number },
+  holder: string,
+  clocks: Clocks,
+): void {
   const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
-  if (lease !== undefined && lease.expires_at_ms > nowMs && !isGone(lease.holder)) {
+  if (lease !== undefined && !hasExpired(lease, clocks) && !isGone(lease.holder)) {
     throw new OrganizationHeld(
       `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
         'Let it finish, or stop it; a run that died is given up after a minute.',
       { code: 'held' },
     )
   }
-  statement(db, 'REPLACE INTO leases (organization, run_id, holder, expires_at_ms) VALUES (?, ?, ?, ?)').run(
-    organization,
-    runId,
-    holder,
-    nowMs + LEASE_MS,
-  )
+  statement(
+    db,
+    `REPLACE INTO leases (organization, run_id, holder, expires_at_ms, boot, expires_monotonic_ms)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  ).run(organization, id, holder, ...expiries(clocks))
 }
 
 /**
@@ -35,7 +51,7 @@ export function takeLease(db: Connection, organization: string, runId: number, h
  */
 export function renewLease(
   db: Connection,
-  run: { id: number; organization: string },
+  run: { id: number; organization: string; monotonicMs?: (() => number) | undefined },
   nowMs: number,
 ): Pick<Lease, 'edits'> {
   const find = 'SELECT * FROM leases WHERE organization = ? AND run_id = ?'
@@ -46,10 +62,37 @@ export function renewLease(
       { code: 'lease-lost' },
     )
   }
-  if (lease.expires_at_ms - nowMs < (LEASE_MS * 2) / 3) {
-    statement(db, 'UPDATE leases SET expires_at_ms = ? WHERE organization = ?').run(nowMs + LEASE_MS, run.organization)
+  const clocks = { nowMs, monotonicMs: run.monotonicMs?.() }
+  if (isWorn(lease.expires_at_ms - nowMs) || isWorn(leftByMonotonic(lease, clocks) ?? LEASE_MS)) {
+    statement(db, 'UPDATE leases SET expires_at_ms = ?, boot = ?, expires_monotonic_ms = ? WHERE organization = ?').run(
+      ...expiries(clocks),
+      run.organization,
+    )
   }
   return lease
+}
+
+/** A third of it is used, or more is left of it than there ever was: then the clock was set back. */
+function isWorn(leftMs: number): boolean {
+  return leftMs < (LEASE_MS * 2) / 3 || leftMs > LEASE_MS
+}
+
+/** The monotonic clock decides wherever it is the holder's too. */
+function hasExpired(lease: Lease, clocks: Clocks): boolean {
+  const leftMs = leftByMonotonic(lease, clocks)
+  if (leftMs === undefined) return lease.expires_at_ms <= clocks.nowMs
+  // No lease lasts longer: one that seems to was taken before the machine was started again.
+  return leftMs <= 0 || leftMs > LEASE_MS
+}
+
+function leftByMonotonic({ boot, expires_monotonic_ms: endMs }: Lease, { monotonicMs }: Clocks): number | undefined {
+  if (endMs === null || monotonicMs === undefined || boot !== thisBoot()) return undefined
+  return endMs - monotonicMs
+}
+
+function expiries({ nowMs, monotonicMs }: Clocks): [number, string | null, number | null] {
+  if (monotonicMs === undefined) return [nowMs + LEASE_MS, null, null]
+  return [nowMs + LEASE_MS, thisBoot(), monotonicMs + LEASE_MS]
 }
 
 /** Gives the organization back, if the run still holds it; tells whether it did. */

@@ -21,6 +21,7 @@ import { findResumable } from './resume.ts'
 import { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
+import { startStopwatch, type Stopwatch } from './stopwatch.ts'
 import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
 
 /** A run that is being made: who it is for, and what it has seen and counted so far. */
@@ -29,6 +30,9 @@ export type Run = {
   readonly organization: string
   readonly trigger: Trigger
   readonly startedAtMs: number
+  /** What it measures its lease by; without it the wall clock does. */
+  readonly monotonicMs: (() => number) | undefined
+  readonly tookMs: Stopwatch
   /** When its scan began: earlier than the run, when it goes on from an interrupted one. */
   readonly dataAsOfMs: number
   /** The interrupted run whose windows it goes on from. */
@@ -54,6 +58,8 @@ export type Start = {
   organization: string
   trigger: Trigger
   nowMs: number
+  /** Measures how long the run takes and holds its organization; without it the wall clock does. */
+  monotonicMs?: (() => number) | undefined
   /** How old an interrupted scan may be for the run to go on from it; never, when undefined. */
   resumeWithinMs?: number | undefined
 }
@@ -78,7 +84,7 @@ export type Ending = {
  * interrupted recently enough. The caller holds the transaction.
  */
 export function startRun(db: Connection, start: Start, holder: string): Run {
-  const { organization, trigger, nowMs } = start
+  const { organization, trigger, nowMs, monotonicMs } = start
   const isBaseline = !hasBaseline(db, organization)
   const resumable = findResumable(db, start)
   const memory = startMemory(db, organization)
@@ -89,7 +95,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
      VALUES (?, ?, ?, ?, ?, 'running')`,
   ).run(organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), resumable?.id ?? null)
   const id = Number(lastInsertRowid)
-  takeLease(db, organization, id, holder, nowMs)
+  takeLease(db, { organization, id }, holder, { nowMs, monotonicMs: monotonicMs?.() })
   closeAbandoned(db, organization, id, nowMs)
   if (resumable === undefined) forgetWindows(db, organization)
   else inheritWindows(db, resumable.id, id)
@@ -98,6 +104,8 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     organization,
     trigger,
     startedAtMs: nowMs,
+    monotonicMs,
+    tookMs: startStopwatch(nowMs, monotonicMs),
     dataAsOfMs,
     resumedFrom: resumable?.id,
     isBaseline,
@@ -117,7 +125,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
 function closeAbandoned(db: Connection, organization: string, id: number, nowMs: number): void {
   statement(
     db,
-    `UPDATE runs SET status = 'interrupted', finished_at = ?, reasons = '["interrupted"]', error_code = 'interrupted',
+    `UPDATE runs SET status = 'interrupted', finished_at = max(?, started_at), reasons = '["interrupted"]', error_code = 'interrupted',
        error = 'The process ended before the run did. What it had saved is kept.'
      WHERE organization = ? AND status = 'running' AND id <> ?`,
   ).run(sqlTime(nowMs), organization, id)
@@ -141,7 +149,7 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
   if (!releaseLease(db, run)) return report
   statement(
     db,
-    `UPDATE runs SET finished_at = @finishedAt, status = @status, proof = @proof, reasons = @reasons,
+    `UPDATE runs SET finished_at = @finishedAt, duration_ms = @durationMs, status = @status, proof = @proof, reasons = @reasons,
        certificate = @certificate,
        requests = @requests, throttled = @throttled, waited_ms = @waitedMs, warnings = @warnings,
        missing = @missing, removed = @removed, held = @held,
@@ -150,7 +158,9 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
   ).run({
     ...ending.source,
     id: run.id,
-    finishedAt: sqlTime(nowMs),
+    // The wall clock may have been set back since.
+    finishedAt: sqlTime(Math.max(nowMs, run.startedAtMs)),
+    durationMs: report.durationMs,
     status: ending.status,
     proof: ending.proof,
     reasons: JSON.stringify(ending.reasons),
@@ -201,7 +211,7 @@ function reportOf(run: Run, ending: Ending, nowMs: number): Report {
     reasons: [...ending.reasons],
     pages: run.pages,
     warnings: run.warnings,
-    durationMs: nowMs - startedAtMs,
+    durationMs: run.tookMs(nowMs),
     dataAsOfMs: run.dataAsOfMs,
     error: ending.error,
   }

@@ -33,6 +33,8 @@ type RunColumns = RecordCounts & {
   trigger: Trigger
   started_at: string
   finished_at: string | null
+  /** NULL where the run never ended by itself, or is older than this column. */
+  duration_ms: number | null
   status: RunStatus
   proof: Proof
   reasons: string
@@ -52,7 +54,7 @@ type RunColumns = RecordCounts & {
 }
 
 function fromColumns(row: RunColumns): Report {
-  const { id, started_at, finished_at, waited_ms, data_as_of, error_code, error, ...same } = row
+  const { id, started_at, finished_at, duration_ms, waited_ms, data_as_of, error_code, error, ...same } = row
   const { resumed_from: _resumedFrom, certificate: _certificate, ...report } = same
   const startedAtMs = fromSqlTime(started_at)
   return {
@@ -60,9 +62,10 @@ function fromColumns(row: RunColumns): Report {
     runId: id,
     reasons: JSON.parse(row.reasons),
     warnings: JSON.parse(row.warnings),
-    waitedMs: waited_ms,
+    // Both were measured by a wall clock once, which may have been set back meanwhile.
+    waitedMs: Math.max(0, waited_ms),
     startedAtMs,
-    durationMs: finished_at === null ? 0 : fromSqlTime(finished_at) - startedAtMs,
+    durationMs: duration_ms ?? (finished_at === null ? 0 : Math.max(0, fromSqlTime(finished_at) - startedAtMs)),
     dataAsOfMs: fromSqlTime(data_as_of),
     error: error_code === null ? undefined : { code: error_code, message: error ?? '' },
   }

@@ -12,7 +12,7 @@ export type Syncing = Partial<Organization> &
 export async function syncSandbox(
   sandbox: Sandbox,
   mirror: Mirror,
-  { signal, onProgress, pageLimit, now = Date.now, monotonicMs = Date.now, ...settings }: Syncing = {},
+  { signal, onProgress, pageLimit, now = Date.now, monotonicMs = now, ...settings }: Syncing = {},
 ): Promise<Outcome> {
   return runOrganization(configured(sandbox, settings), {
     mirror,
