@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Freshness } from '../src/mirror/freshness.ts'
 import type { Mirror } from '../src/mirror/mirror.ts'
 import { within } from './deadline.ts'
 import type { RunOfJob } from './mirror-organization.ts'
@@ -44,6 +45,17 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
   // An organization that left the configuration would grow older for ever.
   const configuredFreshness = async () =>
     (await mirror.listFreshness()).filter(({ organization }) => organizations().includes(organization))
+  /** Looked up once for each scrape: it counts customers. */
+  let freshness: Promise<Freshness[]> = Promise.resolve([])
+  const gaugeOfFreshness = (name: string, help: string, valueOf: (fresh: Freshness) => number | undefined) =>
+    gauge(name, help, ['organization'], async (values) => {
+      values.reset()
+      for (const fresh of await freshness) {
+        const value = valueOf(fresh)
+        if (value !== undefined) values.set({ organization: fresh.organization }, value)
+      }
+    })
+  const ageSeconds = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : (now() - asOfMs) / 1000)
 
   const runs = counter('runs', 'Runs, by what became of their job', ['organization', 'outcome'])
   const pages = counter('pages', 'Pages saved', ['organization'])
@@ -58,15 +70,15 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
     buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400],
     registers,
   })
-  gauge('data_as_of_age_seconds', 'Age of what the mirror holds', ['organization'], async (ages) => {
-    ages.reset()
-    for (const { organization, dataAsOfMs } of await configuredFreshness())
-      if (dataAsOfMs !== undefined) ages.set({ organization }, (now() - dataAsOfMs) / 1000)
-  })
-  gauge('open_rejects', 'Records that could not be kept as customers', ['organization'], async (rejects) => {
-    rejects.reset()
-    for (const { organization, openRejects } of await configuredFreshness()) rejects.set({ organization }, openRejects)
-  })
+  gaugeOfFreshness('read_as_of_age_seconds', 'Age of the last run that read the list to its end', (fresh) =>
+    ageSeconds(fresh.readAsOfMs),
+  )
+  gaugeOfFreshness('proven_as_of_age_seconds', 'Age of the last run whose scan is proven', (fresh) =>
+    ageSeconds(fresh.provenAsOfMs),
+  )
+  gaugeOfFreshness('data_as_of_age_seconds', 'Age of what the mirror holds', (fresh) => ageSeconds(fresh.dataAsOfMs))
+  gaugeOfFreshness('open_rejects', 'Records that could not be kept as customers', (fresh) => fresh.openRejects)
+  gaugeOfFreshness('held_removals', 'Removals held back that wait to be approved or discarded', (fresh) => fresh.held)
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
     jobs.reset()
     const counted = [
@@ -92,6 +104,7 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
       requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
     },
     text() {
+      freshness = configuredFreshness()
       // A counter that begins at its first event shows no increase then; one that begins at 0 does.
       for (const organization of organizations()) for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
       return registry?.metrics() ?? Promise.resolve('')

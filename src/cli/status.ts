@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
+import { UsageError } from '../errors.ts'
 import type { Freshness } from '../mirror/freshness.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
@@ -11,64 +12,128 @@ export function statusCommand(io: Io) {
     .description('tell how current the mirror is, per organization')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
-    .option('--max-age <time>', 'end with 3 when any organization is older than this: 90m, 26h, 2d', AGE)
+    .option('--max-age <time>', 'end with 3 when any organization was last read before this: 90m, 26h, 2d', AGE)
+    .option('--proven', 'with --max-age: judge the last scan that is proven, not the last that read the list')
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config, json, maxAge }) => {
+    .action(async ({ config, json, maxAge, proven }) => {
+      if (proven && maxAge === undefined)
+        throw new UsageError('--proven says what --max-age judges. Give both, such as: status --max-age 26h --proven')
+      const limit = { maxAgeMs: maxAge, proven }
       const lines = await withMirror(config, async (mirror, { organizations }) =>
-        statusLines(organizations, await mirror.listFreshness(), Date.now(), maxAge),
+        statusLines(organizations, await mirror.listFreshness(), Date.now(), limit),
       )
-      io.stdout.write(json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines))
-      if (lines.some(({ tooOld }) => tooOld)) io.exitWith(3)
+      io.stdout.write(json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, limit))
+      if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
 }
 
-type StatusLine = { organization: string; freshness: Freshness | undefined; ageMs: number | undefined; tooOld: boolean }
+type StatusLine = {
+  organization: string
+  freshness: Freshness | undefined
+  readAgeMs: number | undefined
+  provenAgeMs: number | undefined
+  dataAgeMs: number | undefined
+  tooOld: boolean
+  why: string[]
+}
+
+/** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
+type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
 
 /** Every configured organization, those never mirrored included: nothing is older than what was never read. */
 function statusLines(
   organizations: readonly Organization[],
   known: readonly Freshness[],
   nowMs: number,
-  maxAgeMs = Number.POSITIVE_INFINITY,
+  { maxAgeMs, proven }: AgeLimit,
 ): StatusLine[] {
   return organizations.map(({ id }) => {
     const freshness = known.find(({ organization }) => organization === id)
-    const ageMs = freshness?.dataAsOfMs === undefined ? undefined : nowMs - freshness.dataAsOfMs
-    const tooOld = maxAgeMs !== Number.POSITIVE_INFINITY && (ageMs === undefined || ageMs > maxAgeMs)
-    return { organization: id, freshness, ageMs, tooOld }
+    const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
+    const readAgeMs = ageOf(freshness?.readAsOfMs)
+    const provenAgeMs = ageOf(freshness?.provenAsOfMs)
+    const dataAgeMs = ageOf(freshness?.dataAsOfMs)
+    const readTooOld = isTooOld(readAgeMs, maxAgeMs)
+    const tooOld = proven ? isTooOld(provenAgeMs, maxAgeMs) : readTooOld
+    const why = whyNot(freshness, { tooOld, readTooOld })
+    return { organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
   })
 }
 
-function asJson({ organization, freshness, ageMs, tooOld }: StatusLine) {
+/** A date far ahead comes from a clock that was wrong: it says nothing about how old the rows are. */
+function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
+  if (maxAgeMs === undefined) return false
+  return ageMs === undefined || ageMs > maxAgeMs || isAhead(ageMs)
+}
+
+function isAhead(ageMs: number): boolean {
+  return ageMs < -LARGEST_STEP_MS
+}
+
+/** What clocks may differ by, or be set back by, without any harm. */
+const LARGEST_STEP_MS = 2 * 3_600_000
+
+/** Why an organization is not proven, not fresh, or waits for a decision, in few words. */
+function whyNot(freshness: Freshness | undefined, { tooOld, readTooOld }: Record<'tooOld' | 'readTooOld', boolean>) {
+  if (freshness === undefined) return ['never-mirrored']
+  const { why, held, lastStatus, readAsOfMs } = freshness
+  const isRunning = lastStatus === 'running' && (tooOld || readAsOfMs === undefined)
+  const isForgotten = readTooOld && lastStatus === 'complete' && !why.includes('page-limit')
+  return [
+    ...(isRunning ? ['running'] : []),
+    ...(isForgotten ? ['no-run-since'] : []),
+    ...why,
+    ...(held > 0 ? [`held ${held}`] : []),
+  ]
+}
+
+function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }: StatusLine) {
   return {
     organization,
+    readAsOf: isoTime(freshness?.readAsOfMs),
+    readAgeSeconds: wholeSeconds(readAgeMs),
+    provenAsOf: isoTime(freshness?.provenAsOfMs),
+    provenAgeSeconds: wholeSeconds(provenAgeMs),
     dataAsOf: isoTime(freshness?.dataAsOfMs),
-    ageSeconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
+    ageSeconds: wholeSeconds(dataAgeMs),
     proof: freshness?.proof ?? null,
     lastRun: freshness?.lastRunId ?? null,
     lastStatus: freshness?.lastStatus ?? null,
     active: freshness?.active ?? 0,
     missing: freshness?.missing ?? 0,
     removed: freshness?.removed ?? 0,
+    held: freshness?.held ?? 0,
     openRejects: freshness?.openRejects ?? 0,
     tooOld,
+    why,
   }
 }
 
-async function asTable(lines: readonly StatusLine[]): Promise<string> {
+function wholeSeconds(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.round(ms / 1000)
+}
+
+async function asTable(lines: readonly StatusLine[], { proven }: AgeLimit): Promise<string> {
   const [{ renderTable }, { duration, moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  const asOf = (ms: number | undefined) => (ms === undefined ? 'never' : moment(ms))
   return renderTable(
-    ['organization', 'data as of', 'age', 'proof', 'last run', 'active', 'missing', 'removed', 'open rejects'],
-    lines.map(({ organization, freshness, ageMs, tooOld }) => [
+    [
+      ...['organization', 'read as of', 'age', 'proven as of', 'proof', 'last run'],
+      ...['active', 'missing', 'removed', 'held', 'open rejects', 'why'],
+    ],
+    lines.map(({ organization, freshness, readAgeMs, tooOld, why }) => [
       organization,
-      freshness?.dataAsOfMs === undefined ? 'never' : moment(freshness.dataAsOfMs),
-      `${ageMs === undefined ? '–' : duration(ageMs)}${tooOld ? ' (too old)' : ''}`,
+      asOf(freshness?.readAsOfMs),
+      `${readAgeMs === undefined ? '–' : duration(Math.max(0, readAgeMs))}${tooOld && !proven ? ' (too old)' : ''}`,
+      `${asOf(freshness?.provenAsOfMs)}${tooOld && proven ? ' (too old)' : ''}`,
       freshness?.proof ?? '–',
       freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
       freshness?.active ?? 0,
       freshness?.missing ?? 0,
       freshness?.removed ?? 0,
+      freshness?.held ?? 0,
       freshness?.openRejects ?? 0,
+      why.length === 0 ? '–' : why.join(', '),
     ]),
   )
 }
@@ -81,4 +146,8 @@ Examples:
       a table of how current each organization is
   $ customer-mirror status --max-age 26h --json
       for a monitor: ends with 3 when a nightly mirror missed its night
+  $ customer-mirror status --max-age 8d --proven
+      ends with 3 when a week of nights proved nothing
+
+While removals are held back it ends with 3, until they are approved or discarded: customer-mirror removals.
 `

@@ -1,12 +1,17 @@
 import type { Proof, RunStatus } from '../report.ts'
 import type { Connection } from './database.ts'
+import { READ_TO_END } from './last-runs.ts'
 import { fromSqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
-/** How current an organization's rows are. */
+/** How current an organization's rows are. Times in Unix milliseconds, each the start of a scan; undefined while there is none. */
 export type Freshness = {
   organization: string
-  /** Unix milliseconds; undefined while no run has read it to the end. */
+  /** The last run that read the list to its end, whatever it proved. */
+  readAsOfMs: number | undefined
+  /** The last run whose scan is proven. */
+  provenAsOfMs: number | undefined
+  /** The last run that proved what its configuration asked of it: proven, converged, or a plain scan. */
   dataAsOfMs: number | undefined
   proof: Proof | undefined
   lastRunId: number
@@ -14,28 +19,62 @@ export type Freshness = {
   active: number
   missing: number
   removed: number
+  /** Removals held back that wait for a decision. */
+  held: number
   openRejects: number
+  /** Why the last run, or the last one that read the list to its end, proved nothing: its error code, or its reasons. */
+  why: string[]
 }
 
-/** The `freshness` view, by organization. */
+/** The `freshness` view, by organization, and what stands between each organization and a proof. */
 export function listFreshness(db: Connection): Freshness[] {
-  return statement<[], FreshnessColumns>(db, 'SELECT * FROM freshness ORDER BY organization')
+  return statement<[], FreshnessColumns>(db, FRESHNESS)
     .all()
-    .map(({ data_as_of, proof, last_run_id, last_status, open_rejects, organization, active, missing, removed }) => ({
-      organization,
-      dataAsOfMs: data_as_of === null ? undefined : fromSqlTime(data_as_of),
-      proof: proof ?? undefined,
-      lastRunId: last_run_id,
-      lastStatus: last_status,
-      active,
-      missing,
-      removed,
-      openRejects: open_rejects,
+    .map((row) => ({
+      organization: row.organization,
+      readAsOfMs: timeOf(row.read_as_of),
+      provenAsOfMs: timeOf(row.proven_as_of),
+      dataAsOfMs: timeOf(row.data_as_of),
+      proof: row.proof ?? undefined,
+      lastRunId: row.last_run_id,
+      lastStatus: row.last_status,
+      active: row.active,
+      missing: row.missing,
+      removed: row.removed,
+      held: row.held,
+      openRejects: row.open_rejects,
+      why: whyUnproven(row),
     }))
 }
 
+function timeOf(column: string | null): number | undefined {
+  return column === null ? undefined : fromSqlTime(column)
+}
+
+function whyUnproven({ ended_error, ended_reasons, read_reasons }: FreshnessColumns): string[] {
+  const lastRun = ended_error === null ? reasonsIn(ended_reasons) : [ended_error]
+  return [...new Set([...lastRun, ...reasonsIn(read_reasons)])]
+}
+
+function reasonsIn(column: string | null): string[] {
+  return column === null ? [] : JSON.parse(column)
+}
+
+const FRESHNESS = `
+  SELECT freshness.*, ended.error_code AS ended_error,
+    iif(ended.proof = 'proven', NULL, ended.reasons) AS ended_reasons,
+    iif(whole.proof = 'proven', NULL, whole.reasons) AS read_reasons
+  FROM freshness
+  LEFT JOIN runs AS ended ON ended.id = (
+    SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND status <> 'running')
+  LEFT JOIN runs AS whole ON whole.id = (
+    SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${READ_TO_END})
+  ORDER BY freshness.organization`
+
 type FreshnessColumns = {
   organization: string
+  read_as_of: string | null
+  proven_as_of: string | null
   data_as_of: string | null
   proof: Proof | null
   last_run_id: number
@@ -43,5 +82,9 @@ type FreshnessColumns = {
   active: number
   missing: number
   removed: number
+  held: number
   open_rejects: number
+  ended_error: string | null
+  ended_reasons: string | null
+  read_reasons: string | null
 }

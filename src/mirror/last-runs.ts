@@ -9,7 +9,7 @@ export type LastRun = {
   startedAtMs: number
   status: RunStatus
   errorCode: string | undefined
-  /** Start of the last complete run that was not cut short, whatever it proved; undefined while there is none. */
+  /** Start of the last run that read the list to its end, whatever it proved: `read_as_of`; undefined while there is none. */
   completeAsOfMs: number | undefined
 }
 
@@ -26,12 +26,14 @@ export function listLastRuns(db: Connection): LastRun[] {
     }))
 }
 
+/** Whether a run read the list to its end: the condition of `freshness.read_as_of`. */
+export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-limit"%'`
+
 const LAST_RUNS = `
   SELECT last.organization, last.started_at, last.status, last.error_code,
     (SELECT data_as_of FROM runs WHERE id = (
-      SELECT MAX(id) FROM runs AS complete
-      WHERE complete.organization = last.organization AND complete.status = 'complete'
-        AND complete.reasons NOT LIKE '%"page-limit"%')) AS complete_as_of
+      SELECT MAX(id) FROM runs
+      WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of
   FROM runs AS last
   WHERE last.id IN (SELECT MAX(id) FROM runs GROUP BY organization)
   ORDER BY last.organization`

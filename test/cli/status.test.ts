@@ -13,6 +13,10 @@ const statusDocument = z.strictObject({
   organizations: z.array(
     z.strictObject({
       organization: z.string(),
+      readAsOf: z.iso.datetime().nullable(),
+      readAgeSeconds: z.int().nullable(),
+      provenAsOf: z.iso.datetime().nullable(),
+      provenAgeSeconds: z.int().nullable(),
       dataAsOf: z.iso.datetime().nullable(),
       ageSeconds: z.int().nullable(),
       proof: z.string().nullable(),
@@ -21,8 +25,10 @@ const statusDocument = z.strictObject({
       active: z.int(),
       missing: z.int(),
       removed: z.int(),
+      held: z.int(),
       openRejects: z.int(),
       tooOld: z.boolean(),
+      why: z.array(z.string()),
     }),
   ),
 })
@@ -41,10 +47,12 @@ test('a table tells how current each organization is, those never mirrored inclu
   const { code, stdout, stderr } = await runCli(['status'], { cwd: folder })
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(/^organization +data as of +age /)
-  expect(stdout).toMatch(/^acme +\d{4}-\d\d-\d\d \d\d:\d\d UTC +.* unproven +#\d complete +120 +0 +0 +0$/m)
-  expect(stdout).toMatch(/^globex +.* 24 h.* unproven +#\d complete +7 +0 +0 +0$/m)
-  expect(stdout).toMatch(/^initech +never +– +– +– +0 +0 +0 +0$/m)
+  expect(stdout).toMatch(/^organization +read as of +age +proven as of /)
+  expect(stdout).toMatch(
+    /^acme +\d{4}-\d\d-\d\d \d\d:\d\d UTC +.* never +unproven +#\d complete +120 +0 +0 +0 +0 +plain-scan$/m,
+  )
+  expect(stdout).toMatch(/^globex +.* 24 h.* never +unproven +#\d complete +7 +0 +0 +0 +0 +plain-scan$/m)
+  expect(stdout).toMatch(/^initech +never +– +never +– +– +0 +0 +0 +0 +0 +never-mirrored$/m)
 })
 
 test.each([

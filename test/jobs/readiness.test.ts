@@ -53,6 +53,32 @@ test('who left the configuration grows no older, and a first give-up is an incre
     expect(lines).toContain(`customer_mirror_runs_total{organization="acme",outcome="${outcome}"} 0`)
 })
 
+test('each date has its age, a date that is none has no age, and one look at the mirror serves a scrape', async () => {
+  const { queues } = await aQueueOf()
+  const nowMs = Date.now()
+  let looks = 0
+  const dates = { readAsOfMs: nowMs - 60_000, provenAsOfMs: undefined, dataAsOfMs: nowMs - 120_000 }
+  const metrics = createMetrics({
+    mirror: {
+      listFreshness: async () => {
+        looks += 1
+        return [{ ...fresh('acme', nowMs), ...dates, held: 2138 }]
+      },
+    },
+    queues,
+    organizations: () => ['acme'],
+    now: () => nowMs,
+  })
+  const lines = (await metrics.text()).split('\n')
+
+  expect(lines.filter((line) => /^customer_mirror_(\w+_as_of_age_seconds|held_removals)\{/.test(line))).toEqual([
+    'customer_mirror_read_as_of_age_seconds{organization="acme"} 60',
+    'customer_mirror_data_as_of_age_seconds{organization="acme"} 120',
+    'customer_mirror_held_removals{organization="acme"} 2138',
+  ])
+  expect(looks).toBe(1)
+})
+
 async function aQueueOf() {
   const { config, mirror, queue } = aJobsWorkplace([organizationAt(AT)])
   const { queues } = await someQueues(queue, mirror)
@@ -70,7 +96,8 @@ function lastRun(atMs: number) {
   } as const
 }
 
-function fresh(organization: string, dataAsOfMs: number): Freshness {
-  const counts = { active: 1, missing: 0, removed: 0, openRejects: 0 }
-  return { organization, dataAsOfMs, proof: 'proven', lastRunId: 1, lastStatus: 'complete', ...counts }
+function fresh(organization: string, atMs: number): Freshness {
+  const dates = { readAsOfMs: atMs, provenAsOfMs: atMs, dataAsOfMs: atMs }
+  const counts = { active: 1, missing: 0, removed: 0, held: 0, openRejects: 0 }
+  return { organization, ...dates, proof: 'proven', lastRunId: 1, lastStatus: 'complete', ...counts, why: [] }
 }

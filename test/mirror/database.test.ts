@@ -27,6 +27,7 @@ const PUBLIC = {
   rejects: ['run_id', 'organization', 'record_id', 'page', 'position', 'payload', 'reasons', 'seen_at', 'resolved_at'],
   freshness: [
     ...['organization', 'data_as_of', 'age_seconds', 'last_status', 'active', 'missing', 'removed', 'open_rejects'],
+    ...['read_as_of', 'read_age_seconds', 'proven_as_of', 'proven_age_seconds', 'held'],
   ],
 }
 

@@ -1,6 +1,9 @@
+import Database from 'better-sqlite3'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { APPLICATION_ID } from '../../src/mirror/database.ts'
 import { aCustomer, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 test('freshness tells each organization apart', async () => {
   const mirror = await aMirror()
@@ -9,15 +12,16 @@ test('freshness tells each organization apart', async () => {
   tamper(mirror.file, `UPDATE customers SET missing_since = '2026-01-04' WHERE row_id <= 2`)
   tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05' WHERE row_id = 1`)
 
-  const none = { missing: 0, removed: 0, openRejects: 0 }
+  const none = { missing: 0, removed: 0, held: 0, openRejects: 0 }
+  const plain = { provenAsOfMs: undefined, proof: 'unproven', lastStatus: 'complete', why: ['plain-scan'] }
   expect(await mirror.listFreshness()).toEqual([
     {
-      ...{ organization: 'acme', dataAsOfMs: START_MS, proof: 'unproven', lastRunId: 1, lastStatus: 'complete' },
-      ...{ active: 3, missing: 1, removed: 1, openRejects: 1 },
+      ...{ organization: 'acme', readAsOfMs: START_MS, dataAsOfMs: START_MS, lastRunId: 1, ...plain },
+      ...{ active: 3, missing: 1, removed: 1, held: 0, openRejects: 1 },
     },
     {
-      ...{ organization: 'globex', dataAsOfMs: START_MS + MINUTE_MS, proof: 'unproven', lastRunId: 2 },
-      ...{ lastStatus: 'complete', active: 2, ...none },
+      ...{ organization: 'globex', readAsOfMs: START_MS + MINUTE_MS, dataAsOfMs: START_MS + MINUTE_MS, lastRunId: 2 },
+      ...{ ...plain, active: 2, ...none },
     },
   ])
 })
@@ -66,4 +70,97 @@ test('the age is counted in seconds up to now', async () => {
   const age = Number(valueOf(mirror.file, 'SELECT age_seconds FROM freshness'))
 
   expect(Math.floor(age / 3600)).toBe(48)
+})
+
+test('a scan that proves nothing has read the list all the same', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)], { ending: { proof: 'proven', reasons: [] } })
+  const atMs = START_MS + MINUTE_MS
+  await mirrorPages(mirror, [[...customers(1, 2), {}]], { atMs, ending: { reasons: ['rejected-without-id'] } })
+
+  expect(await mirror.listFreshness()).toMatchObject([
+    { readAsOfMs: atMs, provenAsOfMs: START_MS, dataAsOfMs: START_MS, why: ['rejected-without-id'] },
+  ])
+})
+
+test('an organization whose scans never proved anything is read, with an age, and not proven', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [[...customers(1, 2), {}]], { ending: { reasons: ['rejected-without-id'] } })
+  tamper(mirror.file, `UPDATE runs SET data_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)
+
+  const sql = 'SELECT read_age_seconds / 3600 AS hours, proven_as_of, proven_age_seconds, data_as_of FROM freshness'
+  expect(rowsOf(mirror.file, sql)).toEqual([
+    { hours: 48, proven_as_of: null, proven_age_seconds: null, data_as_of: null },
+  ])
+})
+
+test.each([
+  ['plain', { proof: 'unproven', reasons: ['plain-scan'] }],
+  ['converged', { proof: 'converged', reasons: ['ties'] }],
+] as const)('a %s scan keeps data_as_of fresh, as ever, and proves nothing', async (_, ending) => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)], { ending })
+
+  expect(await mirror.listFreshness()).toMatchObject([
+    { readAsOfMs: START_MS, dataAsOfMs: START_MS, provenAsOfMs: undefined, why: ending.reasons },
+  ])
+})
+
+test('why: the error of the last run first, then what the last reading could not prove, each once', async () => {
+  const mirror = await aMirror()
+  const reasons = ['ties', 'hole']
+  await mirrorPages(mirror, [customers(1, 2)], { ending: { reasons } })
+  const error = { code: 'unauthorized', message: 'no' }
+  await mirrorPages(mirror, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false, error } })
+  expect(await mirror.listFreshness()).toMatchObject([{ why: ['unauthorized', ...reasons] }])
+
+  await mirrorPages(mirror, [], { ending: { reasons: ['page-limit', 'hole'], readToEnd: false } })
+  expect(await mirror.listFreshness()).toMatchObject([{ why: ['page-limit', 'hole', 'ties'] }])
+
+  await mirrorPages(mirror, [customers(1, 2)], { ending: { proof: 'proven', reasons: [] } })
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  expect(await mirror.listFreshness()).toMatchObject([{ lastStatus: 'running', why: [] }])
+})
+
+test('held are the open removals of the organization, whichever run held them back', async () => {
+  const mirror = await aMirror()
+  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
+  const ending = { proof: 'proven', reasons: [], removals } as const
+  for (const organization of ['acme', 'globex'])
+    await mirrorPages(mirror, [customers(1, 100)], { organization, ending })
+  const { runId = 0 } = await mirrorPages(mirror, [customers(51, 100)], { ending })
+  await mirrorPages(mirror, [customers(51, 100)], { ending: { reasons: ['hole'] } })
+  const held = () => rowsOf(mirror.file, 'SELECT organization, held FROM freshness ORDER BY organization')
+
+  expect(held()).toEqual([
+    { organization: 'acme', held: 50 },
+    { organization: 'globex', held: 0 },
+  ])
+  await mirror.discardRemovals(runId)
+  expect(await mirror.listFreshness()).toMatchObject([{ held: 0 }, { held: 0 }])
+})
+
+test('a mirror of version 4 gains the columns at the end, filled from the runs it has', async () => {
+  const file = aMirrorFile()
+  const db = new Database(file)
+  const old = ['0001-initial', '0002-scan', '0003-remembered-pages', '0004-remembered-rows']
+  for (const name of old)
+    db.exec(readFileSync(new URL(`../../src/mirror/migrations/${name}.sql`, import.meta.url), 'utf8'))
+  const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all('freshness')
+  const run = db.prepare(`INSERT INTO runs (organization, "trigger", started_at, data_as_of, status, proof, reasons)
+    VALUES ('acme', 'sync', @at, @at, 'complete', @proof, @reasons)`)
+  run.run({ at: '2026-01-04 02:00:00.000', proof: 'proven', reasons: '[]' })
+  run.run({ at: '2026-01-05 02:00:00.000', proof: 'unproven', reasons: '["rejected-without-id"]' })
+  db.pragma(`application_id = ${APPLICATION_ID}`)
+  db.pragma('user_version = 4')
+  db.close()
+
+  const mirror = await aMirror(file)
+
+  const now = rowsOf(file, 'SELECT name FROM pragma_table_info(?)', 'freshness').map(({ name }) => name)
+  expect(now).toEqual([...columns, ...['read_as_of', 'read_age_seconds', 'proven_as_of', 'proven_age_seconds', 'held']])
+  const [atMs, provenMs] = [START_MS, START_MS - 24 * 60 * MINUTE_MS]
+  expect(await mirror.listFreshness()).toMatchObject([
+    { readAsOfMs: atMs, provenAsOfMs: provenMs, dataAsOfMs: provenMs, proof: 'proven', held: 0 },
+  ])
 })

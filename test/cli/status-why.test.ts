@@ -1,0 +1,121 @@
+import { beforeEach, expect, test } from 'vitest'
+import { removalsCommand } from '../../src/cli/removals.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import type { Ending } from '../../src/mirror/runs.ts'
+import { customers } from '../support/builders.ts'
+import { mirrorPages, tamper } from '../support/mirror-file.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aWorkplace, type Workplace } from '../support/workplace.ts'
+
+const HOUR_MS = 3_600_000
+const PROVEN = {
+  proof: 'proven',
+  reasons: [],
+  removals: { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() },
+} as const
+const NOT_PROVEN = { proof: 'unproven', reasons: ['rejected-without-id'] } as const
+const FAILED = {
+  status: 'failed',
+  reasons: ['failed'],
+  readToEnd: false,
+  error: { code: 'unauthorized', message: 'The service refused the key.' },
+} as const
+
+let workplace: Workplace
+let mirror: Mirror
+
+beforeEach(async () => {
+  const organization = { id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }
+  workplace = aWorkplace([organization])
+  mirror = await openMirror(workplace.mirror)
+  return () => mirror.close()
+})
+
+const status = (...args: string[]) => runCommand(statusCommand, [...args, '--config', workplace.config])
+const aRun = (hoursAgo: number, ending: Partial<Ending>, records = customers(1, 100)) =>
+  mirrorPages(mirror, [records], { atMs: Date.now() - hoursAgo * HOUR_MS, ending })
+
+/** The code `status` ends with, and what it says of acme. */
+async function said(...args: string[]) {
+  const { code, stdout } = await status('--json', ...args)
+  const { organizations } = JSON.parse(stdout)
+  return { code, ...organizations[0] }
+}
+
+test('one record without an id costs the proof and not the freshness', async () => {
+  await aRun(48, PROVEN)
+  await aRun(2, NOT_PROVEN)
+
+  expect(await said('--max-age', '26h')).toMatchObject({
+    ...{ code: 0, tooOld: false, why: ['rejected-without-id'] },
+    ...{ readAgeSeconds: hours(2), provenAgeSeconds: hours(48), ageSeconds: hours(48) },
+  })
+  expect(await said('--max-age', '26h', '--proven')).toMatchObject({ code: 3, tooOld: true })
+  expect(await said('--max-age', '3d', '--proven')).toMatchObject({ code: 0, tooOld: false })
+})
+
+test('the table marks the date that is too old', async () => {
+  await aRun(2, NOT_PROVEN)
+
+  expect((await status('--max-age', '26h')).stdout).not.toContain('too old')
+  expect((await status('--max-age', '1h')).stdout).toMatch(/ 2 h.* \(too old\) +never +/)
+  expect((await status('--max-age', '26h', '--proven')).stdout).toMatch(/ 2 h.* never \(too old\) /)
+  expect((await status()).stdout).toMatch(/ rejected-without-id$/m)
+})
+
+test('--proven says what --max-age judges: alone it ends with 2', async () => {
+  const { code, stdout, stderr } = await status('--proven')
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toBe('--proven says what --max-age judges. Give both, such as: status --max-age 26h --proven\n')
+})
+
+test.each<[string, () => Promise<unknown>, string[]]>([
+  ['the error of the last run', () => aRun(1, FAILED), ['unauthorized']],
+  ['nothing, of a run that is proven', () => aRun(1, PROVEN), []],
+  ['that no run came after the last one', () => aRun(30, PROVEN), ['no-run-since']],
+  ['that its first run is under way', () => mirror.startRun(now()), ['running']],
+  ['that a run is under way', () => aRun(30, PROVEN).then(() => mirror.startRun(now())), ['running']],
+])('why tells %s', async (_, arrange, why) => {
+  await arrange()
+
+  expect(await said('--max-age', '26h')).toMatchObject({ why })
+})
+
+test('a mirror that nothing was read into says so', async () => {
+  expect(await said()).toMatchObject({ code: 0, readAsOf: null, provenAsOf: null, held: 0, why: ['never-mirrored'] })
+})
+
+test('while removals are held back it ends with 3, whatever came after, until they are approved', async () => {
+  await aRun(50, PROVEN)
+  const { runId, held } = await aRun(26, PROVEN, customers(51, 100))
+  await aRun(2, NOT_PROVEN, customers(51, 100))
+
+  expect(held).toBe(50)
+  expect(await said()).toMatchObject({ code: 3, held: 50, tooOld: false, why: ['rejected-without-id', 'held 50'] })
+  expect((await status()).stdout).toMatch(/ 50 +0 +rejected-without-id, held 50$/m)
+  await mirror.close()
+  await runCommand(removalsCommand, ['approve', `${runId}`, '--config', workplace.config])
+  expect(await said()).toMatchObject({ code: 0, held: 0, removed: 50, why: ['rejected-without-id'] })
+})
+
+test('a date that a wrong clock set far ahead is not taken for fresh', async () => {
+  await aRun(0, PROVEN)
+  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '+1 hours')`)
+  expect(await said('--max-age', '26h')).toMatchObject({ code: 0, tooOld: false })
+
+  tamper(workplace.mirror, `UPDATE runs SET data_as_of = '2051-01-01 00:00:00'`)
+  expect(await said('--max-age', '26h')).toMatchObject({ code: 3, tooOld: true })
+  expect(await said('--max-age', '26h', '--proven')).toMatchObject({ code: 3, tooOld: true })
+  expect(await said()).toMatchObject({ code: 0, tooOld: false, readAsOf: '2051-01-01T00:00:00.000Z' })
+})
+
+function now() {
+  return { organization: 'acme', trigger: 'sync', nowMs: Date.now() } as const
+}
+
+/** So many hours in seconds, and what a busy machine adds. */
+function hours(number: number) {
+  return expect.toSatisfy((seconds: number) => Math.floor(seconds / 3600) === number)
+}
