@@ -9,7 +9,7 @@ import { runOrganization, type Paces } from '../src/run-organization.ts'
 import type { IdleAgents } from '../src/source/idle-agents.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
 import { within } from './deadline.ts'
-import { verdictOf, type Verdict } from './outcome.ts'
+import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
 import { payload, type Counts, type Payload } from './queues.ts'
 import type { Timings } from './timings.ts'
 
@@ -60,21 +60,25 @@ export async function mirrorForJob(
   const { organization: id } = parsePayload(job)
   const organization = processing.organizationOf(id)
   const lockLost = () => signal?.aborted === true
-  const running = organization === undefined ? unknown(id, job, processing) : run(organization, job, signal, processing)
+  const decide = (error: unknown, { pages }: { pages: number }) =>
+    verdictOf(error, {
+      waitedMs: waitedBefore(job, pages),
+      maxWaitMs: organization?.maxWaitMs ?? 0,
+      startsLeft: MOST_STARTS - job.attemptsStarted,
+      stopping: stop.aborted,
+      lockLost: lockLost(),
+      heldWaitMs: timings.heldWaitMs,
+      mirrorWaitMs: timings.mirrorWaitMs,
+    })
+  const running =
+    organization === undefined
+      ? unknown(id, job, processing)
+      : run(organization, job, signal, { ...processing, decide })
   const outcome = await endingSoon(running, stop, timings.handBackMs)
   if (outcome === undefined) return handBack(job, token)
 
-  // maxWait is the longest stretch without a success: a run that saved pages before it was told to wait begins a new one.
-  const waitedMs = outcome.report.pages > 0 ? 0 : waitedSoFar(job)
-  const verdict = verdictOf(outcome.error, {
-    waitedMs,
-    maxWaitMs: organization?.maxWaitMs ?? 0,
-    startsLeft: MOST_STARTS - job.attemptsStarted,
-    stopping: stop.aborted,
-    lockLost: lockLost(),
-    heldWaitMs: timings.heldWaitMs,
-    mirrorWaitMs: timings.mirrorWaitMs,
-  })
+  const waitedMs = waitedBefore(job, outcome.report.pages)
+  const verdict = decide(outcome.error, outcome.report)
   listener.onRun?.({ organization: id, outcome, verdict, isLast: isLast(verdict, job) })
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
@@ -95,6 +99,9 @@ export class RunFailed extends Error {
   }
 }
 
+/** What becomes of the job after a run that ended so. */
+type Decide = (error: unknown, saved: { pages: number }) => Verdict
+
 function parsePayload(job: SyncJob): Payload {
   const parsed = payload.safeParse(job.data)
   if (parsed.success) return parsed.data
@@ -103,15 +110,15 @@ function parsePayload(job: SyncJob): Payload {
 
 function run(
   organization: Organization,
-  { name }: SyncJob,
+  job: SyncJob,
   signal: AbortSignal | undefined,
-  { mirror, paces, agents, listener, stop, timings, now, monotonicMs, random }: Processing,
+  { mirror, paces, agents, listener, stop, timings, now, monotonicMs, random, decide }: Processing & { decide: Decide },
 ): Promise<Outcome> {
   return runOrganization(organization, {
     mirror,
     paces,
     agents,
-    trigger: name,
+    trigger: job.name,
     longestWaitMs: timings.longestWaitMs,
     now,
     monotonicMs,
@@ -120,6 +127,10 @@ function run(
     onProgress: (progress) => listener.onProgress?.(progress),
     onEvent: (event) => listener.onEvent?.(organization.id, event),
     onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
+    comesBack: (error, saved) => {
+      const verdict = decide(error, saved)
+      return isWaiting(error, verdict) && !isLast(verdict, job)
+    },
   })
 }
 
@@ -155,6 +166,11 @@ async function waitInQueue(job: SyncJob, token: string | undefined, untilMs: num
   await job.updateProgress({ waitedMs })
   await job.moveToDelayed(untilMs, token)
   throw new DelayedError()
+}
+
+/** maxWait is the longest stretch without a success: a run that saved pages before it was told to wait begins a new one. */
+function waitedBefore(job: SyncJob, pages: number): number {
+  return pages > 0 ? 0 : waitedSoFar(job)
 }
 
 /** What the job has been told to wait since it last saved a page. Kept with it, as it may be run by several workers in turn. */

@@ -58,6 +58,12 @@ export function verdictOf(error: unknown, circumstances: Circumstances): Verdict
   return HOPELESS.some((kind) => error instanceof kind) ? GIVE_UP : RETRY
 }
 
+/** Whether a run waits: the service named a time to come back at, or asked to slow down, and its job comes back by itself. */
+export function isWaiting(error: unknown, verdict: Verdict): boolean {
+  if (error instanceof RateLimited) return verdict.kind === 'wait'
+  return error instanceof SourceUnavailable && verdict.kind === 'retry' && verdict.leastMs > 0
+}
+
 /** How long to wait before try number `attempts + 1`: exponential, with full jitter, capped. `random` is from 0 to 1. */
 export function retryDelayMs(
   attempts: number,

@@ -59,10 +59,10 @@ function needsCatchUp(wanted: Wanted, { found, lastRuns, nowMs, atStart }: Situa
 
 /**
  * What failed for good is not tried again until it is due, or by hand; what failed for a while, an outage that outlived
- * all the tries of its job, is asked for again every hour.
+ * all the tries of its job, is asked for again every hour. So is what waits: its job may have been lost.
  */
 function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
-  if (lastRun?.status !== 'failed') return false
+  if (lastRun?.status !== 'failed' && lastRun?.status !== 'waiting') return false
   if (lastRun.startedAtMs < previousDueMs(organization, schedule, nowMs)) return false
   return FOR_GOOD.has(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
 }

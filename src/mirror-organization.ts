@@ -35,6 +35,8 @@ export type Mirroring = ScanSettings & {
   /** Aborting it finishes the pages under way, keeps them, and ends the run as interrupted. */
   signal: AbortSignal
   onProgress?: ((progress: Progress) => void) | undefined
+  /** Whether the caller mirrors again by itself after this error; without it, a run that cannot go on has failed. */
+  comesBack?: ((error: unknown, saved: { pages: number }) => boolean) | undefined
 }
 
 /**
@@ -90,7 +92,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     return { report: await finish(completed(certificate, { rule: mirroring.removals, confirmed })), error: undefined }
   } catch (failure) {
     const error = whatEnded(failure)
-    const status = error instanceof Interrupted ? 'interrupted' : 'failed'
+    const status = statusAfter(error, run)
     const ending = {
       status,
       proof: 'unproven',
@@ -121,6 +123,11 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const candidates = await mirror.findRemovalCandidates(run, mirroring.removals)
     const listed = candidates.length === 0 ? undefined : await mirror.findListed(run)
     return confirmAbsences(candidates, listed, (text) => source.search(text, { signal: mirroring.signal }))
+  }
+
+  function statusAfter(error: unknown, { pages }: Run): 'interrupted' | 'waiting' | 'failed' {
+    if (error instanceof Interrupted) return 'interrupted'
+    return mirroring.comesBack?.(error, { pages }) === true ? 'waiting' : 'failed'
   }
 
   function finish(ending: Omit<Ending, 'source'>): Promise<Report> {

@@ -1,7 +1,10 @@
 import type { Warnings } from './customer.ts'
 
-/** How a run stands: it is being made, it did all it was asked for, it failed, or it was stopped before its end. */
-export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted'
+/**
+ * How a run stands: it is being made, it did all it was asked for, it failed, it was stopped before its end, or it waits: the
+ * service named a time to come back at, and another run goes on then by itself.
+ */
+export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting'
 
 /** What a scan proves about having read everybody. */
 export type Proof = 'proven' | 'converged' | 'unproven'

@@ -9,7 +9,7 @@ import { version } from './version.ts'
 /** What a run needs beside its organization's configuration. */
 export type RunSettings = Pick<
   Mirroring,
-  'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress'
+  'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
 > & {
   /** The pace of every organization that was run before: those that share a rate limit share one. */
   paces: Paces

@@ -23,6 +23,7 @@ export function describeRun(run: StoredRun): string {
 
 const OTHER_REASONS: Readonly<Record<string, string>> = {
   failed: 'The run ended with the error above; what it had saved is kept.',
+  waiting: 'The service asked to be left alone for a while. What was saved is kept, and the job comes back by itself.',
   held: 'Another run was mirroring this organization.',
 }
 

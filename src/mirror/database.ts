@@ -129,7 +129,8 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
   const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
     refuseForeign(db, file)
-    db.pragma('foreign_keys = ON')
+    // A migration may make a table anew that others refer to; within a transaction this cannot be changed.
+    db.pragma('foreign_keys = OFF')
     db.pragma(`cache_size = -${CACHE_KB}`)
     if (access === 'write') {
       makePrivate(file)
@@ -141,6 +142,7 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
         migrate(db)
       }).immediate()
     }
+    db.pragma('foreign_keys = ON')
     return db
   } catch (error) {
     db.close()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../src/errors.ts'
-import { retryDelayMs, verdictOf, type Circumstances, type Verdict } from '../../jobs/outcome.ts'
+import { isWaiting, retryDelayMs, verdictOf, type Circumstances, type Verdict } from '../../jobs/outcome.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {
@@ -55,6 +55,18 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
 
 test.each(table)('%s', (_what, error, verdict) => {
   expect(verdictOf(error, USUAL)).toEqual(verdict)
+})
+
+test.each<[string, Error, boolean]>([
+  ['429 with a time', new RateLimited('wait', { waitMs: 90_000 }), true],
+  ['429 without one', new RateLimited('wait', {}), true],
+  ['429 beyond maxWait', new RateLimited('wait', { waitMs: HOUR_MS + 1 }), false],
+  ['503 with a time', new SourceUnavailable('down', { code: 'server-error', waitMs: 70_000 }), true],
+  ['503 without one', new SourceUnavailable('down', { code: 'server-error' }), false],
+  ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), false],
+  ['held by a sync', new OrganizationHeld('no', { code: 'held' }), false],
+])('a run ended by %s is called waiting: %#', (_what, error, waits) => {
+  expect(isWaiting(error, verdictOf(error, USUAL))).toBe(waits)
 })
 
 test('every error of the program has its verdict above', () => {

@@ -90,6 +90,15 @@ describe('catching up', () => {
     expect(plan({ found: [asFound()], lastRuns: [outage] }).catchUp).toEqual(catchUp)
   })
 
+  test('what waits is asked for again within the hour, as its job may have been lost', () => {
+    const waits: LastRun = { ...failed, status: 'waiting', errorCode: 'rate-limited' }
+
+    expect(plan({ found: [asFound()], lastRuns: [{ ...waits, startedAtMs: NOW_MS - 3_599_999 }] }).catchUp).toEqual([])
+    expect(plan({ found: [asFound()], lastRuns: [{ ...waits, startedAtMs: NOW_MS - 3_600_000 }] }).catchUp).toEqual([
+      'acme',
+    ])
+  })
+
   test('what failed since is tried once more by a worker that starts', () => {
     expect(plan({ found: [asFound()], lastRuns: [failed], atStart: true }).catchUp).toEqual(['acme'])
   })

@@ -120,6 +120,11 @@ test(
     expect(delayed.map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
       { organization: 'globex', attemptsMade: 0 },
     ])
+    expect(waits.report).toMatchObject({ status: 'waiting', reasons: ['waiting'], error: { code: 'rate-limited' } })
+    expect(rowsOf(place.mirror, `SELECT status, error_code, reasons FROM runs WHERE organization = 'globex'`)).toEqual([
+      { status: 'waiting', error_code: 'rate-limited', reasons: '["waiting"]' },
+    ])
+    expect(valueOf(place.mirror, `SELECT last_status FROM freshness WHERE organization = 'globex'`)).toBe('waiting')
   },
 )
 

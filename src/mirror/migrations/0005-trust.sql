@@ -1,5 +1,55 @@
 -- Freshness in two grades, removals that were searched for, and a keyed fingerprint.
 
+-- A run may be waiting: the service named a time to come back at, and its job does. A CHECK cannot be changed in place, so the
+-- table is made anew with everything it held. The numbers of runs that were deleted are not given out again. Foreign keys are
+-- off while a mirror is brought up to date, so rows that refer to a run keep doing so. This stands first: what follows adds to the
+-- new table.
+CREATE TABLE runs_before AS SELECT * FROM runs;
+CREATE TABLE runs_numbered AS SELECT seq FROM sqlite_sequence WHERE name = 'runs';
+DROP TABLE runs;
+CREATE TABLE runs (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  organization  TEXT NOT NULL,
+  "trigger"     TEXT NOT NULL,                     -- sync | schedule | manual | catch-up
+  started_at    DATETIME NOT NULL,
+  finished_at   DATETIME,
+  status        TEXT NOT NULL CHECK (status IN ('running', 'complete', 'failed', 'interrupted', 'waiting')),
+  proof         TEXT NOT NULL DEFAULT 'unproven' CHECK (proof IN ('proven', 'converged', 'unproven')),
+  reasons       TEXT NOT NULL DEFAULT '[]',        -- JSON array: why the scan is not proven
+  requests      INTEGER NOT NULL DEFAULT 0,
+  pages         INTEGER NOT NULL DEFAULT 0,
+  received      INTEGER NOT NULL DEFAULT 0,
+  inserted      INTEGER NOT NULL DEFAULT 0,
+  updated       INTEGER NOT NULL DEFAULT 0,
+  unchanged     INTEGER NOT NULL DEFAULT 0,
+  duplicates    INTEGER NOT NULL DEFAULT 0,
+  rejected      INTEGER NOT NULL DEFAULT 0,
+  missing       INTEGER NOT NULL DEFAULT 0,
+  removed       INTEGER NOT NULL DEFAULT 0,
+  returned      INTEGER NOT NULL DEFAULT 0,
+  held          INTEGER NOT NULL DEFAULT 0,
+  throttled     INTEGER NOT NULL DEFAULT 0,
+  waited_ms     INTEGER NOT NULL DEFAULT 0,
+  warnings      TEXT NOT NULL DEFAULT '{}',        -- JSON object: kind of oddity -> how often it was kept
+  data_as_of    DATETIME NOT NULL,                 -- start of the scan
+  error_code    TEXT,
+  error         TEXT,
+  resumed_from  INTEGER REFERENCES runs (id),      -- the interrupted run whose windows it went on from
+  certificate   TEXT                               -- JSON: what the proof rests on, passes, distinct ids, total, notes, holes
+);
+INSERT INTO runs (id, organization, "trigger", started_at, finished_at, status, proof, reasons, requests, pages, received,
+  inserted, updated, unchanged, duplicates, rejected, missing, removed, returned, held, throttled, waited_ms, warnings,
+  data_as_of, error_code, error, resumed_from, certificate)
+SELECT id, organization, "trigger", started_at, finished_at, status, proof, reasons, requests, pages, received,
+  inserted, updated, unchanged, duplicates, rejected, missing, removed, returned, held, throttled, waited_ms, warnings,
+  data_as_of, error_code, error, resumed_from, certificate
+FROM runs_before;
+CREATE INDEX runs_by_organization ON runs (organization, id);
+DELETE FROM sqlite_sequence WHERE name = 'runs';
+INSERT INTO sqlite_sequence (name, seq) SELECT 'runs', seq FROM runs_numbered;
+DROP TABLE runs_before;
+DROP TABLE runs_numbered;
+
 -- How long a run took, by a clock that nothing sets; NULL for runs before this. finished_at is never before started_at.
 ALTER TABLE runs ADD COLUMN duration_ms INTEGER;
 
