@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
+import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
 import { isOurs, MirrorUnusable } from '../errors.ts'
 import { openMirrorToRead } from '../mirror/mirror.ts'
@@ -16,6 +17,8 @@ export type Finding = {
   said: string
   error?: unknown
   fix?: string | undefined
+  /** Whether it keeps no sync from working, and should be mended all the same. */
+  isWarning?: boolean
   /** Whether the finding counts for the exit code although nothing is wrong: an organization that answered. */
   decides?: boolean
 }
@@ -37,6 +40,7 @@ export async function* checkEverything(
   yield await checkDisk(config)
   for (const organization of organizations) {
     if (signal.aborted) return
+    for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
     yield await checkOrganization(organization, signal)
   }
 }
@@ -74,6 +78,16 @@ async function checkDisk({ mirror }: Config): Promise<Finding> {
   if (free >= LOW_DISK_BYTES) return { what: 'disk', said }
   const error = new MirrorUnusable(`${mirror}: the disk is nearly full`, { code: 'full' })
   return { what: 'disk', said, error, fix: 'Free some space: a million customers take about half a gigabyte.' }
+}
+
+function warnOf({ file, what, mode, isOwn }: ExposedSecret, organization: string): Finding {
+  const path = /^[\w/.@:+-]+$/.test(file) ? file : `'${file.replaceAll("'", String.raw`'\''`)}'`
+  return {
+    what: `${what} of ${organization}`,
+    said: `every user of this machine has access to ${file} (its mode is ${mode})`,
+    fix: isOwn ? `chmod 600 ${path}` : `sudo chown "$(id -un)" ${path}; sudo chmod 600 ${path}`,
+    isWarning: true,
+  }
 }
 
 /** One signed request, without patience, and what its answer means. */

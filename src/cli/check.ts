@@ -13,7 +13,7 @@ export function checkCommand(io: Io) {
       const { checkEverything } = await import('./check-everything.ts')
       const findings = []
       for await (const finding of checkEverything(ids, config, io.signal)) {
-        const mark = finding.error === undefined ? '✔' : '✖'
+        const mark = finding.error !== undefined ? '✖' : finding.isWarning ? '!' : '✔'
         const fix = finding.fix === undefined ? '' : `\n    fix: ${finding.fix}`
         io.stdout.write(`${mark} ${finding.what}: ${finding.said}${fix}\n`)
         findings.push(finding)

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -141,6 +142,31 @@ test('secrets that cannot be found are all named, and the other organizations ar
   expect(stdout).toMatch(/^✔ globex: answered/m)
   const alone = await runCli(['check', 'acme'], { cwd: folder })
   expect(alone.code).toBe(2)
+})
+
+test('a secret file that every user may read is a warning with the command that mends it, and no failure', async () => {
+  const [organization] = organizationsOf(await aSandbox({ customers: [1] }))
+  if (organization === undefined) throw new Error('one organization was asked for')
+  const { folder } = aWorkplace([{ ...organization, apiKey: { file: './key' }, secret: { file: "./acme's secret" } }])
+  const [key, secret] = [join(folder, 'key'), join(folder, "acme's secret")]
+  writeFileSync(key, String(organization.apiKey))
+  writeFileSync(secret, String(organization.secret))
+  chmodSync(key, 0o640)
+  chmodSync(secret, 0o644)
+  const before = await runCli(['check'], { cwd: folder })
+
+  expect(before).toMatchObject({ code: 0, stderr: '' })
+  expect(lineOf(before, 'secret of acme')).toBe(
+    `! secret of acme: every user of this machine has access to ${secret} (its mode is 644)`,
+  )
+  expect(before.stdout).not.toContain('API key of acme')
+  expect(lineOf(before, 'acme')).toMatch(/^✔/)
+  const command = fixOf(before, 'secret of acme').replace('    fix: ', '')
+  execFileSync('/bin/sh', ['-c', command])
+  const after = await runCli(['check'], { cwd: folder })
+
+  expect(after).toMatchObject({ code: 0, stderr: '' })
+  expect(after.stdout).not.toContain('secret of acme')
 })
 
 test('a mirror that is there is read to its end, and called sound', async () => {

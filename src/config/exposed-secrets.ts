@@ -1,0 +1,31 @@
+import { stat } from 'node:fs/promises'
+import type { Organization } from './organization.ts'
+
+/** A file with a key or a secret that users of this machine may read or write who have no business with it. */
+export type ExposedSecret = { file: string; what: 'API key' | 'secret'; mode: string; isOwn: boolean }
+
+/** The files of an organization's key and secret that are open to every user. A file that is not there is another matter. */
+export async function exposedSecrets({
+  apiKey,
+  secret,
+}: Pick<Organization, 'apiKey' | 'secret'>): Promise<ExposedSecret[]> {
+  const files = [
+    { what: 'API key', reference: apiKey },
+    { what: 'secret', reference: secret },
+  ] as const
+  const found = await Promise.all(
+    files.map(async ({ what, reference }) => {
+      if (!('file' in reference)) return []
+      const { file } = reference
+      const stats = await stat(file).catch(() => undefined)
+      if (stats === undefined || !stats.isFile() || (stats.mode & EVERYBODY) === 0) return []
+      const user = process.getuid?.()
+      const isOwn = user === 0 || user === stats.uid
+      return [{ file, what, mode: (stats.mode & 0o777).toString(8).padStart(3, '0'), isOwn }]
+    }),
+  )
+  return found.flat()
+}
+
+/** What users may do who neither own a file nor are of its group. A group may be meant to read: Kubernetes does it so. */
+const EVERYBODY = process.platform === 'win32' ? 0 : 0o007

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { syncCommand } from '../src/cli/sync.ts'
+import { rowsOf, valueOf } from './support/mirror-file.ts'
+import { runCommand } from './support/run-command.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
+import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from './support/workplace.ts'
+import { json, list } from './support/fault-server.ts'
+
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+
+test('the documented backup is whole, and for its user alone whatever the shell would make of it', async () => {
+  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [12] })))
+  await runCommand(syncCommand, ['--config', config])
+  const [, commands = ''] = /## Backups\n.*?```sh\n(.*?)```/s.exec(read('docs/OPERATIONS.md')) ?? []
+  const folder = temporaryFolder()
+  const here = commands
+    .replaceAll('/srv/customer-mirror/data/customers.db', mirror)
+    .replaceAll('/backup/', `${folder}/`)
+  const printed = execFileSync('/bin/sh', ['-c', `umask 022\n${here}\necho "$backup"`], {
+    encoding: 'utf8',
+    env: { PATH: `${process.env['PATH']}:${aStandInForSqlite3()}` },
+  })
+  const [check, backup = ''] = printed.trim().split('\n')
+
+  expect(check).toBe('ok')
+  expect(backup.startsWith(folder)).toBe(true)
+  expect(statSync(backup).mode & 0o777).toBe(0o600)
+  expect(valueOf(backup, 'SELECT count(*) FROM customers')).toBe(12)
+})
+
+test('times in the mirror are as the README says, to the millisecond', async () => {
+  const gone = list(30, { meta: { total: 30 } })
+  const odd = json(200, { success: true, data: [{ id: 7 }], meta: { current_page: 1, per_page: 100, total: 1 } })
+  const { config, mirror } = aWorkplace([
+    organizationAt(await aFaultServer(gone)),
+    organizationAt(await aFaultServer(odd), { id: 'globex' }),
+  ])
+  for (let night = 0; night < 2; night += 1) await runCommand(syncCommand, ['--config', config])
+  const [, form = ''] = /Times are UTC as `([^`]+)`/.exec(read('README.md')) ?? []
+  const pattern = new RegExp(`^${form.replaceAll(/[YMDHS]/g, String.raw`\d`).replaceAll('.', String.raw`\.`)}$`)
+  const columns = [
+    ['customers', 'first_seen_at'],
+    ['customers', 'changed_at'],
+    ['runs', 'started_at'],
+    ['runs', 'finished_at'],
+    ['runs', 'data_as_of'],
+    ['rejects', 'seen_at'],
+    ['freshness', 'data_as_of'],
+  ] as const
+  const odds = columns.flatMap(([table, column]) => {
+    const values = rowsOf(mirror, `SELECT ${column} AS at FROM ${table} WHERE ${column} NOT NULL`)
+    if (values.length === 0) return [`no ${table}.${column}`]
+    return values.filter(({ at }) => !pattern.test(String(at))).map(({ at }) => `${table}.${column}: ${String(at)}`)
+  })
+
+  expect(odds).toEqual([])
+})
+
+/** A folder with a `sqlite3` that can do what the documents ask of it, for machines that have none. */
+function aStandInForSqlite3(): string {
+  const folder = join(temporaryFolder(), 'bin')
+  const program = join(folder, 'sqlite3')
+  mkdirSync(folder)
+  writeFileSync(
+    program,
+    `#!${process.execPath}
+const Database = require(${JSON.stringify(new URL('../node_modules/better-sqlite3', import.meta.url).pathname)})
+const [file, command] = process.argv.slice(2)
+const db = new Database(file)
+const [, target] = /^\\.backup '(.*)'$/.exec(command) ?? []
+if (target === undefined) for (const row of db.prepare(command).raw().all()) console.log(row.join('|'))
+else db.exec(\`VACUUM INTO '\${target}'\`)
+`,
+    { mode: 0o755 },
+  )
+  return folder
+}
