@@ -23,15 +23,23 @@ export type Watching = {
   mirror: Pick<Mirror, 'listRuns'>
   /** Whether this very process is running that job: then its end is told, whatever the queue has forgotten. */
   isActiveHere: (organization: string) => boolean
+  /** Unix milliseconds. */
+  now: () => number
   lookMs?: number
 }
+
+/**
+ * `lastRunBefore` is the number of the organization's latest run when its job was put into the queue, 0 for none. Times would
+ * not do: the clock may be set between a wish and its run.
+ */
+type Asked = { organization: string; lastRunBefore: number }
 
 const LOOK_MS = 500
 
 /** Comes back when the job was ended by another worker of the same queue, with the run that the mirror then has. */
 export async function endElsewhere(
-  { hasJob, mirror, isActiveHere, lookMs = LOOK_MS }: Watching,
-  { organization, requestedAtMs }: { organization: string; requestedAtMs: number },
+  { hasJob, mirror, isActiveHere, now, lookMs = LOOK_MS }: Watching,
+  { organization, lastRunBefore }: Asked,
   signal: AbortSignal,
 ): Promise<Outcome> {
   for (;;) {
@@ -41,19 +49,20 @@ export async function endElsewhere(
     // Taken by this process while the other two were asked.
     if (isActiveHere(organization)) continue
     const hasEnded = report?.status === 'complete' || report?.status === 'failed'
-    if (hasEnded && report.startedAtMs >= requestedAtMs) return { report, error: errorOf(report) }
+    if (hasEnded && (report.runId ?? 0) > lastRunBefore) return { report, error: errorOf(report) }
     return failedWith(
       organization,
       new QueueUnavailable(
         `${organization}: its job is no longer in the queue, and no run that began since has ended. Ask for it again.`,
       ),
+      now(),
     )
   }
 }
 
 /** A run that was never made, for this reason. */
-export function failedWith(organization: string, error: unknown): Outcome {
-  const report = emptyReport({ organization, trigger: 'sync', startedAtMs: Date.now() })
+export function failedWith(organization: string, error: unknown, nowMs: number): Outcome {
+  const report = emptyReport({ organization, trigger: 'sync', startedAtMs: nowMs })
   return { report: { ...report, error: describeError(error) }, error }
 }
 

@@ -74,36 +74,34 @@ export async function openOnce(
   async function run(organization: string, talk: Talk): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     awaited.set(organization, { talk, end: resolve })
-    const requestedAtMs = Date.now()
     const ended = new AbortController()
     try {
       if (signal.aborted) endAll()
-      return await Promise.race([promise, requestAndWatch({ organization, requestedAtMs }, ended.signal)])
+      return await Promise.race([promise, requestAndWatch(organization, ended.signal)])
     } catch (error) {
       // The stop itself closes the queue under whoever asks it something; its own last word is still to come.
       if (signal.aborted) return await promise
-      return failedWith(organization, isOurs(error) ? error : stoppedAnswering(organization))
+      return failedWith(organization, isOurs(error) ? error : stoppedAnswering(organization), Date.now())
     } finally {
       ended.abort()
       awaited.delete(organization)
     }
   }
 
-  async function requestAndWatch(
-    request: { organization: string; requestedAtMs: number },
-    ended: AbortSignal,
-  ): Promise<Outcome> {
+  async function requestAndWatch(organization: string, ended: AbortSignal): Promise<Outcome> {
+    const [before] = await engine.mirror.listRuns({ organization, limit: 1 })
     // Tries are not repeated over hours: whoever waits for the end is told of the failure.
-    if (!signal.aborted) await queues.requestSync(request.organization, 'sync', { attempts: 1 })
+    if (!signal.aborted) await queues.requestSync(organization, 'sync', { attempts: 1 })
     const hasJob = async (id: string) => (await queues.sync.getDeduplicationJobId(id)) !== null
-    return endElsewhere({ hasJob, mirror: engine.mirror, isActiveHere: (id) => active.has(id) }, request, ended)
+    const watching = { hasJob, mirror: engine.mirror, isActiveHere: (id: string) => active.has(id), now: Date.now }
+    return endElsewhere(watching, { organization, lastRunBefore: before?.runId ?? 0 }, ended)
   }
 
   /** Jobs that wait in the queue, or could not be finished, stay there for the next worker. */
   function endAll(): void {
     for (const [organization, { end }] of awaited) {
       const error = new Interrupted(`${organization}: stopped as asked. Its job stays in the queue.`)
-      const { report } = failedWith(organization, error)
+      const { report } = failedWith(organization, error, Date.now())
       end({ report: { ...report, status: 'interrupted' }, error })
     }
   }

@@ -8,6 +8,7 @@ export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
 
 export function createReconciler(
   { config, queues, mirror }: Pick<Engine, 'config' | 'queues' | 'mirror'>,
+  now: () => number,
   log: Pick<Logger, 'info' | 'warn'>,
 ): Reconcile {
   let underWay: Promise<void> | undefined
@@ -20,7 +21,7 @@ export function createReconciler(
     }
     try {
       const { organizations } = config.current
-      const plan = await reconcileSchedules({ queues, mirror, organizations, nowMs: Date.now(), atStart })
+      const plan = await reconcileSchedules({ queues, mirror, organizations, nowMs: now(), atStart })
       const upserted = plan.upsert.map(({ organization }) => organization)
       if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
         log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')

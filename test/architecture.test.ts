@@ -97,6 +97,9 @@ test.each([
 })
 
 describe('where the outside world comes in', () => {
+  /** Commands, workers, the sandbox and the lock of a folder, whose age stands in the file system. */
+  const CLOCK_READERS = /^(src\/cli\/.*|src\/service\/sandbox|jobs\/(worker|once|folder-lock))\.ts$/
+  const WITHOUT_WALL_CLOCK = /^(src\/(read-windows|source\/(pace|sleep|exchange))|jobs\/(deadline|queue-watch))\.ts$/
   const PROGRAMS = /^(src\/cli\/main|jobs\/worker)\.ts$/
 
   test('only the configuration reads the environment', () => {
@@ -120,9 +123,20 @@ describe('where the outside world comes in', () => {
   })
 
   test('time and chance come in as arguments', () => {
-    const called = /\bDate\.now\(\)|\bnew Date\(\)|\bMath\.random\(\)|\bperformance\.now\(\)/
+    expect(matching(product, /\bMath\.random\(\)/, /^(src\/cli|jobs)\//)).toEqual([])
+    expect(matching(product, /\bDate\.now\b|\bnew Date\(\)/, CLOCK_READERS)).toEqual([])
+  })
 
-    expect(matching(product, called, /^(src\/cli|jobs)\//)).toEqual([])
+  test('only the programs’ edges read the clock that nothing sets', () => {
+    expect(matching(product, /\bperformance\b|\bhrtime\b/, /^src\/monotonic-clock\.ts$/)).toEqual([])
+    expect(importersOf(product, 'src/monotonic-clock.ts').filter((path) => !CLOCK_READERS.test(path))).toEqual([])
+  })
+
+  test('what lasts is not measured by the wall clock', () => {
+    const waiting = product.filter(({ path }) => WITHOUT_WALL_CLOCK.test(path))
+
+    expect(waiting.length).toBeGreaterThanOrEqual(4)
+    expect(matching(waiting, /\bnow\b|\bDate\b/)).toEqual([])
   })
 
   test('pure files use no clock, no chance, no timer and no input or output', () => {

@@ -160,7 +160,7 @@ export function openSource(options: SourceOptions): Source {
     if (answer.status !== 200 && !isBeyondEnd(answer, asked)) {
       const secrets = [options.credentials.secret, ...Object.values(headers)]
       const url = new URL(address.origin + address.pathname + address.search)
-      const context = { url, place, nowMs: now(), clockOffsetMs: clock.offsetMs, correctionMs, secrets }
+      const context = { url, place, nowMs: answer.answeredMs, clockOffsetMs: clock.offsetMs, correctionMs, secrets }
       const refusal = refusalOf(answer, context)
       if (refusal instanceof RateLimited) counts.throttled += 1
       throw refusal

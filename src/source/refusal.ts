@@ -8,7 +8,7 @@ export type RefusalContext = {
   url: URL
   /** The request as messages name it. */
   place: string
-  /** Our clock now. */
+  /** Our clock when the answer came. */
   nowMs: number
   /** How far the service's clock is ahead of ours, where it is known, and by how much the signature was corrected. */
   clockOffsetMs: number | undefined

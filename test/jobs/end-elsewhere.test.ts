@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { emptyReport, type Report } from '../../src/report.ts'
 import { exitCodeOf } from '../../src/cli/exit-code.ts'
+import { START_MS } from '../support/builders.ts'
 import { endElsewhere, type Watching } from '../../jobs/end-elsewhere.ts'
 
-const REQUESTED_MS = Date.parse('2026-01-11T12:00:00Z')
+const BEFORE = 6
 const complete = aRun({ status: 'complete' })
 const lost = { error: { code: 'queue' }, report: { status: 'failed', error: { code: 'queue' } } }
 
@@ -11,10 +12,16 @@ test('a run that another worker made is the answer', async () => {
   expect(await end({ runs: [[complete]] })).toEqual({ report: complete, error: undefined })
 })
 
+test('a run is the answer although the clock was set back before it began', async () => {
+  const earlier = { ...complete, startedAtMs: START_MS - 3_600_000 }
+
+  expect(await end({ runs: [[earlier]] })).toEqual({ report: earlier, error: undefined })
+})
+
 test.each([
   ['is still running', [aRun({ status: 'running' })]],
   ['was put back', [aRun({ status: 'interrupted', error: { code: 'interrupted', message: 'stopped' } })]],
-  ['began before it was asked for', [{ ...complete, startedAtMs: REQUESTED_MS - 1 }]],
+  ['began before it was asked for', [{ ...complete, runId: BEFORE }]],
   ['was never made', []],
 ])('a job that is gone while its run %s is no success', async (_what, runs) => {
   expect(await end({ runs: [runs] })).toMatchObject(lost)
@@ -66,13 +73,14 @@ function end({ runs, activeHere = [] }: { runs: Report[][]; activeHere?: boolean
     hasJob: async () => false,
     isActiveHere: () => activeHere.shift() ?? false,
     mirror: { listRuns: async () => runs.shift() ?? [] },
+    now: () => START_MS,
     lookMs: 0,
   }
-  const request = { organization: 'acme', requestedAtMs: REQUESTED_MS }
+  const request = { organization: 'acme', lastRunBefore: BEFORE }
   return endElsewhere(watching, request, new AbortController().signal)
 }
 
 function aRun(settings: Partial<Report>): Report {
-  const start = { organization: 'acme', trigger: 'schedule', startedAtMs: REQUESTED_MS } as const
-  return { ...emptyReport(start), runId: 7, pages: 3, ...settings }
+  const start = { organization: 'acme', trigger: 'schedule', startedAtMs: START_MS } as const
+  return { ...emptyReport(start), runId: BEFORE + 1, pages: 3, ...settings }
 }
