@@ -5,8 +5,14 @@ import { previousDueMs } from './due-times.ts'
 import { scheduled } from './schedule.ts'
 import type { SchedulePlan } from './schedule-plan.ts'
 
-/** Whether the worker does its work, and what is wrong where it does not. */
-export type Readiness = { ready: boolean; problems: string[] }
+/**
+ * Whether the worker does its work, and what is wrong where it does not. Beside it the removals that wait for a person to
+ * decide: they keep no work from being done. Without `held` it is unknown whether there are any.
+ */
+export type Readiness = { ready: boolean; problems: string[]; held?: HeldBack[] }
+
+/** How many removals of an organization a run held back, as `customer-mirror removals --json` has it. */
+export type HeldBack = { run: number; organization: string; held: number }
 
 export type Examined = {
   ping: () => Promise<void>
@@ -14,7 +20,7 @@ export type Examined = {
   /** What keeps the schedules in the queue from being those of the configuration. */
   compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
   organizations: readonly Organization[]
-  mirror: Pick<Mirror, 'listLastRuns'>
+  mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
   nowMs: number
 }
 
@@ -24,7 +30,15 @@ const GRACE_MS = 2 * 3_600_000
 
 export async function examine(examined: Examined): Promise<Readiness> {
   const problems = [...(await queueProblems(examined)), ...workerProblems(examined), ...(await staleProblems(examined))]
-  return { ready: problems.length === 0, problems }
+  return { ready: problems.length === 0, problems, held: await heldBack(examined) }
+}
+
+async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]> {
+  const configured = new Set(organizations.map(({ id }) => id))
+  const held = await mirror.listHeldRemovals()
+  return held
+    .filter(({ organization }) => configured.has(organization))
+    .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
 }
 
 async function queueProblems({ ping, compareSchedules }: Examined): Promise<string[]> {

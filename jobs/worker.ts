@@ -50,7 +50,8 @@ export async function runWorker(
         onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
         onRun: (run) => {
           counted.countRun(run)
-          logRun(log, run)
+          const held = parts.mirror.listHeldRemovals().catch(() => undefined)
+          void held.then((open) => logRun(log, run, open))
         },
       }
     },

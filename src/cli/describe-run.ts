@@ -3,8 +3,11 @@ import { explainReason, isReason } from '../scan/reasons.ts'
 import { count, moment, summary } from './wording.ts'
 import * as z from 'zod'
 
-/** One run for people: what it did, what its scan proves, and each reason in a sentence with what was done about it. */
-export function describeRun(run: StoredRun): string {
+/**
+ * One run for people: what it did, what its scan proves, and each reason in a sentence with what was done about it. `waiting` of
+ * the removals it held back still want a decision.
+ */
+export function describeRun(run: StoredRun, waiting: number): string {
   const lines = [
     `run #${run.runId} of ${run.organization}, ${run.status}, started ${moment(run.startedAtMs)} (${run.trigger})`,
     summary(run),
@@ -16,7 +19,7 @@ export function describeRun(run: StoredRun): string {
       (reason) => `  ${reason}: ${isReason(reason) ? explainReason(reason) : (OTHER_REASONS[reason] ?? '')}`,
     ),
     ...noteLines(run),
-    ...absenceLines(run),
+    ...absenceLines(run, waiting),
   ]
   return `${lines.join('\n').trimEnd()}\n`
 }
@@ -79,10 +82,17 @@ function positions(position: number, size: number): string {
     : `positions ${position + 1} to ${position + size} of the list`
 }
 
-function absenceLines({ held, runId }: StoredRun): string[] {
+function absenceLines({ held, runId }: StoredRun, waiting: number): string[] {
   if (held === 0) return []
+  if (waiting === 0) {
+    return [
+      `${count(held, 'removal')} held back: too many customers were absent at once to be believed. Nothing is left to`,
+      'decide: they were approved or discarded, their customers were listed again, or a later run held them back.',
+    ]
+  }
+  const left = waiting === held ? '' : ` (${waiting.toLocaleString('en')} wait for a decision)`
   return [
-    `${count(held, 'removal')} held back: too many customers were absent at once to be believed. If they are gone,`,
+    `${count(held, 'removal')} held back${left}: too many customers were absent at once to be believed. If they are gone,`,
     `customer-mirror removals approve ${runId}; if not, customer-mirror removals discard ${runId}.`,
   ]
 }

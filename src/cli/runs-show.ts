@@ -16,7 +16,10 @@ export function runsShowCommand(io: Io) {
     .action(async (id, own, command) => {
       // Options may also stand before the subcommand, where they are its parent's.
       const { config, json } = { ...own, ...command.optsWithGlobals() }
-      const run = await withMirror(config, (mirror) => mirror.findRun(id))
+      const [run, waiting] = await withMirror(config, async (mirror) => [
+        await mirror.findRun(id),
+        (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
+      ])
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
       if (json) {
         const { toJson } = await import('../report.ts')
@@ -27,7 +30,7 @@ export function runsShowCommand(io: Io) {
         )
       } else {
         const { describeRun } = await import('./describe-run.ts')
-        io.stdout.write(describeRun(run satisfies StoredRun))
+        io.stdout.write(describeRun(run satisfies StoredRun, waiting?.held ?? 0))
       }
     })
 }

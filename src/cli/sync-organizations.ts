@@ -5,6 +5,7 @@ import { createLog } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
+import type { HeldRemovals } from '../mirror/removals.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { Io } from './io.ts'
@@ -17,12 +18,15 @@ export type SyncOptions = {
   logLevel?: string | undefined
 }
 
+/** What became of each organization, in their order, and the removals that wait for a decision; undefined when unknown. */
+export type Synced = { outcomes: Outcome[]; held: HeldRemovals[] | undefined; mirrorFile: string }
+
 /** Mirrors the organizations named, or all, side by side, and tells what became of each, in their order. */
 export async function syncOrganizations(
   ids: readonly string[],
   { config: file, dryRun, limitPages, logLevel }: SyncOptions,
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
-): Promise<{ outcomes: Outcome[]; mirrorFile: string }> {
+): Promise<Synced> {
   const config = await readConfig({ file, cwd: process.cwd() })
   const organizations = chooseOrganizations(config, ids)
   const log = createLog({ level: logLevel ?? 'silent', stream: stderr })
@@ -34,7 +38,10 @@ export async function syncOrganizations(
     : await openMirror(config.mirror)
   const paces = new Map()
   const agents = new IdleAgents()
+  const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
   try {
+    // A dry run decides nothing: what it would hold back, it cannot be asked to approve.
+    const heldBefore = dryRun ? await listHeld() : undefined
     const outcomes = await showProgress(organizations, stderr, async (organization, talk) => {
       const outcome = await runOrganization(organization, {
         mirror,
@@ -52,7 +59,9 @@ export async function syncOrganizations(
       logOutcome(log, outcome)
       return outcome
     })
-    return { outcomes, mirrorFile: config.mirror }
+    const held = dryRun ? heldBefore : await listHeld()
+    logHeld(log, held)
+    return { outcomes, held, mirrorFile: config.mirror }
   } finally {
     await agents.close()
     await mirror.close()
@@ -63,4 +72,10 @@ function logOutcome(log: ReturnType<typeof createLog>, { report, error }: Outcom
   if (error === undefined) log.info({ report }, 'run complete')
   else if (isOurs(error)) log.error({ report }, `run ${report.status}`)
   else log.error({ report, err: error }, 'run failed unexpectedly')
+}
+
+function logHeld(log: ReturnType<typeof createLog>, held: Synced['held']): void {
+  if (held === undefined) log.warn('removals held back cannot be looked up')
+  for (const { organization, held: removals, runId } of held ?? [])
+    log.warn({ organization, held: removals, heldBy: runId }, 'removals held back')
 }

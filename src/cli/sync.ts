@@ -16,13 +16,17 @@ export function syncCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (ids, options) => {
       const { syncOrganizations } = await import('./sync-organizations.ts')
-      const { outcomes, mirrorFile } = await syncOrganizations(ids, options, io)
+      const { outcomes, held, mirrorFile } = await syncOrganizations(ids, options, io)
       if (options.json) {
         const { toJson } = await import('../report.ts')
         const document = { schemaVersion: 1, runs: outcomes.map(({ report }) => toJson(report)) }
         io.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
       } else {
         io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile))
+      }
+      if (options.logLevel === undefined) {
+        const { heldWarning } = await import('./held-warning.ts')
+        io.stderr.write(heldWarning(held))
       }
       io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
     })

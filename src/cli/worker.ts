@@ -24,6 +24,12 @@ export function workerCommand(io: Io) {
       try {
         const { outcomes, mirrorFile } = await workOnce({ config, embedded }, io)
         io.stdout.write(`${runsTable(outcomes.map(({ report }) => report))}\nMirror: ${mirrorFile}\n`)
+        const [{ heldWarning }, { withMirror }] = await Promise.all([
+          import('./held-warning.ts'),
+          import('./reading.ts'),
+        ])
+        const held = await withMirror(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
+        io.stderr.write(heldWarning(held))
         io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
       } finally {
         const { endSoon } = await import('../../jobs/worker.ts')

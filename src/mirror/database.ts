@@ -56,7 +56,7 @@ export function openRehearsal(file: string, organizations: readonly string[]): C
     db.prepare('ATTACH ? AS original').run(file)
     // One transaction, so that what is copied is one state of the original.
     db.transaction(() => {
-      for (const table of ['runs', 'customers', 'rejects']) copyRows(db, table, organizations)
+      for (const table of ['runs', 'customers', 'rejects', 'held_removals']) copyRows(db, table, organizations)
     })()
     db.exec('DETACH original')
     return db

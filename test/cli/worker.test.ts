@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { customers } from '../support/builders.ts'
 import { aJobsWorkplace, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -30,6 +32,23 @@ describe('worker --once', { timeout: MINUTE }, () => {
 
     expect(await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })).toMatchObject({ code })
     expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
+  })
+
+  test('warns of removals held back, as sync does', async () => {
+    const sandbox = await aSandbox({ customers: [3] })
+    const place = aJobsWorkplace(organizationsOf(sandbox))
+    const mirror = await openMirror(place.mirror)
+    const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
+    const options = { organization: 'globex', ending: { proof: 'proven', reasons: [], removals } } as const
+    await mirrorPages(mirror, [customers(1, 100)], options)
+    await mirrorPages(mirror, [customers(51, 100)], options)
+    await mirror.close()
+
+    const { code, stderr } = await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
+
+    expect(code).toBe(0)
+    expect(stderr).toContain('globex: 50 removals are held back by run 2, until you decide.')
+    expect(stderr).toContain('customer-mirror removals approve 2\n')
   })
 
   test('ends with 130 on Ctrl-C, and leaves the job for the next worker', async () => {

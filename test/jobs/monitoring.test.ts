@@ -22,7 +22,7 @@ describe('a worker that is asked how it is', { timeout: MINUTE }, () => {
     const stale = await ask(`${origin}/readyz`)
 
     expect(await ask(`${origin}/healthz`)).toMatchObject({ status: 200, text: '{"alive":true}' })
-    expect(ready.text).toBe('{"ready":true,"problems":[]}')
+    expect(ready.text).toBe('{"ready":true,"problems":[],"held":[]}')
     expect(metrics.text.split('\n')).toEqual(
       expect.arrayContaining([
         'customer_mirror_runs_total{organization="acme",outcome="complete"} 1',
@@ -37,9 +37,11 @@ describe('a worker that is asked how it is', { timeout: MINUTE }, () => {
         'customer_mirror_waited_seconds_total{organization="acme"} 0',
         'customer_mirror_run_duration_seconds_count{organization="acme"} 1',
         'customer_mirror_open_rejects{organization="acme"} 0',
+        'customer_mirror_held_removals{organization="acme"} 0',
         'customer_mirror_jobs{queue="tick",state="delayed"} 1',
       ]),
     )
+    expect(metrics.text).toMatch(/customer_mirror_read_as_of_age_seconds\{organization="acme"\} \d/)
     expect(metrics.text).toMatch(/customer_mirror_data_as_of_age_seconds\{organization="acme"\} \d/)
     expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
   })

@@ -1,8 +1,12 @@
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
+import { createLog } from '../../src/log.ts'
 import type { Freshness } from '../../src/mirror/freshness.ts'
+import { emptyReport } from '../../src/report.ts'
 import { examine } from '../../jobs/health.ts'
 import { createMetrics } from '../../jobs/metrics.ts'
+import { logRun } from '../../jobs/run-log.ts'
 import { compareSchedules } from '../../jobs/schedule.ts'
 import { aJobsWorkplace, FAR_AWAY, someQueues } from '../support/jobs-workplace.ts'
 import { organizationAt } from '../support/workplace.ts'
@@ -27,11 +31,51 @@ test.each([
     workers: [],
     compareSchedules: () => compareSchedules(queues.tick, organizations, nowMs),
     organizations,
-    mirror: { listLastRuns: async () => [lastRun(nowMs)] },
+    mirror: { listLastRuns: async () => [lastRun(nowMs)], listHeldRemovals: async () => [] },
     nowMs,
   })
 
-  expect(readiness).toEqual({ ready: problems.length === 0, problems })
+  expect(readiness).toEqual({ ready: problems.length === 0, problems, held: [] })
+})
+
+test('removals held back are in what /readyz says, and keep nothing from being ready', async () => {
+  const { organizations } = await aQueueOf()
+  const nowMs = Date.now()
+  const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
+
+  const readiness = await examine({
+    ping: async () => {},
+    workers: [],
+    compareSchedules: async () => ({ upsert: [], remove: [] }),
+    organizations,
+    mirror: {
+      listLastRuns: async () => [lastRun(nowMs)],
+      listHeldRemovals: async () => [held, { ...held, organization: 'left-the-configuration' }],
+    },
+    nowMs,
+  })
+
+  expect(readiness).toEqual({
+    ...{ ready: true, problems: [] },
+    held: [{ run: 12, organization: 'acme', held: 2138 }],
+  })
+})
+
+test.each([
+  ['none', [], 'info', { held: 0 }],
+  ['those of another organization', [{ organization: 'globex' }], 'info', { held: 0 }],
+  ['some', [{ organization: 'acme' }], 'warn', { held: 2138, heldBy: 12 }],
+])('the line of a run carries the removals that wait for a decision: %s', async (_, open, level, expected) => {
+  const lines = new PassThrough()
+  const report = emptyReport({ organization: 'acme', trigger: 'schedule', startedAtMs: 0 })
+  const outcome = { report, error: undefined }
+  logRun(
+    createLog({ level: 'info', stream: lines }),
+    { organization: 'acme', outcome, verdict: { kind: 'complete' }, isLast: true },
+    open.map((each) => ({ ...each, runId: 12, held: 2138, startedAtMs: 0 })),
+  )
+
+  expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })
 
 test('who left the configuration grows no older, and a first give-up is an increase', async () => {
