@@ -49,8 +49,17 @@ const PAGES_OF_A_NIGHT = 16
 /** What is left of a page once it is ready to be saved. Its records are not kept: they are worth as much memory again. */
 type Received = { sorted: SortedPage; told: Pick<CustomersPage, 'size' | 'total' | 'beyondEnd'> }
 
-/** How far a run has come: the customers received so far, each counted once, of those the service says it has. */
-export type Progress = { organization: string; customers: number; total: number | undefined; pages: number }
+/**
+ * How far a run has come: the customers received so far, each counted once, of those the service says it has. `readBefore` are
+ * those an interrupted run had read, where this one goes on from it.
+ */
+export type Progress = {
+  organization: string
+  customers: number
+  readBefore: number
+  total: number | undefined
+  pages: number
+}
 
 /** What a run did, and the error that ended it, for the caller to decide what follows. */
 export type Outcome = { report: Report; error: unknown }
@@ -101,7 +110,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
       error: describeError(error),
     } as const
     // Where the mirror itself failed, the run stays open in it, and the next run of this organization closes it.
-    const report = await finish(ending).catch(() => ({ ...unrecorded(error), ...run.records, runId: run.id }))
+    const report = await finish(ending).catch(() => ({ ...unrecorded(error), ...ofRun(run) }))
     return { report, error }
   } finally {
     held.stop()
@@ -116,7 +125,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     })
     const total = arrivals.at(-1)?.page.told.total
     const { received, duplicates } = run.records
-    mirroring.onProgress?.({ organization, customers: received - duplicates, total, pages: run.pages })
+    const { readBefore, pages: pagesRead } = run
+    mirroring.onProgress?.({ organization, customers: received - duplicates, readBefore, total, pages: pagesRead })
   }
 
   async function confirmAbsent(): Promise<ReadonlySet<string>> {
@@ -144,6 +154,11 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const empty = emptyReport({ organization, trigger, startedAtMs: now() })
     return { ...empty, ...mirroring.source.counters, reasons: [reason], error: describeError(error) }
   }
+}
+
+/** What is known of a run that could not be recorded to its end. */
+function ofRun({ id, records, pages, resumedFrom, readBefore }: Run): Partial<Report> {
+  return { ...records, runId: id, pages, resumedFrom, readBefore }
 }
 
 const NOBODY: ReadonlySet<string> = new Set()

@@ -50,8 +50,12 @@ export type Report = RecordCounts &
     /** Removals held back by a guard. */
     held: number
     warnings: Warnings
-    /** Unix milliseconds. */
+    /** The interrupted run it went on from, and the customers that one and those before it had read. */
+    resumedFrom: number | undefined
+    readBefore: number
+    /** Unix milliseconds; it has not finished while it is running. */
     startedAtMs: number
+    finishedAtMs: number | undefined
     durationMs: number
     /** Unix milliseconds at which the scan began: the mirror shows every customer as of then or later. */
     dataAsOfMs: number | undefined
@@ -75,6 +79,9 @@ export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'st
     removed: 0,
     held: 0,
     warnings: {},
+    resumedFrom: undefined,
+    readBefore: 0,
+    finishedAtMs: start.startedAtMs,
     durationMs: 0,
     dataAsOfMs: undefined,
     error: undefined,
@@ -127,7 +134,16 @@ export function toJson(report: Report) {
     throttled,
     waitedMs,
     durationMs,
-    dataAsOf: report.dataAsOfMs === undefined ? null : new Date(report.dataAsOfMs).toISOString(),
+    dataAsOf: isoTime(report.dataAsOfMs),
     error: report.error ?? null,
+    runId: report.runId ?? null,
+    startedAt: isoTime(report.startedAtMs),
+    finishedAt: isoTime(report.finishedAtMs),
+    resumedFrom: report.resumedFrom ?? null,
+    readBefore: report.readBefore,
   }
+}
+
+function isoTime(unixMs: number | undefined): string | null {
+  return unixMs === undefined ? null : new Date(unixMs).toISOString()
 }

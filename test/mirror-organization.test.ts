@@ -168,7 +168,7 @@ test('progress is told after each save and never runs ahead of the mirror', asyn
   const { error } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 95)), { onProgress }))
 
   expect(error).toBeUndefined()
-  expect(told.at(-1)).toEqual({ organization: 'acme', customers: 95, total: 95, pages: 10 })
+  expect(told.at(-1)).toEqual({ organization: 'acme', customers: 95, readBefore: 0, total: 95, pages: 10 })
   expect(told.map(({ pages }) => pages)).toEqual(told.map(({ pages }) => pages).toSorted((a, b) => a - b))
 })
 

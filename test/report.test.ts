@@ -70,7 +70,7 @@ test('a report in JSON has exactly the keys of its contract, in their order', ()
   const keys = [
     ...['organization', 'status', 'proof', 'reasons', 'requests', 'pages', 'received', 'inserted', 'updated'],
     ...['unchanged', 'duplicates', 'rejected', 'missing', 'removed', 'returned', 'held', 'throttled', 'waitedMs'],
-    ...['durationMs', 'dataAsOf', 'error'],
+    ...['durationMs', 'dataAsOf', 'error', 'runId', 'startedAt', 'finishedAt', 'resumedFrom', 'readBefore'],
   ]
 
   expect(Object.keys(toJson(emptyReport(START)))).toEqual(keys)
@@ -81,16 +81,19 @@ test('a report in JSON carries each number under its own name', () => {
   const numbers = {
     ...{ requests: 1, pages: 2, received: 3, inserted: 4, updated: 5, unchanged: 6, duplicates: 7, rejected: 8 },
     ...{ missing: 9, removed: 10, returned: 11, held: 12, throttled: 13, waitedMs: 14, durationMs: 15 },
+    ...{ runId: 16, resumedFrom: 17, readBefore: 18 },
   }
   const report = { ...emptyReport(START), ...numbers, status: 'complete', proof: 'proven', reasons: ['why'] } as const
 
-  expect(toJson({ ...report, reasons: ['why'], dataAsOfMs: START_MS })).toEqual({
+  expect(toJson({ ...report, reasons: ['why'], dataAsOfMs: START_MS, finishedAtMs: START_MS + 15 })).toEqual({
     ...numbers,
     organization: 'acme',
     status: 'complete',
     proof: 'proven',
     reasons: ['why'],
     dataAsOf: '2026-01-05T02:00:00.000Z',
+    startedAt: '2026-01-05T02:00:00.000Z',
+    finishedAt: '2026-01-05T02:00:00.015Z',
     error: null,
   })
 })

@@ -11,3 +11,8 @@ export type Io = {
   /** Sets the code the program ends with, for a command that was carried out but has no good news. */
   exitWith: (code: ExitCode) => void
 }
+
+/** Whether somebody may be looking at what is written there. */
+export function isTerminal(stream: NodeJS.WritableStream): boolean {
+  return 'isTTY' in stream && stream.isTTY === true
+}

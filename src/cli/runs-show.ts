@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
 import type { StoredRun } from '../mirror/stored-runs.ts'
 import type { Io } from './io.ts'
-import { isoTime, jsonDocument, withMirror } from './reading.ts'
+import { jsonDocument, withMirror } from './reading.ts'
 import { readRunNumber } from './removals.ts'
 
 /** `customer-mirror runs show`: one run, what its scan proves, and what each reason means. */
@@ -23,11 +23,8 @@ export function runsShowCommand(io: Io) {
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
       if (json) {
         const { toJson } = await import('../report.ts')
-        const { runId, trigger, warnings, resumedFrom = null, certificate = null } = run
-        const startedAt = isoTime(run.startedAtMs)
-        io.stdout.write(
-          jsonDocument({ run: { id: runId, ...toJson(run), trigger, startedAt, warnings, resumedFrom, certificate } }),
-        )
+        const { runId, trigger, warnings, certificate = null } = run
+        io.stdout.write(jsonDocument({ run: { id: runId, ...toJson(run), trigger, warnings, certificate } }))
       } else {
         const { describeRun } = await import('./describe-run.ts')
         io.stdout.write(describeRun(run satisfies StoredRun, waiting?.held ?? 0))

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { runsShowCommand } from './runs-show.ts'
-import { isoTime, jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
+import { jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
 /** `customer-mirror runs`: what the latest runs did. */
 export function runsCommand(io: Io) {
@@ -25,7 +25,6 @@ export function runsCommand(io: Io) {
           id: run.runId,
           ...toJson(run),
           trigger: run.trigger,
-          startedAt: isoTime(run.startedAtMs),
           warnings: run.warnings,
         }))
         io.stdout.write(jsonDocument({ runs: documents }))

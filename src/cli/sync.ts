@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOfAll } from './exit-code.ts'
-import type { Io } from './io.ts'
+import { isTerminal, type Io } from './io.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
@@ -9,7 +9,7 @@ export function syncCommand(io: Io) {
     .description('mirror organizations now: all of the configuration, or those named')
     .argument('[organization...]', 'ids of organizations')
     .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document with what was done')
+    .option('--json', 'print one JSON document with what was done, on one line where it goes to a file or a pipe')
     .option('--dry-run', 'read everything and tell what would change, but write nothing')
     .option('--limit-pages <number>', 'stop after this many pages of each organization', atLeastOne)
     .addOption(new Option('--log-level <level>', 'log JSON lines to stderr').choices(LOG_LEVELS))
@@ -19,8 +19,10 @@ export function syncCommand(io: Io) {
       const { outcomes, held, mirrorFile } = await syncOrganizations(ids, options, io)
       if (options.json) {
         const { toJson } = await import('../report.ts')
-        const document = { schemaVersion: 1, runs: outcomes.map(({ report }) => toJson(report)) }
-        io.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+        // What a dry run did is in no mirror, where its number is that of another run.
+        const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
+        const document = { schemaVersion: 1, runs }
+        io.stdout.write(`${JSON.stringify(document, null, isTerminal(io.stdout) ? 2 : undefined)}\n`)
       } else {
         io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile))
       }

@@ -18,7 +18,7 @@ import { resolveRejects } from './rejects.ts'
 import { forgetOtherPages, startMemory, type PageMemory } from './remembered-pages.ts'
 import { findHeldRows, markAbsent, type AbsenceCounts, type RemovalRule } from './removals.ts'
 import { findResumable } from './resume.ts'
-import { RowSet } from '../row-set.ts'
+import type { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 import { startStopwatch, type Stopwatch } from './stopwatch.ts'
@@ -37,6 +37,8 @@ export type Run = {
   readonly dataAsOfMs: number
   /** The interrupted run whose windows it goes on from. */
   readonly resumedFrom: number | undefined
+  /** The customers in those windows. */
+  readonly readBefore: number
   /** Whether this organization was never read to its end before: then additions are no changes. */
   readonly isBaseline: boolean
   /** Rows of `customers` this run has received. */
@@ -99,7 +101,10 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   closeAbandoned(db, organization, id, nowMs)
   if (resumable === undefined) forgetWindows(db, organization)
   else inheritWindows(db, resumable.id, id)
-  const run: Run = {
+  const { seen, rejectedIds } = recallSeen(db, id)
+  const readBefore = seen.size + rejectedIds.size
+  if (readBefore > 0) statement(db, 'UPDATE runs SET read_before = ? WHERE id = ?').run(readBefore, id)
+  return {
     id,
     organization,
     trigger,
@@ -108,9 +113,10 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     tookMs: startStopwatch(nowMs, monotonicMs),
     dataAsOfMs,
     resumedFrom: resumable?.id,
+    readBefore,
     isBaseline,
-    seen: new RowSet(),
-    rejectedIds: new Set(),
+    seen,
+    rejectedIds,
     heldRows: findHeldRows(db, organization),
     memory,
     lately: new InsertedLately(),
@@ -118,8 +124,6 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     warnings: {},
     pages: 0,
   }
-  if (resumable !== undefined) recallSeen(db, run)
-  return run
 }
 
 function closeAbandoned(db: Connection, organization: string, id: number, nowMs: number): void {
@@ -158,8 +162,7 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
   ).run({
     ...ending.source,
     id: run.id,
-    // The wall clock may have been set back since.
-    finishedAt: sqlTime(Math.max(nowMs, run.startedAtMs)),
+    finishedAt: sqlTime(report.finishedAtMs ?? nowMs),
     durationMs: report.durationMs,
     status: ending.status,
     proof: ending.proof,
@@ -211,6 +214,10 @@ function reportOf(run: Run, ending: Ending, nowMs: number): Report {
     reasons: [...ending.reasons],
     pages: run.pages,
     warnings: run.warnings,
+    resumedFrom: run.resumedFrom,
+    readBefore: run.readBefore,
+    // The wall clock may have been set back since.
+    finishedAtMs: Math.max(nowMs, startedAtMs),
     durationMs: run.tookMs(nowMs),
     dataAsOfMs: run.dataAsOfMs,
     error: ending.error,

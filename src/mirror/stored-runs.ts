@@ -8,11 +8,11 @@ export function findRun(db: Connection, id: number): StoredRun | undefined {
   const row = statement<[number], RunColumns>(db, 'SELECT * FROM runs WHERE id = ?').get(id)
   if (row === undefined) return undefined
   const certificate: unknown = row.certificate === null ? undefined : JSON.parse(row.certificate)
-  return { ...fromColumns(row), resumedFrom: row.resumed_from ?? undefined, certificate }
+  return { ...fromColumns(row), certificate }
 }
 
-/** A run with what only a single one is asked for: where it went on from, and what its proof rests on. */
-export type StoredRun = Report & { resumedFrom: number | undefined; certificate: unknown }
+/** A run with what only a single one is asked for: what its proof rests on. */
+export type StoredRun = Report & { certificate: unknown }
 
 /** The latest runs, newest first. */
 export function listRuns(
@@ -48,6 +48,7 @@ type RunColumns = RecordCounts & {
   warnings: string
   data_as_of: string
   resumed_from: number | null
+  read_before: number
   certificate: string | null
   error_code: string | null
   error: string | null
@@ -55,7 +56,7 @@ type RunColumns = RecordCounts & {
 
 function fromColumns(row: RunColumns): Report {
   const { id, started_at, finished_at, duration_ms, waited_ms, data_as_of, error_code, error, ...same } = row
-  const { resumed_from: _resumedFrom, certificate: _certificate, ...report } = same
+  const { resumed_from, read_before, certificate: _certificate, ...report } = same
   const startedAtMs = fromSqlTime(started_at)
   return {
     ...report,
@@ -64,7 +65,10 @@ function fromColumns(row: RunColumns): Report {
     warnings: JSON.parse(row.warnings),
     // Both were measured by a wall clock once, which may have been set back meanwhile.
     waitedMs: Math.max(0, waited_ms),
+    resumedFrom: resumed_from ?? undefined,
+    readBefore: read_before,
     startedAtMs,
+    finishedAtMs: finished_at === null ? undefined : fromSqlTime(finished_at),
     durationMs: duration_ms ?? (finished_at === null ? 0 : Math.max(0, fromSqlTime(finished_at) - startedAtMs)),
     dataAsOfMs: fromSqlTime(data_as_of),
     error: error_code === null ? undefined : { code: error_code, message: error ?? '' },

@@ -1,4 +1,5 @@
 import type { Row } from '../customer.ts'
+import { RowSet } from '../row-set.ts'
 import type { Connection } from './database.ts'
 import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
 import type { Run } from './runs.ts'
@@ -64,12 +65,15 @@ export function forgetWindows(db: Connection, organization: string): void {
   statement(db, 'DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = ?)').run(organization)
 }
 
-/** Marks as seen whatever the recorded windows of a run hold. */
-export function recallSeen(db: Connection, run: Pick<Run, 'id' | 'seen' | 'rejectedIds'>): void {
-  for (const { row_ids, rejected } of readColumns(db, run.id)) {
-    for (const rowId of rowIdsIn(row_ids)) if (rowId !== 0) run.seen.add(rowId)
-    for (const id of rejectedFrom(rejected)) if (id !== null) run.rejectedIds.add(id)
+/** Whatever the recorded windows of a run hold; nothing, where it began anew. */
+export function recallSeen(db: Connection, runId: number): Pick<Run, 'seen' | 'rejectedIds'> {
+  const seen = new RowSet()
+  const rejectedIds = new Set<string>()
+  for (const { row_ids, rejected } of readColumns(db, runId)) {
+    for (const rowId of rowIdsIn(row_ids)) if (rowId !== 0) seen.add(rowId)
+    for (const id of rejectedFrom(rejected)) if (id !== null) rejectedIds.add(id)
   }
+  return { seen, rejectedIds }
 }
 
 /** The recorded windows of a run, in the order of their positions. Each is put together when its turn comes. */

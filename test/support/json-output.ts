@@ -23,6 +23,11 @@ const syncRun = z.strictObject({
   durationMs: z.number(),
   dataAsOf: z.iso.datetime().nullable(),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  runId: z.int().nullable(),
+  startedAt: z.iso.datetime(),
+  finishedAt: z.iso.datetime().nullable(),
+  resumedFrom: z.int().nullable(),
+  readBefore: z.int(),
 })
 
 /** The keys of an entry, in the order in which they are printed. */

@@ -24,10 +24,10 @@ export function aWorkplace(organizations: readonly Written[], settings: Settings
   writeFileSync(config, stringify({ mirror: './data/customers.db', ...settings, defaults, organizations }), {
     mode: 0o600,
   })
-  return { folder, config, mirror: join(folder, 'data', 'customers.db') }
+  return { folder, config, mirror: settings.mirror ?? join(folder, 'data', 'customers.db') }
 }
 
-type Settings = { defaults?: Readonly<Record<string, unknown>>; queue?: string; schedule?: object }
+type Settings = { mirror?: string; defaults?: Readonly<Record<string, unknown>>; queue?: string; schedule?: object }
 
 /** A sandbox that ends with the test. */
 export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

@@ -99,3 +99,6 @@ LEFT JOIN runs AS proven ON proven.id = (
   SELECT MAX(id) FROM runs
   WHERE runs.organization = organizations.organization AND status = 'complete' AND proof = 'proven'
 );
+
+-- The customers that the interrupted runs had read which a run went on from: its own numbers count only what it read itself.
+ALTER TABLE runs ADD COLUMN read_before INTEGER NOT NULL DEFAULT 0;
