@@ -95,6 +95,7 @@ const OUTAGES = keysOf<UnavailableCode>({ network: 0, tls: 0, timeout: 0, 'serve
 const BREACHES = keysOf<ContractCode>({
   ...{ redirect: 0, 'not-json': 0, 'not-utf8': 0, 'too-large': 0, 'bad-encoding': 0, envelope: 0 },
   ...{ 'page-mismatch': 0, 'size-mismatch': 0, 'repeated-page': 0, status: 0, 'tenant-mixup': 0 },
+  ...{ 'cached-answer': 0 },
 })
 const MIRROR_FAULTS = keysOf<MirrorCode>({
   ...{ directory: 0, unreadable: 0, 'read-only': 0, newer: 0, corrupt: 0, foreign: 0, full: 0, missing: 0, locked: 0 },

@@ -113,6 +113,7 @@ export type ContractCode =
   | 'size-mismatch' // more rows than `per_page`, or an impossible `per_page`
   | 'repeated-page' // the same page again under another number
   | 'status' // a status the specification does not know
+  | 'cached-answer' // made before it was asked for
   | 'tenant-mixup' // the customers of another organization
 
 /** Stop this run and keep its data: the answer cannot be trusted, for the reason named by `code`. */

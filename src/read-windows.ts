@@ -77,7 +77,9 @@ export async function readWindows<Page>(
         },
         (error: unknown) => {
           const failure = windowFailureOf(error)
-          outages.failed(error)
+          // Whatever caches answers in between is up, and so may the service be.
+          if (failure === 'cached-answer') outages.answered()
+          else outages.failed(error)
           if (failure === undefined) fatal.push(error)
           else if (outages.isDown) fatal.push(outages.first)
           else scan.failed(window, failure)

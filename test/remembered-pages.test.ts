@@ -28,7 +28,15 @@ test('a page without customers is nothing to know again, however its list is wri
   const proofs: string[] = []
   for (const [night, total] of [0, 0, 0, 1].entries()) {
     const text = `{"success":true,"data":[ ],"meta":{"current_page":1,"per_page":10,"total":${total},"last_page":1}}`
-    const answer = { status: 200, body: Buffer.from(text), text: '', headers: {}, sentMs: 0, answeredMs: 0 }
+    const answer = {
+      status: 200,
+      body: Buffer.from(text),
+      text: '',
+      headers: {},
+      sentMs: 0,
+      answeredMs: 0,
+      monotonicAnsweredMs: 0,
+    }
     const source = sourceOf((window, { recall }) => pageFrom(answer, window, 'acme', recall))
     const now = () => START_MS + night * DAY_MS
     const { report } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, now }))

@@ -46,6 +46,7 @@ const ENDS: Record<string, { proof: readonly Proof[]; reasons?: readonly string[
   throttle: { proof: ['proven'] },
   'shared-throttle': { proof: ['proven'] },
   'clock-skew': { proof: ['proven'] },
+  'stale-cache': { proof: ['proven'] },
 }
 
 /** Many times as long after each night. */

@@ -33,6 +33,7 @@ const CONTRACT: Record<ContractCode, Verdict> = {
   'size-mismatch': 'page-mismatch',
   'repeated-page': 'repeated-page',
   status: 'ends the run',
+  'cached-answer': 'cached-answer',
   'tenant-mixup': 'ends the run',
 }
 const REFUSED: Record<RefusalCode, Verdict> = {

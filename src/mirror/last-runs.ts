@@ -27,7 +27,7 @@ export function listLastRuns(db: Connection): LastRun[] {
 }
 
 /** Whether a run read the list to its end: the condition of `freshness.read_as_of`. */
-export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-limit"%'`
+export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-limit"%' AND reasons NOT LIKE '%"cached-answer"%'`
 
 const LAST_RUNS = `
   SELECT last.organization, last.started_at, last.status, last.error_code,

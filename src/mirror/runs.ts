@@ -13,6 +13,7 @@ import {
 } from '../report.ts'
 import type { Connection } from './database.ts'
 import { InsertedLately } from './inserted-lately.ts'
+import { READ_TO_END } from './last-runs.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
 import { forgetOtherPages, startMemory, type PageMemory } from './remembered-pages.ts'
@@ -195,10 +196,8 @@ function requireSum(db: Connection, run: Run): void {
 
 function hasBaseline(db: Connection, organization: string): boolean {
   return (
-    statement(
-      db,
-      `SELECT 1 FROM runs WHERE organization = ? AND status = 'complete' AND reasons NOT LIKE '%"page-limit"%' LIMIT 1`,
-    ).get(organization) !== undefined
+    statement(db, `SELECT 1 FROM runs WHERE organization = ? AND ${READ_TO_END} LIMIT 1`).get(organization) !==
+    undefined
   )
 }
 

@@ -3,6 +3,7 @@ import type { Facts } from './facts.ts'
 import { isBeyondEnd, isDoubtful, isEnd, type Held } from './held.ts'
 import { Ledger } from './ledger.ts'
 import { bridge, holds } from './mend.ts'
+import { askAgainOtherwise, OtherSizes } from './other-sizes.ts'
 import type { Pass, PassFailure } from './pass.ts'
 import { bothEnds, windowAdjoining, windowAfter } from './planner.ts'
 import type { Reason } from './reasons.ts'
@@ -33,6 +34,7 @@ export class LinkedPass implements Pass {
   #attempts = 0
   /** Windows left unread since the last of the chain. */
   #skipped = 0
+  readonly #otherSizes = new OtherSizes()
   /** The two ends, read once more before a witness is trusted. */
   #closing: Slots | undefined
   over = false
@@ -119,6 +121,7 @@ export class LinkedPass implements Pass {
   #settleFailure(slot: Slot, failure: PassFailure): void {
     if (failure === 'size-refused') return this.stop(failure)
     if (failure === 'hole') return this.#skip(slot, failure)
+    if (failure === 'cached-answer') return this.#askOtherwise(slot)
     if (this.#reach > 0 && startOf(slot.window) >= this.#facts.total) return this.#stepBack(slot)
     this.#tryAgain(slot, failure === 'flaky' ? 'hole' : failure)
   }
@@ -184,6 +187,19 @@ export class LinkedPass implements Pass {
     this.#slots.addBridge(this.#windowAfter(this.#last.reach))
   }
 
+  /** Asks for what came out of a cache once more in another size, then goes on without. */
+  #askOtherwise(slot: Slot): void {
+    const shared = this.#last === undefined ? 0 : this.#overlap
+    const otherwise = this.#otherSizes.insteadOf(slot.window, this.#reach, shared)
+    if (otherwise === undefined) this.#skip(slot, 'cached-answer')
+    else {
+      this.#slots.remove(slot)
+      this.#slots.addBridge(otherwise)
+    }
+    // With nothing but old answers nothing is known of the end either.
+    if (this.#skipped > FEW_TRIES && this.#reach >= this.#facts.total) this.stop('cached-answer')
+  }
+
   #giveUp(slot: Slot, reason: Reason): void {
     const held = slot.held
     this.flaws.add(reason)
@@ -219,7 +235,9 @@ export class LinkedPass implements Pass {
     else this.#closing = new Slots(bothEnds(this.#facts.total, this.#facts.pageSize))
   }
 
-  #settleClosing({ all }: Slots): void {
+  #settleClosing(closing: Slots): void {
+    if (askAgainOtherwise(closing)) return
+    const { all } = closing
     for (const { failure } of all) if (failure !== undefined) this.flaws.add(failure === 'flaky' ? 'hole' : failure)
     if (all.every((slot) => slot.held !== undefined || slot.failure !== undefined)) this.over = true
   }

@@ -65,7 +65,8 @@ class PlainScan implements Scan {
   failed(_window: Window, failure: WindowFailure): void {
     this.#arrived()
     this.#reasons.add(failure)
-    if (failure !== 'hole' || this.#total === undefined) this.#ended = true
+    const isOfOnePage = failure === 'hole' || failure === 'cached-answer'
+    if (!isOfOnePage || this.#total === undefined) this.#ended = true
   }
 
   get done(): boolean {

@@ -13,6 +13,8 @@ const EXPLANATIONS = {
   hole: 'At least one position could not be read at any attempt.',
   'page-mismatch': 'The service answered with another page, or with more rows, than asked for.',
   'repeated-page': 'The service answered with the same page under different numbers.',
+  'cached-answer':
+    'Pages came out of a cache, made before they were asked for, and in another size too: they say nothing about now.',
   'page-cap': 'The scan reached its limit of requests before the end of the list.',
   'duplicate-id': 'One page listed the same customer twice.',
   'rejected-without-id': 'A record without a readable id was received, and it might be any customer that is missing.',

@@ -70,7 +70,8 @@ export class SweepPass implements Pass {
     const slot = this.#slots.waitingFor(window)
     if (slot === undefined) return
     if (failure === 'size-refused') return this.stop(failure)
-    if (failure !== 'hole' && this.#again(slot)) return
+    const mayMend = failure !== 'hole' && failure !== 'cached-answer'
+    if (mayMend && this.#again(slot)) return
     this.flaws.add(failure === 'flaky' ? 'hole' : failure)
     slot.failure = failure
     this.#settle()

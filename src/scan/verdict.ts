@@ -21,6 +21,7 @@ const LASTING: ReadonlySet<Reason> = new Set<Reason>([
   'total-mismatch',
   'page-mismatch',
   'repeated-page',
+  'cached-answer',
   'page-cap',
   'size-refused',
 ])

@@ -53,9 +53,10 @@ export type WindowRead = {
 
 /**
  * Why a window could not be read: `hole` at every attempt an error (a poison row), `size-refused` a 422 for its size,
- * `page-mismatch` another page or more rows than asked for, `repeated-page` an identical page under another number.
+ * `page-mismatch` another page or more rows than asked for, `repeated-page` an identical page under another number,
+ * `cached-answer` an answer made before it was asked for.
  */
-export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page'
+export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer'
 
 export function startOf(window: Window): number {
   return window.size * (window.page - 1)

@@ -9,7 +9,8 @@ import type { ListEnvelope, ListQuery } from './listing.ts'
 
 /** What is answered to a request for the list. All but the first two are ways in which a service, or what is before it, breaks. */
 export type Answer =
-  | { kind: 'page'; envelope: ListEnvelope<unknown> }
+  /** With an age, out of a cache that has kept it for so long. */
+  | { kind: 'page'; envelope: ListEnvelope<unknown>; ageSeconds?: number }
   | { kind: 'error'; status: ErrorStatus; message: string; details?: Details }
   /** A page for people, at status 200. */
   | { kind: 'html'; text: string }
@@ -38,7 +39,7 @@ export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
     case 'drip':
       return stream(c, answer.envelope, (bytes) => drip(bytes, answer.overMs))
     default:
-      return c.json(answer.envelope)
+      return c.json(answer.envelope, 200, answer.ageSeconds === undefined ? {} : { Age: String(answer.ageSeconds) })
   }
 }
 

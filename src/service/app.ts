@@ -82,7 +82,9 @@ const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: 
 function tellTime(now: () => number): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     await next()
-    c.header('Date', new Date(now()).toUTCString())
+    // What comes out of a cache carries the date at which it went in.
+    const ageMs = Number(c.res.headers.get('Age') ?? 0) * 1000
+    c.header('Date', new Date(now() - ageMs).toUTCString())
   }
 }
 

@@ -9,6 +9,8 @@ export type Answer = {
   /** Our clock when the request left and when the headers of the answer arrived. */
   sentMs: number
   answeredMs: number
+  /** The second of these moments by a clock that nothing sets. */
+  monotonicAnsweredMs: number
 }
 
 /** Header names are lower case. A header sent twice is a list. */

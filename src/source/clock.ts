@@ -1,47 +1,94 @@
-import { type AnswerHeaders, headerOf } from './answer.ts'
+import { type Answer, headerOf } from './answer.ts'
 import { httpDateMs } from './http-date.ts'
 
 /** The service's clock as learned from the `Date` headers of its answers, and how far signatures are corrected to meet it. */
 export type Clock = {
   /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer told. */
   readonly offsetMs: number | undefined
-  /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed. */
+  /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed, and never beyond a day. */
   readonly correctionMs: number
-  /** Learns from an answer that was asked for at `sentMs` and arrived at `answeredMs`. */
-  observe(answer: { headers: AnswerHeaders; sentMs: number; answeredMs: number }): void
+  /** Learns from an answer, unless that may have been made before it was asked for. */
+  observe(answer: Timed): void
+  /** Whether the `Date` of an answer agrees with what is known of the service's clock. Before anything is: with our own. */
+  fits(answer: Timed): boolean
+  /** Whether an answer was made before it was asked for, by its `Age` or by its `Date`: it says nothing about now. */
+  isOld(answer: Timed): boolean
+  /** Takes the clock from an answer that no cache can hold, whatever was known before. */
+  anchor(answer: Timed): void
   /** Whether a signature made with `correctionMs` may have been refused for its time alone. */
   explains(correctionMs: number): boolean
   /** From now on, sign with the service's clock. The new correction; undefined when another request has made it already. */
   adopt(): number | undefined
 }
 
+type Timed = Pick<Answer, 'headers' | 'sentMs' | 'answeredMs'> & Partial<Pick<Answer, 'monotonicAnsweredMs'>>
+
 /**
  * A `Date` header is cut to a whole second and as old as half a round trip, so a few seconds are noise and not an offset.
  * No service refuses them either: five seconds is less than what any of them allows for ordinary clocks.
  */
 const NOTABLE_OFFSET_MS = 5000
+/** An answer older than this, by its own `Age`, is not taken for the present. */
+const MOST_AGE_SECONDS = 5
+/** A `Date` so far ahead is looked into: a slow exchange explains less. */
+const FAR_AHEAD_MS = 60_000
+/** Clocks are set wrong by minutes, or by a time zone. Further off, it is the `Date` that is wrong. */
+const MOST_CORRECTION_MS = 86_400_000
 
 export function createClock(): Clock {
-  let offsetMs: number | undefined
+  let seen: Reading | undefined
   let correctionMs = 0
+  /**
+   * How far the service's clock is ahead at least, of ours as it was set at the first answer. Until more is known, the two
+   * are taken to agree.
+   */
+  let floorMs = 0
+  let isTrusted = false
   const dates = createDates()
+  const steps = createSteps()
 
-  const explains = (usedMs: number): boolean => offsetMs !== undefined && isNotable(offsetMs - usedMs)
+  const isBehind = ({ latestMs, stepMs }: Reading): boolean => latestMs + stepMs < floorMs - NOTABLE_OFFSET_MS
+  const isFarAhead = ({ earliestMs, stepMs }: Reading): boolean => earliestMs + stepMs > floorMs + FAR_AHEAD_MS
+  const read = (answer: Timed): Reading | undefined => {
+    const stepMs = steps.at(answer)
+    const range = dates.rangeOf(answer)
+    return range === undefined ? undefined : { ...range, stepMs }
+  }
+  const explains = (usedMs: number): boolean =>
+    seen !== undefined && isCorrectable(seen.middleMs) && isNotable(seen.middleMs - usedMs)
 
   return {
     get offsetMs() {
-      return offsetMs
+      return seen?.middleMs
     },
     get correctionMs() {
       return correctionMs
     },
     observe(answer) {
-      offsetMs = offsetOf(answer, dates) ?? offsetMs
+      const reading = ageOf(answer) > 0 ? undefined : read(answer)
+      if (reading === undefined || (isTrusted && isBehind(reading))) return
+      seen = reading
+      if (!isBehind(reading) && !isFarAhead(reading)) floorMs = Math.max(floorMs, reading.earliestMs + reading.stepMs)
+    },
+    fits(answer) {
+      const reading = read(answer)
+      return reading === undefined || (!isBehind(reading) && !isFarAhead(reading))
+    },
+    isOld(answer) {
+      const reading = read(answer)
+      return ageOf(answer) > MOST_AGE_SECONDS || (reading !== undefined && isBehind(reading))
+    },
+    anchor(answer) {
+      seen = ageOf(answer) > 0 ? undefined : read(answer)
+      if (seen === undefined) return
+      floorMs = seen.earliestMs + seen.stepMs
+      isTrusted = true
     },
     explains,
     adopt() {
-      if (offsetMs === undefined || !explains(correctionMs)) return undefined
-      correctionMs = offsetMs
+      if (seen === undefined || !explains(correctionMs)) return undefined
+      correctionMs = seen.middleMs
+      floorMs = seen.earliestMs + seen.stepMs
       return correctionMs
     },
   }
@@ -52,29 +99,46 @@ export function isNotable(offsetMs: number): boolean {
   return Math.abs(offsetMs) > NOTABLE_OFFSET_MS
 }
 
-function offsetOf(
-  answer: { headers: AnswerHeaders; sentMs: number; answeredMs: number },
-  dates: Dates,
-): number | undefined {
-  const { headers, sentMs, answeredMs } = answer
-  // An answer out of a cache carries the date it was made, not the present one.
-  if (Number(headerOf(headers, 'age') ?? 0) > 0) return undefined
-  const dateMs = dates.read(headerOf(headers, 'date') ?? '')
-  if (dateMs === undefined) return undefined
-  // The header was cut to its second, so the middle of that second errs least; so does the middle of the exchange.
-  return Math.round(dateMs + 500 - (sentMs + answeredMs) / 2)
+/** Whether signatures may be corrected by so much. */
+export function isCorrectable(offsetMs: number): boolean {
+  return Math.abs(offsetMs) <= MOST_CORRECTION_MS
 }
 
-/** Reads HTTP dates. */
-type Dates = { read(text: string): number | undefined }
+/** What one answer says about the service's offset: somewhere between the two ends, most likely in the middle. */
+type Range = { earliestMs: number; middleMs: number; latestMs: number }
+/** The same, and how far our clock was set forward between the first answer and this one. */
+type Reading = Range & { stepMs: number }
+
+/** Seconds an answer has spent in caches, as they say themselves. */
+function ageOf({ headers }: Timed): number {
+  return Number.parseInt(headerOf(headers, 'age') ?? '0', 10) || 0
+}
+
+type Dates = { rangeOf(answer: Timed): Range | undefined }
 
 /** Remembers the last date: all answers of one second carry the same. */
 function createDates(): Dates {
   let last: { text: string; ms: number | undefined } = { text: '', ms: undefined }
   return {
-    read(text) {
+    rangeOf({ headers, sentMs, answeredMs }) {
+      const text = headerOf(headers, 'date') ?? ''
       if (text !== last.text) last = { text, ms: httpDateMs(text) }
-      return last.ms
+      if (last.ms === undefined) return undefined
+      // The header was cut to its second, and written at some time between the first byte sent and the last one received.
+      const [earliestMs, latestMs] = [last.ms - answeredMs, last.ms + 1000 - sentMs]
+      return { earliestMs, middleMs: Math.round((earliestMs + latestMs) / 2), latestMs }
+    },
+  }
+}
+
+/** Milliseconds by which our clock was set forward since the first answer, by a clock that nothing sets. */
+function createSteps(): { at(answer: Timed): number } {
+  let firstMs: number | undefined
+  return {
+    at({ answeredMs, monotonicAnsweredMs = answeredMs }) {
+      const aheadMs = answeredMs - monotonicAnsweredMs
+      firstMs ??= aheadMs
+      return aheadMs - firstMs
     },
   }
 }

@@ -65,3 +65,11 @@ export function refuseOpenWire(baseUrl: URL): void {
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
+
+/** Some services answer a page number they cannot read with page 1, so none is ever sent. */
+export function refuseImpossible({ page, size }: Window): void {
+  for (const number of [page, size]) {
+    if (!Number.isSafeInteger(number) || number < 1)
+      throw new RangeError('page and size must be whole numbers from 1 up')
+  }
+}

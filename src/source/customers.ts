@@ -1,14 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RateLimited, SourceRefused } from '../errors.ts'
-import { type Answer, headerOf } from './answer.ts'
+import type { Answer } from './answer.ts'
+import { createCachedAnswers } from './cached-answers.ts'
 import { createClock } from './clock.ts'
 import { type CustomersPage, pageBeyondEnd, pageFrom, type Recall } from './customers-page.ts'
-import { type Address, customersAt, type Question, refuseOpenWire, type Window } from './customers-url.ts'
+import {
+  type Address,
+  customersAt,
+  type Question,
+  refuseImpossible,
+  refuseOpenWire,
+  type Window,
+} from './customers-url.ts'
 import { createPace, type Pace, type Stopping } from './pace.ts'
 import { createPatience } from './patience.ts'
 import { refusalOf } from './refusal.ts'
 import { createRepeatedPages } from './repeated-pages.ts'
+import { remainingIn } from './retry-after.ts'
 import type { IdleAgents } from './idle-agents.ts'
 import { openConnection } from './request.ts'
 import { createSigner, type Credentials, type Recipe, usesNonce } from './signing.ts'
@@ -91,7 +100,7 @@ const DEFAULT_ATTEMPTS = 5
 const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024
 
 export function openSource(options: SourceOptions): Source {
-  const { settings, now, monotonicMs, random, sleep, onEvent } = options
+  const { settings, now, monotonicMs, random, sleep, onEvent, onAnswer } = options
   const { baseUrl, requestTimeoutMs, concurrency, requestsPerMinute, maxWaitMs, longestWaitMs } = settings
   const { attempts = DEFAULT_ATTEMPTS, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
   refuseOpenWire(baseUrl)
@@ -108,6 +117,10 @@ export function openSource(options: SourceOptions): Source {
   const sign = createSigner(options.credentials, settings.signing)
   const isNonceSigned = usesNonce(settings.signing)
   const repeatedPages = createRepeatedPages()
+  const cachedAnswers = createCachedAnswers({
+    ...{ clock, pace, monotonicMs },
+    ask: (asked, signal) => send(asked, signedRequest(asked), signal),
+  })
   const counts = { requests: 0, throttled: 0 }
   let largestSize = LARGEST_SIZE
 
@@ -126,6 +139,7 @@ export function openSource(options: SourceOptions): Source {
 
   async function readWindow(asked: Question, { recall, onAnswered, ...stopping }: ReadOptions): Promise<CustomersPage> {
     const answer = await answerTo(asked, stopping)
+    await cachedAnswers.refuse(answer, list.placeOf(asked), stopping)
     onAnswered?.()
     await afterOthers()
     stopping.signal.throwIfAborted()
@@ -148,15 +162,13 @@ export function openSource(options: SourceOptions): Source {
     }
   }
 
-  /** Signs at this very moment, sends, and throws an answer that holds no page. */
+  /** Sends, and throws an answer that holds no page. */
   async function askOnce(asked: Question, signal: AbortSignal): Promise<Answer> {
     const place = list.placeOf(asked)
     const { correctionMs } = clock
     const { address, headers } = signedRequest(asked)
-    counts.requests += 1
-    const answer = await connection.get(address, headers, { signal, place })
+    const answer = await send(asked, { address, headers }, signal)
     clock.observe(answer)
-    options.onAnswer?.({ status: answer.status })
     if (answer.status !== 200 && !isBeyondEnd(answer, asked)) {
       const secrets = [options.credentials.secret, ...Object.values(headers)]
       const url = new URL(address.origin + address.pathname + address.search)
@@ -165,7 +177,14 @@ export function openSource(options: SourceOptions): Source {
       if (refusal instanceof RateLimited) counts.throttled += 1
       throw refusal
     }
-    pace.succeeded(remainingIn(answer))
+    pace.succeeded(remainingIn(answer.headers))
+    return answer
+  }
+
+  async function send(asked: Question, { address, headers }: Signed, signal: AbortSignal): Promise<Answer> {
+    counts.requests += 1
+    const answer = await connection.get(address, headers, { signal, place: list.placeOf(asked) })
+    onAnswer?.({ status: answer.status })
     return answer
   }
 
@@ -177,7 +196,8 @@ export function openSource(options: SourceOptions): Source {
     return page
   }
 
-  function signedRequest(asked: Question): { address: Address; headers: Record<string, string> } {
+  /** Signs at this very moment. */
+  function signedRequest(asked: Question): Signed {
     const address = list.addressOf(asked)
     const unixMs = now() + clock.correctionMs
     const moment = isNonceSigned ? { unixMs, nonce: randomUUID() } : { unixMs }
@@ -202,6 +222,8 @@ export function openSource(options: SourceOptions): Source {
   }
 }
 
+type Signed = { address: Address; headers: Record<string, string> }
+
 function isBeyondEnd({ status }: Answer, { page }: Question): boolean {
   return status === 404 && page > 1
 }
@@ -221,18 +243,4 @@ function isUnauthorized(error: unknown): boolean {
 
 function isSizeRefused(error: unknown): boolean {
   return error instanceof SourceRefused && error.status === 422
-}
-
-/** How many requests the rate limit still allows, where the service says. */
-function remainingIn({ headers }: Answer): number | undefined {
-  const text = headerOf(headers, 'x-ratelimit-remaining')
-  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
-}
-
-/** Some services answer a page number they cannot read with page 1, so none is ever sent. */
-function refuseImpossible({ page, size }: Window): void {
-  for (const number of [page, size]) {
-    if (!Number.isSafeInteger(number) || number < 1)
-      throw new RangeError('page and size must be whole numbers from 1 up')
-  }
 }

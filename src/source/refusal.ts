@@ -1,6 +1,6 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
-import { isNotable } from './clock.ts'
+import { isCorrectable, isNotable } from './clock.ts'
 import { quoted } from './quotation.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -58,13 +58,24 @@ const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (cont
   422: { code: 'unprocessable', text: () => 'The service does not accept this page size. Lower pageSize.' },
 }
 
-function unauthorizedAdvice({ clockOffsetMs, correctionMs }: RefusalContext): string {
+function unauthorizedAdvice(context: RefusalContext): string {
+  const { clockOffsetMs, correctionMs } = context
   const check =
     'Check the API key, the secret and the signing recipe; `customer-mirror signing explain <organization>` shows what is signed.'
   if (clockOffsetMs === undefined || !isNotable(clockOffsetMs)) return check
   const offset = `The clock of this machine is about ${Math.abs(Math.round(clockOffsetMs / 1000))} s ${clockOffsetMs > 0 ? 'behind' : 'ahead of'} the service's`
+  if (!isCorrectable(clockOffsetMs)) return tooFarOff(context)
   if (isNotable(clockOffsetMs - correctionMs)) return `${offset}: set it, then try again.`
   return `${offset}, but signing with the corrected time was refused too. ${check}`
+}
+
+/** Nothing is signed for such a time: a signature for another year could be used in that year. */
+function tooFarOff({ nowMs, clockOffsetMs = 0 }: RefusalContext): string {
+  const [ours, theirs] = [nowMs, nowMs + clockOffsetMs].map((ms) => new Date(ms).toISOString().slice(0, 16))
+  return (
+    `Its Date says ${theirs}Z where this machine has ${ours}Z. Signatures are corrected by at most 24 hours, so nothing was ` +
+    'signed for that time. Set the clock of this machine; if it is right, find what answers there with a wrong Date.'
+  )
 }
 
 function rateLimited({ headers, text }: Answer, context: RefusalContext): RateLimited {

@@ -56,14 +56,15 @@ export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idl
     const request = { origin, path: pathname + search, headers: { ...FIXED_HEADERS, ...headers } }
     const limit = { timeoutMs: requestTimeoutMs, mostBytes, signal }
     const startMs = monotonicMs()
-    let [sentMs, answeredMs] = [0, 0]
+    let [sentMs, answeredMs, monotonicAnsweredMs] = [0, 0, 0]
     const received = await exchange(agent, request, limit, () => {
       answeredMs = now()
       // By the wall clock of the answer: it may have been set while the request was under way.
-      sentMs = answeredMs - (monotonicMs() - startMs)
+      monotonicAnsweredMs = monotonicMs()
+      sentMs = answeredMs - (monotonicAnsweredMs - startMs)
     })
     const { status } = received
-    const facts = { status, headers: received.headers, sentMs, answeredMs }
+    const facts = { status, headers: received.headers, sentMs, answeredMs, monotonicAnsweredMs }
     const encoding = headerOf(received.headers, 'content-encoding')
     if (status !== 200) return { ...facts, text: await beginningOf(received, encoding), body: NOTHING }
     return { ...facts, text: '', body: await wholeOf(received, { encoding, maxBodyBytes, place }) }

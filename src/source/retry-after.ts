@@ -42,3 +42,9 @@ function fromNumber(text: string, nowMs: number): number | undefined {
 function believable(waitMs: number): number | undefined {
   return waitMs <= LONGEST_BELIEVABLE_MS ? waitMs : undefined
 }
+
+/** How many requests the rate limit still allows, where the service says. */
+export function remainingIn(headers: AnswerHeaders): number | undefined {
+  const text = headerOf(headers, 'x-ratelimit-remaining')
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}

@@ -193,3 +193,18 @@ test.each(SCENARIOS.map(({ name }) => name))('%s: an organization without custom
   const { get } = await played(name, { customers: 0 })
   for (const size of [15, 100]) expect([200, 401]).toContain((await get(1, size)).status)
 })
+
+test('stale-cache: a page of a hundred comes again as it was, with its age, and in another size as it is', async () => {
+  const nowMs = Math.floor(Date.now() / 1000) * 1000
+  const { get, hand } = await played('stale-cache', { now: () => nowMs, customers: 250 })
+  const first = await get(3, 100)
+  for (let turn = 1; turn <= 4; turn += 1) await get(turn, 50)
+  const again = await get(3, 100)
+  expect(first.ids).toHaveLength(50)
+  expect(again.ids).toEqual(first.ids)
+  expect(again.headers.get('Age')).toBe('259200')
+  expect(Date.parse(again.headers.get('Date') ?? '')).toBe(nowMs - 259_200_000)
+  const otherwise = await get(6, 50)
+  expect(otherwise.ids).toContain(hand.customers.at(-1)?.id)
+  expect([otherwise.headers.get('Age'), hand.customers.length]).toEqual([null, 251])
+})

@@ -78,6 +78,23 @@ test.each([
   expect(server.requests).toHaveLength(1)
 })
 
+test.each([
+  [27 * 365.25, '2050-11'],
+  [1.01, '2023-11-15'],
+  [-1.01, '2023-11-13'],
+  [-20 * 365.25, '2003-11'],
+])('a service whose date is %d days off is not signed for by that date, and the error says so', async (days, named) => {
+  const forged = dateOf(days * 86_400_000)
+  await using server = await faultServer(refusal(401, 'stale', 'Timestamp too far off', forged))
+  const { source, events } = aSource(server)
+  const error = await rejection(source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'SourceRefused', code: 'unauthorized' })
+  expect(String(error)).toMatch(/answered 401.*at most 24 hours.*Set the clock.*wrong Date/)
+  expect(String(error)).toContain(named)
+  expect(events).toEqual([])
+  expect(server.requests.map(({ headers }) => headers['x-timestamp'])).toEqual([String(NOW_MS / 1000)])
+})
+
 test('a few seconds of offset are never corrected', async () => {
   await using server = await faultServer(refusal(401, 'unauthorized', 'No', dateOf(4000)))
   const { source, events } = aSource(server)

@@ -9,6 +9,7 @@ import { PAGES_THAT_LIE } from './pages-that-lie.ts'
 import { RECORDS_OF_MANY_KINDS } from './records-of-many-kinds.ts'
 import type { Scenario } from './scenario.ts'
 import { SIZES_AND_ENDS } from './sizes-and-ends.ts'
+import { STALE_CACHE } from './stale-cache.ts'
 
 const STILL: Scenario = { name: 'still', says: 'The list is at rest and every answer honest, as without a scenario.' }
 
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...ANSWERS_THAT_BREAK,
   ...RECORDS_OF_MANY_KINDS,
   ...LIMITS_AND_CLOCKS,
+  ...STALE_CACHE,
 ]
 
 /** The scenario of that name. Throws a UsageError, with the name that was probably meant, when there is none. */

@@ -1,0 +1,38 @@
+import type { ListEnvelope } from '../listing.ts'
+import { arriveLast } from './arrivals.ts'
+import { movingList } from './moving-list.ts'
+import { isUnfiltered } from './scenario.ts'
+import type { Play, Scenario, Stage } from './scenario.ts'
+
+/** The service tells the truth, and a cache in between has told it before. */
+export const STALE_CACHE: readonly Scenario[] = [
+  {
+    name: 'stale-cache',
+    says: 'Pages of a hundred come out of a cache as they were first asked for, three days old by Age and Date; others do not.',
+    create: behindCache,
+  },
+]
+
+const THREE_DAYS_SECONDS = 259_200
+/** The only size that the cache keeps. */
+const KEPT_SIZE = 100
+
+function behindCache({ customers, newcomer }: Stage): Play {
+  const list = movingList(customers)
+  const kept = new Map<number, ListEnvelope>()
+  return {
+    list,
+    before: ({ count }) => {
+      // A few a night, so that the list of the first night soon lacks somebody.
+      if (count % 5 === 0 && list.rows().length < customers.length * 2 + 100) arriveLast({ list, newcomer })
+    },
+    answer: ({ query }, serve) => {
+      const isKept = query.perPage === KEPT_SIZE && isUnfiltered(query)
+      const before = isKept ? kept.get(query.page) : undefined
+      if (before !== undefined) return { kind: 'page', envelope: before, ageSeconds: THREE_DAYS_SECONDS }
+      const envelope = serve(query)
+      if (isKept) kept.set(query.page, envelope)
+      return { kind: 'page', envelope }
+    },
+  }
+}

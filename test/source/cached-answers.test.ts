@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { faultServer, json, envelopeOf, list, refusal, type Reply } from '../support/fault-server.ts'
+import { aSource, PATIENT, rejection } from './a-source.ts'
+
+const NOW_MS = 1_700_000_000_000
+const WINDOW = { page: 1, size: 50 }
+const DAY_MS = 86_400_000
+
+const dateOf = (offsetMs: number): { Date: string } => ({ Date: new Date(NOW_MS + offsetMs).toUTCString() })
+
+/** A service whose clock is ahead by so much, behind a cache that answers pages, and no search, with that much older dates. */
+function behindCache({ aheadMs = 0, oldMs }: { aheadMs?: number; oldMs: (request: number) => number }): Reply {
+  let requests = 0
+  return (response, request) => {
+    const isSearch = request.url.searchParams.has('search')
+    const ageMs = isSearch ? 0 : oldMs((requests += 1))
+    return json(200, envelopeOf(isSearch ? 0 : 500, request), dateOf(aheadMs - ageMs))(response, request)
+  }
+}
+
+const pagesOf = (server: Awaited<ReturnType<typeof faultServer>>) =>
+  server.requests.filter(({ url }) => !url.searchParams.has('search'))
+
+test.each(['6', '259200', '259200, 30'])('an answer that says it is %s seconds old is refused', async (age) => {
+  await using server = await faultServer(list(500, { headers: { Age: age } }))
+  const error = await rejection(aSource(server).source.readPage(WINDOW, PATIENT))
+  expect(error).toMatchObject({ name: 'ContractBroken', code: 'cached-answer' })
+  expect(String(error)).toMatch(/customers \(page 1, per_page 50\).*made before it was asked for.*Nothing.*kept.*pass/)
+})
+
+test.each(['0', '4', '-7', 'soon', ''])('an age of "%s" is none', async (age) => {
+  await using server = await faultServer(list(500, { headers: { Age: age, ...dateOf(0) } }))
+  const { records } = await aSource(server).source.readPage(WINDOW, PATIENT)
+  expect(records).toHaveLength(50)
+  expect(server.requests).toHaveLength(1)
+})
+
+test.each([
+  ['by a service whose clock agrees', 0],
+  ['by a service an hour ahead', 3_600_000],
+  ['by a service an hour behind', -3_600_000],
+])('the very first answer, with the date of three days ago, is not taken for the present: %s', async (_, aheadMs) => {
+  await using server = await faultServer(behindCache({ aheadMs, oldMs: () => 3 * DAY_MS }))
+  const { source } = aSource(server)
+  const error = await rejection(source.readPage(WINDOW, PATIENT))
+  expect(error).toMatchObject({ code: 'cached-answer' })
+  expect(Math.abs((source.clockOffsetMs ?? Number.NaN) - aheadMs)).toBeLessThan(2000)
+})
+
+test('an answer half an hour old is known for one although the service is an hour ahead', async () => {
+  await using server = await faultServer(behindCache({ aheadMs: 3_600_000, oldMs: () => 1_800_000 }))
+  expect(await rejection(aSource(server).source.readPage(WINDOW, PATIENT))).toMatchObject({ code: 'cached-answer' })
+})
+
+test.each([-3_600_000, -10 * DAY_MS, 3_600_000])(
+  'a service whose clock is off by %i ms is read, and asked for the time once',
+  async (aheadMs) => {
+    await using server = await faultServer(behindCache({ aheadMs, oldMs: () => 0 }))
+    const { source } = aSource(server)
+    for (let page = 1; page <= 5; page += 1) await source.readPage({ page, size: 50 }, PATIENT)
+    expect(server.requests).toHaveLength(6)
+    expect(source.counters.requests).toBe(6)
+  },
+)
+
+test('a date of a few seconds ago is no sign of a cache', async () => {
+  await using server = await faultServer(behindCache({ oldMs: (request) => request * 1000 }))
+  const { source } = aSource(server)
+  for (let page = 1; page <= 4; page += 1) await source.readPage({ page, size: 50 }, PATIENT)
+  expect(server.requests).toHaveLength(4)
+})
+
+test('of a service that is behind, only the answer that is older still is refused', async () => {
+  const aheadMs = -3_600_000
+  await using server = await faultServer(behindCache({ aheadMs, oldMs: (request) => (request === 3 ? 60_000 : 0) }))
+  const { source } = aSource(server)
+  const codes: unknown[] = []
+  for (let page = 1; page <= 5; page += 1) {
+    codes.push(
+      await source.readPage({ page, size: 50 }, PATIENT).then(
+        () => 'read',
+        (error: unknown) => Object(error).code,
+      ),
+    )
+  }
+  expect(codes).toEqual(['read', 'read', 'cached-answer', 'read', 'read'])
+  expect(pagesOf(server)).toHaveLength(5)
+})
+
+test('the clock of this machine may be set at any time, and fresh answers stay fresh', async () => {
+  // The service is right; ours runs an hour behind from the third request on, and then two ahead.
+  let stepMs = 0
+  await using server = await faultServer(behindCache({ oldMs: () => 0 }))
+  const { source } = aSource(server, {}, { now: () => NOW_MS + stepMs, monotonicMs: () => 5000 })
+  for (const [index, ms] of [0, 0, -3_600_000, 7_200_000, 0].entries()) {
+    stepMs = ms
+    expect((await source.readPage({ page: index + 1, size: 50 }, PATIENT)).records).toHaveLength(50)
+  }
+  expect(server.requests).toHaveLength(5)
+})
+
+test('an answer without a date is taken, and so is one where no search is answered with a date', async () => {
+  const ahead: Reply = (response, request) => {
+    const headers = request.url.searchParams.has('search') ? {} : dateOf(3_600_000)
+    return list(500, { headers })(response, request)
+  }
+  for (const reply of [list(500), ahead]) {
+    await using server = await faultServer(reply)
+    expect((await aSource(server).source.readPage(WINDOW, PATIENT)).records).toHaveLength(50)
+  }
+})
+
+test('a search that is answered out of a cache is refused', async () => {
+  await using server = await faultServer(list(1, { headers: { Age: '60' } }))
+  expect(await rejection(aSource(server).source.search('name', PATIENT))).toMatchObject({ code: 'cached-answer' })
+})
+
+test('a cached date does not teach the clock that signs: the date of the refusal itself does', async () => {
+  const serve: Reply = (response, request) => {
+    const isSearch = request.url.searchParams.has('search')
+    const ahead = Number(request.headers['x-timestamp']) * 1000 - NOW_MS
+    if (request.page === 1 && !isSearch) return list(500, { headers: dateOf(-DAY_MS / 2) })(response, request)
+    const reply = Math.abs(ahead - 600_000) < 5000 ? list(500, { headers: dateOf(600_000) }) : refused
+    return reply(response, request)
+  }
+  const refused = refusal(401, 'stale', 'Timestamp too far off', dateOf(600_000))
+  await using server = await faultServer(serve)
+  const { source } = aSource(server)
+  expect(await rejection(source.readPage(WINDOW, PATIENT))).toMatchObject({ code: 'cached-answer' })
+  expect((await source.readPage({ page: 2, size: 50 }, PATIENT)).records).toHaveLength(50)
+  const signed = server.requests.map(({ headers }) => Number(headers['x-timestamp']) * 1000 - NOW_MS)
+  for (const aheadMs of signed) expect(aheadMs).toBeGreaterThanOrEqual(0)
+})
