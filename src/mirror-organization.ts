@@ -89,7 +89,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
       const page = await source.readPage(window, { ...options, recall })
       const { size, total, beyondEnd } = page
       return {
-        sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined),
+        sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined, run.memory.fingerprint),
         told: { size, total, beyondEnd },
       }
     }

@@ -12,6 +12,8 @@ export type RememberedPage = {
   rows(): readonly RememberedRow[]
   /** The customer whose record came so on one of the pages around it. */
   findMoved(fingerprint: number): RememberedRow | undefined
+  /** The ids of customers, by their rows, as the mirror has them; a row that is gone has none. */
+  idsOf(rowIds: readonly number[]): ReadonlyMap<number, string>
 }
 
 /** What there is to know of a page whose bytes are known. Of its rows it is little: there are many, and each night again. */

@@ -1,3 +1,4 @@
+import type { Fingerprint } from './fingerprint.ts'
 import type { SortedPage } from './mirror/pages.ts'
 import type { KnownPage } from './remembered-page.ts'
 import { compareNeighbours, type Neighbours } from './scan/neighbours.ts'
@@ -6,9 +7,9 @@ import { recallSorted, sortRecords, type Sorted } from './sort-records.ts'
 import type { CustomersPage } from './source/customers.ts'
 
 /** A page that was received, made ready to be saved; `window` is what was asked for, where that is to be recorded. */
-export function sortPage(received: CustomersPage, window: Window | undefined): SortedPage {
+export function sortPage(received: CustomersPage, window: Window | undefined, fingerprint: Fingerprint): SortedPage {
   const { page, size, digest, known, records, total, lastPage, beyondEnd } = received
-  const { sorted, neighbours } = known === undefined ? sortAnew(received) : recall(known)
+  const { sorted, neighbours } = known === undefined ? sortAnew(received, fingerprint) : recall(known)
   return {
     ...sorted,
     page,
@@ -27,8 +28,9 @@ function recall(known: KnownPage): SortedInOrder {
 }
 
 /** Neighbours only of a page that is to be remembered; of another the scan compares those that can be told. */
-function sortAnew({ records, bytes, digest, remembered }: CustomersPage): SortedInOrder {
-  const sorted = sortRecords(records, { pageBytes: bytes, remembered, marked: digest !== undefined })
-  const isToCompare = digest !== undefined && sorted.rejects.length === 0
+function sortAnew({ records, bytes, digest, remembered }: CustomersPage, fingerprint: Fingerprint): SortedInOrder {
+  const isMarked = digest !== undefined
+  const sorted = sortRecords(records, { pageBytes: bytes, remembered, fingerprint: isMarked ? fingerprint : undefined })
+  const isToCompare = isMarked && sorted.rejects.length === 0
   return { sorted, neighbours: isToCompare ? compareNeighbours(sorted.rows) : undefined }
 }

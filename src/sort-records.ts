@@ -10,7 +10,7 @@ import {
   type Row,
   type Warnings,
 } from './customer.ts'
-import { fingerprint } from './fingerprint.ts'
+import type { Fingerprint } from './fingerprint.ts'
 import type { KnownPage, RememberedPage, RememberedRow } from './remembered-page.ts'
 
 /** A received record that is not a valid customer, kept with its reasons. */
@@ -52,9 +52,9 @@ export type SortOptions = {
   /** The size of the page they came in, which spares measuring each record of a small page. */
   pageBytes: number
   /** Records that need not be looked at again when they come as they were: of this page, and of those around. */
-  remembered?: Pick<RememberedPage, 'rows' | 'findMoved'> | undefined
-  /** Mark each row with what it takes to know its record again. */
-  marked?: boolean | undefined
+  remembered?: Pick<RememberedPage, 'rows' | 'findMoved' | 'idsOf'> | undefined
+  /** Marks each row with what it takes to know its record again; without it, no row is marked and no record is known. */
+  fingerprint?: Fingerprint | undefined
 }
 
 /** Characters of JSON above which a record is rejected. */
@@ -62,14 +62,15 @@ export const MAX_RECORD_LENGTH = 1024 * 1024
 
 /** Sorts the records of one page, in order. */
 export function sortRecords(records: readonly unknown[], options: SortOptions): Sorting {
-  const { pageBytes, remembered, marked = false } = options
+  const { pageBytes, remembered, fingerprint } = options
   const sorted = nothingSorted()
-  const find = finderIn(remembered)
+  const marks = fingerprint === undefined ? [] : records.map((record) => markOf(record, fingerprint))
+  const known = remembered === undefined ? [] : findKnown(records, marks, remembered)
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   records.forEach((record, position) => {
     try {
-      const mark = marked ? fingerprint(record) : undefined
-      const before = mark === undefined ? undefined : find(mark)
+      const mark = marks[position]
+      const before = known[position]
       if (before === undefined) sortRecord(record, position, sorted, { mayBeTooLong, mark })
       else recall(before, record, sorted)
     } catch (error) {
@@ -82,15 +83,37 @@ export function sortRecords(records: readonly unknown[], options: SortOptions): 
   if (sorted.recalled.length === 0 || sorted.customers.length === 0) return sorted
   const anew = new Set(sorted.customers.map(({ id }) => id))
   const isTwice = sorted.rows.some(({ id = '', isKept }) => isKept === true && anew.has(id))
-  return isTwice ? sortRecords(records, { pageBytes, marked }) : sorted
+  return isTwice ? sortRecords(records, { pageBytes, fingerprint }) : sorted
 }
 
-/** Looks for a record on its page, and then on those around. */
-function finderIn(remembered: SortOptions['remembered']): (mark: number) => RememberedRow | undefined {
-  if (remembered === undefined) return () => undefined
-  const known = new Map<number, RememberedRow>()
-  for (const row of remembered.rows()) known.set(row.fingerprint, row)
-  return (mark) => known.get(mark) ?? remembered.findMoved(mark)
+/** Undefined for a record that is nested too deeply to be written, and so cannot be known again. */
+function markOf(record: unknown, fingerprint: Fingerprint): number | undefined {
+  try {
+    return fingerprint(record)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return undefined
+  }
+}
+
+/**
+ * The rows of the records that are known, by position: a fingerprint finds the row, on the page or on those around, and the
+ * id of that row, as the mirror has it now, must be the one the record carries. So a record whose fingerprint is that of
+ * another customer, by chance or by a writer who has learned the key, is still not taken for that customer.
+ */
+function findKnown(
+  records: readonly unknown[],
+  marks: readonly (number | undefined)[],
+  remembered: NonNullable<SortOptions['remembered']>,
+): (RememberedRow | undefined)[] {
+  const here = new Map<number, RememberedRow>()
+  for (const row of remembered.rows()) here.set(row.fingerprint, row)
+  const found = marks.map((mark) => (mark === undefined ? undefined : (here.get(mark) ?? remembered.findMoved(mark))))
+  const ids = remembered.idsOf(found.flatMap((row) => row?.rowId ?? []))
+  return found.map((row, position) => {
+    const id = row === undefined ? undefined : ids.get(row.rowId)
+    return id !== undefined && id === rowOf(records[position]).id ? row : undefined
+  })
 }
 
 /** What sorting the records of a page that is known would give. */

@@ -1,9 +1,14 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fingerprint } from '../src/fingerprint.ts'
+import { fingerprintWith } from '../src/fingerprint.ts'
 import { sortRecords } from '../src/sort-records.ts'
 import { aCustomer, customerId } from './support/builders.ts'
 import { dice, type Dice } from './support/dice.ts'
+
+const KEY = Uint8Array.from({ length: 16 }, (_, index) => 7 * index + 1)
+const fingerprint = fingerprintWith(KEY)
+/** Those of a customer, of a record without fields, and of no record, under that key. */
+const KNOWN = [590_642_090_775_233, 1_475_413_566_145_268, 1_132_069_343_123_960]
 
 const parsed = (json: string): unknown => JSON.parse(json)
 
@@ -12,6 +17,19 @@ test('the same record has the same fingerprint, however it was made', () => {
 
   expect(fingerprint(parsed(JSON.stringify(sent)))).toBe(fingerprint(sent))
   expect(fingerprint(parsed(JSON.stringify(sent, null, 2)))).toBe(fingerprint({ ...sent }))
+})
+
+test('every bit of the key counts, and a key of another length is none', () => {
+  const flipped = Array.from({ length: 128 }, (_, bit) => KEY.with(bit >> 3, (KEY[bit >> 3] ?? 0) ^ (1 << (bit & 7))))
+  const keys = [KEY, ...flipped, new Uint8Array(16), new Uint8Array(16).fill(255)]
+
+  expect(new Set(keys.map((key) => fingerprintWith(key)(aCustomer(1)))).size).toBe(keys.length)
+  expect(fingerprintWith(new Uint8Array([9, ...KEY, 9]).subarray(1, 17))(aCustomer(1))).toBe(fingerprint(aCustomer(1)))
+  for (const length of [0, 15, 17]) expect(() => fingerprintWith(new Uint8Array(length))).toThrow(/16 bytes/)
+})
+
+test('a fingerprint is the same on every machine and in every version, so that a mirror may move', () => {
+  expect([aCustomer(1), {}, null].map(fingerprint)).toEqual(KNOWN)
 })
 
 test('a fingerprint can be written down and read again', () => {
@@ -142,7 +160,8 @@ function nearly(random: Dice): Record<string, unknown> {
 
 test('a record nested too deeply to be written is rejected as it is without being marked', () => {
   const deep = parsed(`{"id":"${customerId(1)}","note":${'['.repeat(200_000)}${']'.repeat(200_000)}}`)
-  const sort = (marked: boolean) => sortRecords([aCustomer(2), deep], { pageBytes: 400_000, marked })
+  const sort = (marked: boolean) =>
+    sortRecords([aCustomer(2), deep], { pageBytes: 400_000, fingerprint: marked ? fingerprint : undefined })
 
   expect(() => fingerprint(deep)).toThrow(RangeError)
   expect(sort(true).rejects).toEqual(sort(false).rejects)

@@ -110,7 +110,11 @@ function mirrorOf(file: string, db: Connection, journal?: JournalFlush): Mirror 
     async recallPage(run, window) {
       const page = readStatement(file, () => recallPage(run.memory, window))
       if (page === undefined) return undefined
-      return { ...page, findMoved: (fingerprint) => readStatement(file, () => page.findMoved(fingerprint)) }
+      return {
+        ...page,
+        findMoved: (fingerprint) => readStatement(file, () => page.findMoved(fingerprint)),
+        idsOf: (rowIds) => readStatement(file, () => page.idsOf(rowIds)),
+      }
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => void renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run.id),

@@ -1,8 +1,10 @@
 import type { Row } from '../customer.ts'
+import { fingerprintWith, type Fingerprint } from '../fingerprint.ts'
 import type { KnownPage, RememberedPage, RememberedRow } from '../remembered-page.ts'
 import { RowSet } from '../row-set.ts'
 import { version } from '../version.ts'
 import type { Connection } from './database.ts'
+import { fingerprintKey } from './fingerprint-key.ts'
 import { pageKey, PagesNear } from './pages-near.ts'
 import { columnsFrom, knownFrom, rowsFrom } from './remembered-columns.ts'
 import { statement } from './statement.ts'
@@ -18,6 +20,8 @@ import { statement } from './statement.ts'
 export type PageMemory = {
   /** Undefined when there is none to recall, and once a customer was edited by hand while the run lasts. */
   pages: PagesNear | undefined
+  /** Under the key of the mirror. */
+  readonly fingerprint: Fingerprint
   /** Customers no remembered page can speak for: written since the last complete run, or not listed then. */
   readonly doubted: RowSet
   /** Customers whose row this run has changed. */
@@ -42,7 +46,8 @@ export function startMemory(db: Connection, organization: string): PageMemory {
     statement(db, 'SELECT 1 FROM remembered_pages WHERE organization = ? LIMIT 1').get(organization) === undefined
   if (!isEmpty) for (const rowId of doubtedRows(db, organization)) doubted.add(rowId)
   const pages = isEmpty ? undefined : new PagesNear(db, organization, PROGRAM)
-  return { pages, doubted, changed: new RowSet(), kept: new Set() }
+  const fingerprint = fingerprintWith(fingerprintKey(db))
+  return { pages, fingerprint, doubted, changed: new RowSet(), kept: new Set() }
 }
 
 function* doubtedRows(db: Connection, organization: string): Generator<number> {
@@ -90,6 +95,7 @@ export function recallPage(
       const row = find(fingerprint)
       return row === undefined || doubted.has(row.rowId) || changed.has(row.rowId) ? undefined : row
     },
+    idsOf: (rowIds) => pages.idsOf(rowIds),
   }
 }
 

@@ -67,7 +67,7 @@ async function load(...pages: Received[]) {
   const saved: Awaited<ReturnType<Mirror['savePages']>>[] = []
   for (const [window, records] of pages) {
     const page = aSourcePage(window.page, [...records], { size: window.size })
-    saved.push(await mirror.savePages(run, [sortPage(page, window)], START_MS))
+    saved.push(await mirror.savePages(run, [sortPage(page, window, run.memory.fingerprint)], START_MS))
   }
   expect(rowsOf(mirror.file, 'SELECT id FROM customers')).toHaveLength(run.records.inserted)
   return { mirror, saved, warnings: run.warnings }

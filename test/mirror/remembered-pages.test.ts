@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
 import { sortPage } from '../../src/sort-page.ts'
 import type { RememberedPage } from '../../src/remembered-page.ts'
-import { sortRecords } from '../../src/sort-records.ts'
+import type { Fingerprint } from '../../src/fingerprint.ts'
 import {
   aCustomer,
   anEnding,
@@ -33,11 +33,11 @@ test('a page is recalled as it came, by the next run, under its own number and s
     neighbours: expect.objectContaining({ ties: 1, steps: 1, undated: true }),
     warnings: [{ unknown_field: 1 }],
   })
-  const marks = sortRecords([aCustomer(1), aCustomer(3), odd], { pageBytes: 0, marked: true }).rows
+  const marks = [aCustomer(1), aCustomer(3), odd].map(await fingerprintOf(mirror))
   expect(recalled?.rows()).toEqual([
-    { rowId: 1, fingerprint: marks[0]?.fingerprint, warnings: undefined },
-    { rowId: 2, fingerprint: marks[1]?.fingerprint, warnings: undefined },
-    { rowId: 3, fingerprint: marks[2]?.fingerprint, warnings: { unknown_field: 1 } },
+    { rowId: 1, fingerprint: marks[0], warnings: undefined },
+    { rowId: 2, fingerprint: marks[1], warnings: undefined },
+    { rowId: 3, fingerprint: marks[2], warnings: { unknown_field: 1 } },
   ])
   for (const other of [
     { page: 2, size: 10 },
@@ -57,9 +57,7 @@ test('what another version of the program remembered is not recalled', async () 
 
 test('once many on a page are strangers, customers are found on the pages around by their records', async () => {
   const mirror = await aMirror()
-  const marks = sortRecords(customers(1, 10), { pageBytes: 0, marked: true }).rows.map(
-    ({ fingerprint = NaN }) => fingerprint,
-  )
+  const marks = customers(1, 10).map(await fingerprintOf(mirror))
   await aNight(mirror, customers(1, 10))
   await aNight(mirror, [aCustomer(2, { name: 'Renamed' })], { page: 2, ending: { status: 'failed' } })
 
@@ -181,6 +179,22 @@ test.each(['records', 'outline'])(
   },
 )
 
+test('what was remembered without a key is forgotten, and the mirror has a key from then on', async () => {
+  const versions = ['0001-initial', '0002-scan', '0003-remembered-pages', '0004-remembered-rows']
+  const { file, db } = await aMirrorOfVersion(versions)
+  db.exec(
+    `INSERT INTO remembered_pages VALUES ('acme', 0, 10, '0.1.0', 'digest', x'01000000', x'0000000000000000', '{}')`,
+  )
+  db.close()
+
+  const opened = await aMirror(file)
+
+  expect(valueOf(file, 'SELECT count(*) FROM remembered_pages')).toBe(0)
+  expect(valueOf(file, 'SELECT length(key) FROM fingerprint_key')).toBe(16)
+  await aNight(opened, customers(1, 3))
+  expect(listed(await recalledBy(opened))).toEqual([1, 2, 3])
+})
+
 test('the windows of a run that an earlier version left interrupted are gone on from', async () => {
   const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan'])
   const at = '2026-01-05 02:00:00.000'
@@ -247,7 +261,7 @@ async function aNight(mirror: Mirror, records: readonly SentRecord[], told: Nigh
   const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: atMs })
   await mirror.savePages(
     run,
-    [sortPage(aSourcePage(page, [...records], { size: 10, digest: 'digest' }), undefined)],
+    [sortPage(aSourcePage(page, [...records], { size: 10, digest: 'digest' }), undefined, run.memory.fingerprint)],
     atMs,
   )
   await mirror.finishRun(run, anEnding(ending), atMs)
@@ -259,6 +273,13 @@ function listed(recalled: RememberedPage | undefined): number[] | undefined {
   const rows = recalled?.rows().map(({ rowId }) => rowId)
   if (recalled?.whole !== undefined) expect(recalled.whole.rowIds).toEqual(rows)
   return rows
+}
+
+/** The fingerprint of this mirror, as a run has it. */
+async function fingerprintOf(mirror: Mirror): Promise<Fingerprint> {
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  await mirror.finishRun(run, anEnding({ status: 'interrupted' }), START_MS)
+  return run.memory.fingerprint
 }
 
 async function recalledBy(mirror: Mirror, window = PAGE, organization = 'acme') {

@@ -103,3 +103,14 @@ LEFT JOIN runs AS proven ON proven.id = (
 
 -- The customers that the interrupted runs had read which a run went on from: its own numbers count only what it read itself.
 ALTER TABLE runs ADD COLUMN read_before INTEGER NOT NULL DEFAULT 0;
+
+-- 128 random bits under which records are fingerprinted, so that no customer can work out a name that gives his record the
+-- fingerprint of another one. Made by the program, which has a source of chance fit for it. Internal, and in no view: a copy
+-- of the mirror keeps it, what is published of one need not.
+CREATE TABLE fingerprint_key (
+  id  INTEGER PRIMARY KEY CHECK (id = 1),
+  key BLOB NOT NULL CHECK (typeof(key) = 'blob' AND length(key) = 16)
+);
+
+-- What was remembered without the key is forgotten: the next run reads every page record by record.
+DELETE FROM remembered_pages;

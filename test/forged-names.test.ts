@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { fingerprintWith } from '../src/fingerprint.ts'
+import type { Mirror } from '../src/mirror/mirror.ts'
+import { sortRecords } from '../src/sort-records.ts'
+import { expectAlike, makeNight, type Night } from './support/alike-nights.ts'
+import { aCustomer, customerId, customers, type SentRecord } from './support/builders.ts'
+import { forgedName } from './support/forged-name.ts'
+import { aMirror, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
+
+const told = { scan: 'chain', concurrency: 1, removals: { after: 2, maxShare: 0.9 } } as const
+const list = customers(1, 30)
+const neighbour = aCustomer(8)
+
+test('a customer who chooses the name that gave his record the fingerprint of his neighbour stays, and the name is stored', async () => {
+  const name = forgedName(aCustomer(7), neighbour)
+  const forged = list.with(6, aCustomer(7, { name }))
+  const nights = [list, forged, forged, forged].map(aNight)
+
+  const { mirror, reports } = await expectAlike(nights)
+
+  expect(reports.map(({ proof, updated }) => [proof, updated])).toEqual([
+    ['proven', 0],
+    ['proven', 1],
+    ['proven', 0],
+    ['proven', 0],
+  ])
+  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(7))).toBe(name)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM active_customers WHERE missing_since IS NULL')).toBe(30)
+})
+
+test('a customer who chooses the name that hid the change of his e-mail is stored with both', async () => {
+  const moved = aCustomer(7, { email: 'elsewhere@example.com' })
+  const changed = { ...moved, name: forgedName(moved, aCustomer(7)) }
+
+  const { mirror } = await expectAlike([list, list.with(6, changed)].map(aNight))
+
+  expect(rowsOf(mirror.file, 'SELECT name, email FROM customers WHERE id = ?', customerId(7))).toEqual([
+    { name: changed.name, email: 'elsewhere@example.com' },
+  ])
+})
+
+test('two customers of one page whose records had one fingerprint leave every scan proven', async () => {
+  const twins = list.with(6, aCustomer(7, { name: forgedName(aCustomer(7), neighbour) }))
+  const renamed = (name: string) => twins.with(2, aCustomer(3, { name }))
+  const nights = [twins, renamed('One'), renamed('Two'), renamed('Three')].map(aNight)
+
+  const { reports } = await expectAlike(nights)
+
+  expect(reports.map(({ proof, missing, removed }) => [proof, missing, removed])).toEqual(
+    nights.map(() => ['proven', 0, 0]),
+  )
+})
+
+test.each([
+  [
+    'its neighbour',
+    (forged: SentRecord) => customers(1, 10).map((sent) => (sent['id'] === neighbour['id'] ? forged : sent)),
+  ],
+  ['every customer of its page', (forged: SentRecord) => customers(1, 10).map(() => forged)],
+])(
+  'a record with the fingerprint of %s, made by a writer who knows the key, is not taken for another',
+  async (_, as) => {
+    const mirror = await aMirror()
+    for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
+    const forged = aCustomer(7, { name: 'Forged' })
+    remember(mirror, as(forged))
+
+    for (const night of [1, 2, 3]) {
+      const { report } = await makeNight(mirror, night, { list: list.with(6, forged), told })
+      expect(report).toMatchObject({ proof: 'proven', missing: 0, removed: 0, updated: night === 1 ? 1 : 0 })
+    }
+
+    expect(valueOf(mirror.file, `SELECT name FROM customers WHERE id = ?`, customerId(7))).toBe('Forged')
+  },
+)
+
+test('where all records have one fingerprint, only those of their own customers are known', () => {
+  const sent = [...customers(1, 3), { ...aCustomer(4), id: 4 }, null]
+  const rows = [3, 2, 1, 4].map((rowId) => ({ rowId, fingerprint: 7 }))
+  const ids = new Map([1, 2, 3, 4].map((rowId) => [rowId, customerId(rowId)]))
+  const sort = (gone: number) => {
+    ids.delete(gone)
+    const remembered = { rows: () => rows.slice(0, 3), findMoved: () => rows[3], idsOf: () => ids }
+    return sortRecords(sent, { pageBytes: 0, fingerprint: () => 7, remembered })
+  }
+
+  expect(sort(4)).toMatchObject({ recalled: [1], customers: [{ id: customerId(2) }, { id: customerId(3) }] })
+  expect(sort(4).rejects).toHaveLength(2)
+  expect(sort(1)).toMatchObject({ recalled: [], customers: { length: 3 } })
+})
+
+function aNight(listed: readonly unknown[]): Night {
+  return { list: listed, told }
+}
+
+/** Puts the fingerprints of other records in the place of those of the first page. */
+function remember({ file }: Mirror, records: readonly SentRecord[]): void {
+  const key = valueOf(file, 'SELECT key FROM fingerprint_key')
+  expect(key).toBeInstanceOf(Uint8Array)
+  const fingerprints = Float64Array.from(records, fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array()))
+  tamper(file, 'UPDATE remembered_pages SET fingerprints = ? WHERE start = 0', Buffer.from(fingerprints.buffer))
+}
