@@ -3,7 +3,7 @@ import type { Mirror } from '../src/mirror/mirror.ts'
 import { within } from './deadline.ts'
 import { previousDueMs } from './due-times.ts'
 import { scheduled } from './schedule.ts'
-import type { SchedulePlan } from './schedule-plan.ts'
+import { wasReadSince, type SchedulePlan } from './schedule-plan.ts'
 
 /**
  * Whether the worker does its work, and what is wrong where it does not. Beside it the removals that wait for a person to
@@ -64,9 +64,9 @@ function workerProblems({ workers }: Examined): string[] {
 async function staleProblems({ organizations, mirror, nowMs }: Examined): Promise<string[]> {
   const lastRuns = await mirror.listLastRuns()
   return scheduled([...organizations]).flatMap(({ organization, schedule }) => {
-    const asOfMs = lastRuns.find((run) => run.organization === organization)?.completeAsOfMs
+    const lastRun = lastRuns.find((run) => run.organization === organization)
     const dueMs = previousDueMs(organization, schedule, nowMs - GRACE_MS)
-    if (asOfMs !== undefined && asOfMs >= dueMs) return []
+    if (wasReadSince(dueMs, lastRun, nowMs)) return []
     return [`${organization}: was due at ${new Date(dueMs).toISOString()} and has not been mirrored since`]
   })
 }

@@ -41,9 +41,20 @@ export function planSchedules({ wanted, found, ...input }: PlanInput): ScheduleP
 
 /** Whether the organization was due since it was last read whole. */
 export function isDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
-  const { completeAsOfMs } = lastRun ?? {}
-  return completeAsOfMs === undefined || completeAsOfMs < previousDueMs(organization, schedule, nowMs)
+  return !wasReadSince(previousDueMs(organization, schedule, nowMs), lastRun, nowMs)
 }
+
+/**
+ * Whether the list was read to its end at that moment or later. A date far ahead comes from a clock that was wrong, and would
+ * keep the organization from being mirrored until then.
+ */
+export function wasReadSince(sinceMs: number, lastRun: LastRun | undefined, nowMs: number): boolean {
+  const { completeAsOfMs } = lastRun ?? {}
+  return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && completeAsOfMs <= nowMs + LARGEST_STEP_MS
+}
+
+/** What clocks may differ by, or be set back by, without any harm. */
+const LARGEST_STEP_MS = 2 * 3_600_000
 
 type Situation = Pick<PlanInput, 'lastRuns' | 'nowMs' | 'atStart'> & { found: Found | undefined }
 

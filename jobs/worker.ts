@@ -57,7 +57,7 @@ export async function runWorker(
     },
   })
   const { backend, queues, syncWorker } = engine
-  const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf })
+  const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf, now: Date.now })
   const reconcile = createReconciler(engine, Date.now, log)
   const watch = watchQueue({
     emitters: [queues.tick, queues.sync, syncWorker, tickWorker],

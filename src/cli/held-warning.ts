@@ -14,8 +14,8 @@ export function heldWarning(held: readonly HeldRemovals[] | undefined): string {
 function oneWarning({ organization, held, runId }: HeldRemovals): string {
   return `
 ${organization}: ${count(held, 'removal')} ${held === 1 ? 'is' : 'are'} held back by run ${runId}, until you decide.
-Too many customers were absent at once. They are kept as they are.
-  what is held back    customer-mirror removals
+Those customers stay as they are. Ask the service whether they are gone.
+  why, and how many    customer-mirror removals, customer-mirror runs show ${runId}
   they are gone        customer-mirror removals approve ${runId}
   they are not         customer-mirror removals discard ${runId}
 `

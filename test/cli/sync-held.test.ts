@@ -34,8 +34,8 @@ async function aNightThatHolds() {
 
 const WARNING = `
 acme: 50 removals are held back by run 3, until you decide.
-Too many customers were absent at once. They are kept as they are.
-  what is held back    customer-mirror removals
+Those customers stay as they are. Ask the service whether they are gone.
+  why, and how many    customer-mirror removals, customer-mirror runs show 3
   they are gone        customer-mirror removals approve 3
   they are not         customer-mirror removals discard 3
 `

@@ -8,9 +8,12 @@ import { examine } from '../../jobs/health.ts'
 import { createMetrics } from '../../jobs/metrics.ts'
 import { logRun } from '../../jobs/run-log.ts'
 import { compareSchedules } from '../../jobs/schedule.ts'
+import { customers } from '../support/builders.ts'
 import { aJobsWorkplace, FAR_AWAY, someQueues } from '../support/jobs-workplace.ts'
+import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 import { organizationAt } from '../support/workplace.ts'
 
+const DAY_MS = 86_400_000
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 test.each([
@@ -59,6 +62,28 @@ test('removals held back are in what /readyz says, and keep nothing from being r
     ...{ ready: true, problems: [] },
     held: [{ run: 12, organization: 'acme', held: 2138 }],
   })
+})
+
+test.each([
+  ['proves nothing, for a record without an id', { reasons: ['rejected-without-id'] }, 0, true],
+  ['was cut short', { reasons: ['page-limit'] }, 0, false],
+  ['was dated by a clock that was wrong', {}, 25 * 365 * DAY_MS, false],
+] as const)('an organization whose run %s', async (_, ending, aheadMs, ready) => {
+  const { organizations } = await aQueueOf()
+  const nowMs = Date.now()
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)], { atMs: nowMs + aheadMs, ending })
+
+  const readiness = await examine({
+    ping: async () => {},
+    workers: [],
+    compareSchedules: async () => ({ upsert: [], remove: [] }),
+    organizations,
+    mirror,
+    nowMs,
+  })
+
+  expect(readiness.ready).toBe(ready)
 })
 
 test.each([

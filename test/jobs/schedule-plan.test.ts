@@ -115,6 +115,15 @@ test('an organization waits for its own moment within the spread', () => {
   expect(isDue(spread, completeAt(DUE_MS - 60_000), DUE_MS + 3_600_000)).toBe(true)
 })
 
+test.each([
+  ['a moment before it was due', DUE_MS - 1, true],
+  ['when it was due', DUE_MS, false],
+  ['an hour ahead of a clock that was set back', NOW_MS + 3_600_000, false],
+  ['in another century', Date.parse('2151-01-01T00:00:00Z'), true],
+])('an organization that was last read %s', (_when, asOfMs, due) => {
+  expect(isDue(acme, completeAt(asOfMs), NOW_MS)).toBe(due)
+})
+
 function plan(input: Partial<Parameters<typeof planSchedules>[0]>) {
   return planSchedules({ wanted: [acme], found: [], lastRuns: [], nowMs: NOW_MS, atStart: false, ...input })
 }

@@ -92,16 +92,17 @@ test('a schedule that has stopped ticking ticks again', async () => {
 })
 
 test.each([
-  ['asks for a run', 'before', 1],
-  ['asks for none when a worker has caught up since', 'after', 0],
-])('a tick that was overdue %s', async (_what, when, jobs) => {
+  ['asks for a run', -1, 1],
+  ['asks for none when a worker has caught up since', 1, 0],
+  ['asks for a run when the last one was dated by a clock that was wrong', 25 * 365 * 86_400_000, 1],
+])('a tick that was overdue %s', async (_what, afterMs, jobs) => {
   const { backend, queues, organizations } = await aSchedule(['acme'])
   const { timestamp } = await queues.tick.add('tick', { organization: 'acme' })
-  const asOfMs = when === 'after' ? timestamp + 1 : timestamp - 1
   const worker = startTickWorker(backend, {
     queues,
-    mirror: { listLastRuns: async () => [completeRun('acme', asOfMs)] },
+    mirror: { listLastRuns: async () => [completeRun('acme', timestamp + afterMs)] },
     organizationOf: (id) => organizations.find((organization) => organization.id === id),
+    now: Date.now,
   })
   worker.on('error', () => {})
   const done = once(worker, 'completed')
