@@ -1,7 +1,9 @@
-import { Listr, ListrLogger, ProcessOutput } from 'listr2'
 import type { Outcome, Progress } from '../mirror-organization.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
 import type { SourceEvent } from '../source/customers.ts'
-import { count, duration, summary } from './wording.ts'
+import { screenOf } from './io.ts'
+import { liveLines } from './live-lines.ts'
+import { plainLines, type Voice } from './voice.ts'
 
 /** How a run tells how it is getting on. */
 export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: SourceEvent) => void }
@@ -10,90 +12,49 @@ export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: 
 const AT_ONCE = 8
 
 /**
- * Runs `work` for every organization side by side and shows a live line for each; a plain line each when it is done or has
- * to wait, where `stderr` is no terminal. One that fails stops no other.
+ * Runs `work` for every organization side by side and says how each is getting on: with live lines where `stderr` is a
+ * terminal, else with a plain line when one is done or has to wait. One that fails stops no other.
  */
 export async function showProgress<Item extends { id: string }>(
   items: readonly Item[],
   stderr: NodeJS.WritableStream,
   work: (item: Item, talk: Talk) => Promise<Outcome>,
+  voice: Voice = voiceFor(items, stderr),
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   const unexpected: unknown[] = []
-  const terminal = asTerminal(stderr)
-  const width = Math.max(...items.map(({ id }) => id.length))
-  const tasks = items.map((item, index) => {
-    const name = item.id.padEnd(width)
-    return {
-      title: name,
-      task: async (_: unknown, task: { title: string }) => {
-        const say = (text: string) => {
-          task.title = `${name}  ${text}`
-        }
-        const sayAlways = (text: string) => {
-          say(text)
-          if (terminal === undefined) stderr.write(`${name}  ${text}\n`)
-        }
-        const outcome = await work(item, talkWith(say, sayAlways)).catch((error: unknown) => {
-          unexpected.push(error)
-          throw error
-        })
+  const queue = [...items.entries()]
+  const workOff = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [index, item] = next
+      voice.began(item.id)
+      try {
+        const outcome = await work(item, talkWith(voice, item.id))
         outcomes[index] = outcome
-        sayAlways(lastWord(outcome))
-        // The list shows a task as failed when it throws; what went wrong is told from the outcome.
-        if (outcome.error !== undefined) throw new Error(lastWord(outcome))
-      },
+        voice.ended(item.id, outcome)
+      } catch (error) {
+        unexpected.push(error)
+      }
     }
-  })
-  await new Listr(tasks, {
-    concurrent: AT_ONCE,
-    exitOnError: false,
-    registerSignalListeners: false,
-    renderer: terminal === undefined ? 'silent' : 'default',
-    rendererOptions: terminal === undefined ? {} : { logger: loggerFor(terminal), formatOutput: 'truncate' },
-  }).run()
+  }
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, workOff))
+  } finally {
+    voice.close()
+  }
   if (unexpected.length > 0) throw unexpected[0]
   return outcomes
 }
 
-function talkWith(say: (text: string) => void, sayAlways: (text: string) => void): Talk {
+function talkWith(voice: Voice, id: string): Talk {
   return {
-    onProgress: ({ customers, total, pages }) => {
-      const of = total === undefined ? '' : ` of ${total.toLocaleString('en')}`
-      say(`${customers.toLocaleString('en')}${of} customers · ${count(pages, 'page')}`)
-    },
-    onEvent: (event) => {
-      if (event.kind === 'clock-corrected') {
-        sayAlways(`the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`)
-      } else {
-        const why = event.reason === 'rate-limited' ? 'asked to slow down' : 'not available'
-        sayAlways(`${why}; goes on in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`)
-      }
-    },
+    onProgress: (progress) => voice.progress(id, progress),
+    onEvent: (event) => voice.event(id, event),
   }
 }
 
-/** A wait is told no shorter than it is. */
-function wholeSeconds(ms: number): number {
-  return Math.ceil(ms / 1000) * 1000
-}
-
-function lastWord({ report, error }: Outcome): string {
-  if (error === undefined) return summary(report)
-  if (report.status === 'interrupted') return `stopped: ${summary(report)}`
-  return `failed: ${report.error?.message ?? ''}`
-}
-
-function clockTime(unixMs: number): string {
-  return new Date(unixMs).toTimeString().slice(0, 8)
-}
-
-/** Standard output is for results, so the live lines go to the terminal behind standard error. */
-function loggerFor(terminal: NodeJS.WriteStream): ListrLogger {
-  return new ListrLogger({ useIcons: false, processOutput: new ProcessOutput(terminal, terminal) })
-}
-
-function asTerminal(stream: NodeJS.WritableStream): NodeJS.WriteStream | undefined {
-  // A terminal that does not know its width would have every line cut to nothing.
-  return stream === process.stderr && process.stderr.isTTY && process.stderr.columns > 0 ? process.stderr : undefined
+function voiceFor(items: readonly { id: string }[], stderr: NodeJS.WritableStream): Voice {
+  const ids = items.map(({ id }) => id)
+  const screen = screenOf(stderr)
+  return screen === undefined ? plainLines(ids, stderr) : liveLines(ids, screen, monotonicMs)
 }

@@ -1,7 +1,7 @@
 import { chooseOrganizations } from '../config/organization.ts'
 import { readConfig } from '../config/read-config.ts'
 import { isOurs } from '../errors.ts'
-import { createLog } from '../log.ts'
+import { createLog, type Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
@@ -10,6 +10,7 @@ import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './progress.ts'
+import { SILENT, type Voice } from './voice.ts'
 
 export type SyncOptions = {
   config?: string | undefined
@@ -42,23 +43,28 @@ export async function syncOrganizations(
   try {
     // A dry run decides nothing: what it would hold back, it cannot be asked to approve.
     const heldBefore = dryRun ? await listHeld() : undefined
-    const outcomes = await showProgress(organizations, stderr, async (organization, talk) => {
-      const outcome = await runOrganization(organization, {
-        mirror,
-        paces,
-        agents,
-        trigger: 'sync',
-        pageLimit: limitPages,
-        longestWaitMs: organization.maxWaitMs,
-        now: Date.now,
-        monotonicMs,
-        random: Math.random,
-        signal,
-        ...talk,
-      })
-      logOutcome(log, outcome)
-      return outcome
-    })
+    const outcomes = await showProgress(
+      organizations,
+      stderr,
+      async (organization, talk) => {
+        const outcome = await runOrganization(organization, {
+          mirror,
+          paces,
+          agents,
+          trigger: 'sync',
+          pageLimit: limitPages,
+          longestWaitMs: organization.maxWaitMs,
+          now: Date.now,
+          monotonicMs,
+          random: Math.random,
+          signal,
+          ...talk,
+        })
+        logOutcome(log, outcome)
+        return outcome
+      },
+      logLevel === undefined ? undefined : loggedEvents(log),
+    )
     const held = dryRun ? heldBefore : await listHeld()
     logHeld(log, held)
     return { outcomes, held, mirrorFile: config.mirror }
@@ -68,13 +74,18 @@ export async function syncOrganizations(
   }
 }
 
-function logOutcome(log: ReturnType<typeof createLog>, { report, error }: Outcome): void {
+/** With a log, all that is said beside the results is in it, so that every line of it can be read by a program. */
+function loggedEvents(log: Logger): Voice {
+  return { ...SILENT, event: (organization, event) => log.info({ organization, event }, 'run slowed down') }
+}
+
+function logOutcome(log: Logger, { report, error }: Outcome): void {
   if (error === undefined) log.info({ report }, 'run complete')
   else if (isOurs(error)) log.error({ report }, `run ${report.status}`)
   else log.error({ report, err: error }, 'run failed unexpectedly')
 }
 
-function logHeld(log: ReturnType<typeof createLog>, held: Synced['held']): void {
+function logHeld(log: Logger, held: Synced['held']): void {
   if (held === undefined) log.warn('removals held back cannot be looked up')
   for (const { organization, held: removals, runId } of held ?? [])
     log.warn({ organization, held: removals, heldBy: runId }, 'removals held back')

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
-import { exitCodeOfAll } from './exit-code.ts'
+import { exitCodeOf, exitCodeOfAll } from './exit-code.ts'
 import { isTerminal, type Io } from './io.ts'
+import type { SyncOptions } from './sync-organizations.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
@@ -12,26 +13,43 @@ export function syncCommand(io: Io) {
     .option('--json', 'print one JSON document with what was done, on one line where it goes to a file or a pipe')
     .option('--dry-run', 'read everything and tell what would change, but write nothing')
     .option('--limit-pages <number>', 'stop after this many pages of each organization', atLeastOne)
-    .addOption(new Option('--log-level <level>', 'log JSON lines to stderr').choices(LOG_LEVELS))
+    .addOption(new Option('--log-level <level>', 'log JSON lines to stderr, and nothing else').choices(LOG_LEVELS))
     .addHelpText('after', EXAMPLES)
     .action(async (ids, options) => {
-      const { syncOrganizations } = await import('./sync-organizations.ts')
-      const { outcomes, held, mirrorFile } = await syncOrganizations(ids, options, io)
-      if (options.json) {
-        const { toJson } = await import('../report.ts')
-        // What a dry run did is in no mirror, where its number is that of another run.
-        const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
-        const document = { schemaVersion: 1, runs }
-        io.stdout.write(`${JSON.stringify(document, null, isTerminal(io.stdout) ? 2 : undefined)}\n`)
-      } else {
-        io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile))
-      }
-      if (options.logLevel === undefined) {
-        const { heldWarning } = await import('./held-warning.ts')
-        io.stderr.write(heldWarning(held))
-      }
-      io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+      const { logLevel } = options
+      await (logLevel === undefined ? mirror(ids, options) : loggingFailure(logLevel, io, () => mirror(ids, options)))
     })
+
+  async function mirror(ids: readonly string[], options: SyncOptions & { json?: true | undefined }): Promise<void> {
+    const { syncOrganizations } = await import('./sync-organizations.ts')
+    const { outcomes, held, mirrorFile } = await syncOrganizations(ids, options, io)
+    if (options.json) {
+      const { toJson } = await import('../report.ts')
+      // What a dry run did is in no mirror, where its number is that of another run.
+      const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
+      const document = { schemaVersion: 1, runs }
+      io.stdout.write(`${JSON.stringify(document, null, isTerminal(io.stdout) ? 2 : undefined)}\n`)
+    } else {
+      io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile))
+    }
+    if (options.logLevel === undefined) {
+      const { heldWarning } = await import('./held-warning.ts')
+      io.stderr.write(heldWarning(held))
+    }
+    io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+  }
+}
+
+/** Who asked for a log reads nothing else beside the results: what keeps a sync from starting is logged too. */
+async function loggingFailure(level: string, io: Io, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    const [{ createLog }, { describeError, isOurs }] = await Promise.all([import('../log.ts'), import('../errors.ts')])
+    const log = createLog({ level, stream: io.stderr })
+    log.error({ error: describeError(error), ...(!isOurs(error) && { err: error }) }, 'sync failed')
+    io.exitWith(exitCodeOf(error))
+  }
 }
 
 async function describe(outcomes: readonly Outcome[], mirrorFile: string | undefined): Promise<string> {

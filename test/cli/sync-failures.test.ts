@@ -136,13 +136,3 @@ test.each<[string[], string]>([
   expect(stderr).not.toContain('defect')
   expect(server.requests).toEqual([])
 })
-
-test('--log-level writes JSON lines beside the talk, and the results stay alone on standard output', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4], forbidden: ['globex'] })))
-  const { stdout, stderr } = await runCli(['sync', '--json', '--log-level', 'info'], { cwd: folder })
-
-  expect(syncRuns(stdout)).toHaveLength(2)
-  const logged = stderr.split('\n').filter((line) => line.startsWith('{'))
-  const facts = logged.map((line): { level: string; msg: string } => JSON.parse(line))
-  expect(facts.map(({ level, msg }) => `${level} ${msg}`).toSorted()).toEqual(['error run failed', 'info run complete'])
-})

@@ -1,0 +1,48 @@
+/** Columns a text takes on a terminal: letters of East Asia and pictures take two, marks on other letters none. */
+export function columnsOf(text: string): number {
+  if (PLAIN.test(text)) return text.length
+  let columns = 0
+  for (const character of text) columns += WIDE.test(character) ? 2 : MARK.test(character) ? 0 : 1
+  return columns
+}
+
+/** The text in lines of at most `width` columns, broken between words; a word that is longer is broken too, never cut off. */
+export function wrapText(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/\s+/).filter((part) => part !== '')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (columnsOf(longer) <= width) {
+      line = longer
+      continue
+    }
+    if (line !== '') lines.push(line)
+    const pieces = brokenAt(word, Math.max(1, width))
+    line = pieces.pop() ?? ''
+    lines.push(...pieces)
+  }
+  return line === '' ? lines : [...lines, line]
+}
+
+/** The text in at most `width` columns; what does not fit is left out, with a sign of it. */
+export function cutText(text: string, width: number): string {
+  return columnsOf(text) <= width ? text : `${brokenAt(text, Math.max(1, width - 1))[0] ?? ''}…`
+}
+
+function brokenAt(text: string, width: number): string[] {
+  const pieces: string[] = []
+  let piece = ''
+  for (const character of text) {
+    if (piece !== '' && columnsOf(piece + character) > width) {
+      pieces.push(piece)
+      piece = ''
+    }
+    piece += character
+  }
+  return piece === '' ? pieces : [...pieces, piece]
+}
+
+const PLAIN = /^[\x20-\x7e]*$/
+const MARK = /[\p{M}\p{Cf}]/u
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u

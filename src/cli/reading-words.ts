@@ -1,0 +1,53 @@
+import { duration } from './wording.ts'
+
+/** How far a run has come in reading the list, and for how long it has been reading, by a clock that is not set. */
+export type ReadingSoFar = {
+  customers: number
+  readBefore: number
+  total: number | undefined
+  pages: number
+  elapsedMs: number
+}
+
+/** Before this, a rate is mostly chance. */
+const SHORTEST_ELAPSED_MS = 1000
+
+/**
+ * How far a run has come, in one line: customers read of those there are, the share, the rate and the time left. `short` is
+ * the same in fewer columns.
+ */
+export function readingWords(reading: ReadingSoFar, { short = false } = {}): string {
+  const { customers, readBefore, total } = reading
+  const read = readBefore + customers
+  const parts = [countWords(reading, short)]
+  if (total !== undefined && total > 0) parts.push(`${percentOf(read, total)} %`)
+  if (total !== undefined && read >= total && total > 0) parts.push(`page ${number(reading.pages)}, making sure`)
+  else parts.push(...paceWords(reading))
+  return parts.join(' · ')
+}
+
+function countWords({ customers, readBefore, total }: ReadingSoFar, short: boolean): string {
+  const read = number(readBefore + customers)
+  const of = total === undefined ? '' : short ? `/${number(total)}` : ` of ${number(total)}`
+  if (readBefore === 0) return short ? `${read}${of}` : `${read}${of} customers`
+  return short ? `resumed, ${read}${of}` : `resumed, ${read}${of} customers (${number(readBefore)} read before)`
+}
+
+/** Rounded down, and never more than there is: 100 only when everything is read. */
+function percentOf(read: number, total: number): number {
+  return Math.min(100, Math.floor((read / total) * 100))
+}
+
+/** What was read before took no time of this run, and says nothing about its rate. */
+function paceWords({ customers, readBefore, total, elapsedMs }: ReadingSoFar): string[] {
+  if (customers === 0 || elapsedMs < SHORTEST_ELAPSED_MS) return []
+  const perSecond = (customers / elapsedMs) * 1000
+  const rate = perSecond >= 10 ? `${number(perSecond)}/s` : `${number(perSecond * 60)}/min`
+  if (total === undefined) return [rate]
+  const leftMs = Math.ceil((total - readBefore - customers) / perSecond) * 1000
+  return [rate, `${duration(Math.max(1000, leftMs)).replace('.0', '')} left`]
+}
+
+function number(value: number): string {
+  return Math.round(value).toLocaleString('en')
+}

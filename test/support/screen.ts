@@ -1,0 +1,63 @@
+import { Writable } from 'node:stream'
+
+/** A command to the terminal, or one character. */
+const SEQUENCE = new RegExp(String.raw`\u{1b}\[\d*[AJ]|[\s\S]`, 'gu')
+
+/** A terminal in memory, of which one can see what stands on it. It knows what the program uses: lines, up, and clear below. */
+export class FakeScreen extends Writable {
+  readonly isTTY = true
+  columns: number
+  rows: number
+  /** Every row ever written, those that have scrolled away included. */
+  #rows: string[] = ['']
+  #row = 0
+  #column = 0
+
+  constructor({ columns = 80, rows = 24 } = {}) {
+    super({ decodeStrings: false })
+    this.columns = columns
+    this.rows = rows
+  }
+
+  override _write(chunk: string | Buffer, _: BufferEncoding, done: () => void): void {
+    for (const [token] of String(chunk).matchAll(SEQUENCE)) this.#take(token)
+    done()
+  }
+
+  /** What has been written and not erased since. */
+  get text(): string {
+    return this.#rows.join('\n').trimEnd()
+  }
+
+  #take(token: string): void {
+    if (token === '\n') this.#move(this.#row + 1, 0)
+    else if (token === '\r') this.#column = 0
+    else if (token.endsWith('A') && token.length > 1)
+      this.#move(this.#highest(Number(token.slice(2, -1))), this.#column)
+    else if (token.endsWith('J') && token.length > 1) this.#clearBelow()
+    else this.#put(token)
+  }
+
+  /** A terminal cannot go above its first row. */
+  #highest(rows: number): number {
+    return Math.max(this.#row - rows, this.#rows.length - this.rows, 0)
+  }
+
+  #move(row: number, column: number): void {
+    while (this.#rows.length <= row) this.#rows.push('')
+    this.#row = row
+    this.#column = column
+  }
+
+  #clearBelow(): void {
+    this.#rows.length = this.#row + 1
+    this.#rows[this.#row] = (this.#rows[this.#row] ?? '').slice(0, this.#column)
+  }
+
+  #put(character: string): void {
+    if (this.#column >= this.columns) this.#move(this.#row + 1, 0)
+    const row = (this.#rows[this.#row] ?? '').padEnd(this.#column)
+    this.#rows[this.#row] = row.slice(0, this.#column) + character + row.slice(this.#column + 1)
+    this.#column += 1
+  }
+}
