@@ -21,7 +21,7 @@ export type RecordCounts = {
   /** Records of a customer this run had already received. The first one read is the one kept. */
   duplicates: number
   rejected: number
-  /** Customers seen again after they were removed; each is counted as updated too. */
+  /** Customers seen again after they were removed; each is counted as updated too, or as rejected where only a reject came. */
   returned: number
 }
 
@@ -107,7 +107,7 @@ export function addRecords(into: RecordCounts, from: RecordCounts): void {
 /** The accounting identity: whether every record received is accounted for exactly once. */
 export function addsUp(counts: RecordCounts): boolean {
   const { received, inserted, updated, unchanged, duplicates, rejected, returned } = counts
-  return received === inserted + updated + unchanged + duplicates + rejected && returned <= updated
+  return received === inserted + updated + unchanged + duplicates + rejected && returned <= updated + rejected
 }
 
 /** The report as `sync --json` prints it: the keys are a contract, times are ISO 8601 in UTC. */

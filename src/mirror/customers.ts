@@ -196,7 +196,7 @@ function beforeAndAfter(before: Customer, after: Customer, fields: readonly Comp
 }
 
 /** Adds to the feed of changes. `fields` is JSON: field → [before, after]. */
-function recordChange(
+export function recordChange(
   db: Connection,
   run: Run,
   id: string,

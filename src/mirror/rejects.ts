@@ -1,6 +1,7 @@
 import type { RecordCounts } from '../report.ts'
 import type { Reject } from '../sort-records.ts'
 import type { Connection } from './database.ts'
+import { recordChange } from './customers.ts'
 import { releaseHeld } from './removals.ts'
 import type { Run } from './runs.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
@@ -38,7 +39,8 @@ export function saveRejects(
     }
     if (recordId !== null) {
       rejectedIds.add(recordId)
-      markListed(db, run, recordId)
+      if (isReturned(db, run, recordId, nowMs)) counts.returned += 1
+      else markListed(db, run, recordId)
     }
     counts.rejected += 1
     statement<[Record<string, unknown>], never>(
@@ -58,6 +60,17 @@ export function saveRejects(
       now: sqlTime(nowMs),
     })
   }
+}
+
+/** Whether its customer had been removed, and has returned with the values that were good last. */
+function isReturned(db: Connection, run: Run, id: string, nowMs: number): boolean {
+  const { changes } = statement(
+    db,
+    `UPDATE customers SET missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL, last_run_id = ?
+     WHERE organization = ? AND id = ? AND removed_at IS NOT NULL`,
+  ).run(run.id, run.organization, id)
+  if (changes > 0) recordChange(db, run, id, 'returned', null, nowMs)
+  return changes > 0
 }
 
 /** Its customer is listed after all, whatever is wrong with the record. */

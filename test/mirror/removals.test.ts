@@ -144,6 +144,54 @@ test('a customer whose record had to be rejected in between was not absent twice
   expect(await night(mirror, 4, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
 })
 
+test('a removed customer who comes back in a record that has to be rejected has returned, with the last good values', async () => {
+  const mirror = await aMirror()
+  for (const [index, list] of [EVERYBODY, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
+  expect(fateOf(mirror, 2)).toBe('removed')
+  const broken = [...WITHOUT_2, aCustomer(2, { name: ['Two', 'Names'] })]
+
+  const report = await night(mirror, 4, broken)
+
+  expect(report).toMatchObject({ status: 'complete', received: 5, rejected: 1, unchanged: 4, updated: 0, returned: 1 })
+  expect(await mirror.listRuns({ limit: 1 })).toEqual([report])
+  expect(customerRow(mirror, 2)).toMatchObject({ name: 'Customer 2', missing_since: null, removed_at: null })
+  expect(changes(mirror)).toEqual([
+    [customerId(2), 'removed', expect.any(Number)],
+    [customerId(2), 'returned', report.runId],
+  ])
+  expect(await mirror.listFreshness()).toMatchObject([{ active: 5, missing: 0, removed: 0, openRejects: 1 }])
+  expect(await night(mirror, 5, broken)).toMatchObject({ rejected: 1, returned: 0 })
+  expect(await night(mirror, 6, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
+})
+
+test('a removed customer who comes back both ways in one run has returned once', async () => {
+  const mirror = await aMirror()
+  for (const [index, list] of [EVERYBODY, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
+  const broken = aCustomer(2, { name: ['Two', 'Names'] })
+
+  for (const [n, pages] of [
+    [4, [[broken], [...WITHOUT_2, aCustomer(2)]]],
+    [7, [[...WITHOUT_2, aCustomer(2)], [broken]]],
+  ] as const) {
+    const report = await mirrorPages(mirror, pages, { atMs: START_MS + n * DAY_MS, ending: scanEnding({}) })
+    expect(report).toMatchObject({ status: 'complete', returned: 1, rejected: 1 })
+    expect(fateOf(mirror, 2)).toBe('listed')
+    for (const later of [1, 2]) await night(mirror, n + later, WITHOUT_2)
+  }
+
+  expect(changes(mirror).map(([, change]) => change)).toEqual(['removed', 'returned', 'removed', 'returned', 'removed'])
+})
+
+test('a reject of a removed customer of another organization brings no customer back', async () => {
+  const mirror = await aMirror()
+  for (const [index, list] of [EVERYBODY, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
+
+  const broken = [aCustomer(2, { name: ['Two', 'Names'] })]
+  expect(await night(mirror, 4, broken, { organization: 'globex' })).toMatchObject({ rejected: 1, returned: 0 })
+
+  expect(fateOf(mirror, 2)).toBe('removed')
+})
+
 test('a reject without a readable id protects nobody', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, EVERYBODY)
