@@ -1,74 +1,166 @@
-import { ContractBroken, SourceRefused } from './errors.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from './errors.ts'
 import type { Listed } from './mirror/listed.ts'
-import type { Absent } from './mirror/removals.ts'
+import type { Searched } from './mirror/mark-absent.ts'
+import type { Candidate, Named } from './mirror/removal-candidates.ts'
 import type { CustomersPage } from './source/customers.ts'
 import { windowFailureOf } from './window-failure.ts'
 
 /** Asks the service for the customers that match a text: the first page of them. */
 export type Search = (text: string) => Promise<CustomersPage>
 
-/** Customers whose absence is looked into in one run; those beyond are looked into by the next. */
-const MOST_SEARCHES = 100
+export type Searching = {
+  search: Search
+  /** Requests made so far, of which the searches may add a hundred. */
+  requestsMade: () => number
+  /** Between 0 and 1. */
+  random: () => number
+  /** Aborting it ends the searches, and what was found until then counts. */
+  signal: AbortSignal
+}
+
+/** Customers to try each kind of search on. One of them must not be enough to make it fail. */
+export const MOST_CONTROLS = 2
+
+const MOST_REQUESTS = 100
 
 /**
- * The ids of those customers whom a search does not find either. A search counts only when its answer is small enough to be
- * whole, and when the same kind of search finds `control`, who is known to be listed; where it does not, nobody's absence
- * is confirmed.
+ * Searches for each candidate by address, username and name, in the words the row has and those read before. A candidate in
+ * any answer is `found`: that customer is listed. An absence is `confirmed` where an answer without the candidate is small
+ * enough to be whole, and the same kind of search finds one of `controls`, who are known to be listed. A kind of search that
+ * finds no control, or that the service refuses, is not used. A candidate is `unanswered` where the service refuses each search
+ * that was to be made. Where a hundred requests are not enough, a random sample is searched for, until one is found. An outage
+ * postpones: nothing is concluded from a search that could not be made.
  */
 export async function confirmAbsences(
-  candidates: readonly Absent[],
-  control: Listed | undefined,
-  search: Search,
-): Promise<Set<string>> {
-  const confirmed = new Set<string>()
-  const trusted = new Map<Field, boolean>()
+  candidates: readonly Candidate[],
+  controls: readonly Listed[],
+  searching: Searching,
+): Promise<Searched> {
+  const fates = { found: new Set<string>(), absent: new Set<string>(), unknown: new Set<string>() }
+  const unanswered = new Set<string>()
+  const room = roomOf(searching)
+  let isSample = false
+  let isPostponed = false
   try {
-    const telling = candidates.flatMap((candidate) => {
-      const field = fieldOf(candidate)
-      return field === undefined ? [] : [{ candidate, field }]
-    })
-    for (const { candidate, field } of telling.slice(0, MOST_SEARCHES)) {
-      if (control === undefined) break
-      if (!trusted.has(field)) trusted.set(field, await isListed(control, field, search))
-      if (trusted.get(field) === true && (await isAbsent(candidate, field, search))) confirmed.add(candidate.id)
+    const kinds = await tryKinds(candidates, controls, searching.search)
+    const textsOf = (candidate: Candidate) =>
+      textsOfCandidate(candidate).filter(({ field }) => kinds[field] !== 'fails')
+    isSample = candidates.reduce((sum, candidate) => sum + textsOf(candidate).length, 0) > room()
+    for (const candidate of isSample ? shuffled(candidates, searching.random) : candidates) {
+      if (textsOf(candidate).length > room()) isSample = true
+      if (isSample && (textsOf(candidate).length > room() || fates.found.size > 0)) break
+      const fate = await lookFor(candidate, textsOf(candidate), kinds, searching.search)
+      const ids = fate === 'unanswered' ? unanswered : fates[fate]
+      ids.add(candidate.id)
     }
   } catch (error) {
-    // A service that cannot search confirms nothing; one that cannot be reached, or wants us to wait, ends the run.
+    const isOutage = error instanceof SourceUnavailable || error instanceof RateLimited
+    if (!isOutage && !searching.signal.aborted) throw error
+    isPostponed = true
+  }
+  const { found, absent: confirmed, unknown } = fates
+  // A sample of which most were not answered speaks for no one else.
+  if (isSample && unanswered.size > confirmed.size + unknown.size) isPostponed = true
+  return { confirmed, found, unanswered, isSample, isPostponed }
+}
+
+type Field = keyof Named
+const FIELDS: readonly Field[] = ['email', 'username', 'name']
+
+/** Whether a kind of search finds customers known to be listed; `unsure` where more match than one page holds. */
+type Kind = 'works' | 'unsure' | 'fails'
+type Kinds = Record<Field, Kind>
+
+type Text = { field: Field; text: string }
+
+function textsOfCandidate(candidate: Candidate): Text[] {
+  const texts = new Map<string, Text>()
+  for (const field of FIELDS) {
+    for (const { [field]: text } of [candidate, ...candidate.earlier]) {
+      if (isTelling(text) && !texts.has(text)) texts.set(text, { field, text })
+    }
+  }
+  return [...texts.values()]
+}
+
+/** A text of a letter or two would match half the list, and one of a page is no name: no address should hold it. */
+function isTelling(text: string | null): text is string {
+  return text !== null && text.trim().length >= 3 && text.length <= 255
+}
+
+async function tryKinds(candidates: readonly Candidate[], controls: readonly Listed[], search: Search): Promise<Kinds> {
+  const kinds: Kinds = { email: 'fails', username: 'fails', name: 'fails' }
+  const wanted = new Set(candidates.flatMap(textsOfCandidate).map(({ field }) => field))
+  for (const field of FIELDS) if (wanted.has(field)) kinds[field] = await tryKind(field, controls, search)
+  return kinds
+}
+
+async function tryKind(field: Field, controls: readonly Listed[], search: Search): Promise<Kind> {
+  let kind: Kind = 'fails'
+  for (const control of controls.slice(0, MOST_CONTROLS)) {
+    const text = control[field]
+    const answer = isTelling(text) ? await answerTo(text, search) : undefined
+    if (answer === undefined) continue
+    if (holds(answer, control.id)) return 'works'
+    if (!isWhole(answer)) kind = 'unsure'
+  }
+  return kind
+}
+
+async function lookFor(
+  { id }: Candidate,
+  texts: readonly Text[],
+  kinds: Kinds,
+  search: Search,
+): Promise<'found' | 'absent' | 'unknown' | 'unanswered'> {
+  let isAbsent = false
+  let answers = 0
+  for (const { field, text } of texts) {
+    const answer = await answerTo(text, search)
+    if (answer === undefined) continue
+    if (holds(answer, id)) return 'found'
+    answers += 1
+    if (kinds[field] === 'works' && isWhole(answer)) isAbsent = true
+  }
+  if (isAbsent) return 'absent'
+  return texts.length > 0 && answers === 0 ? 'unanswered' : 'unknown'
+}
+
+/** Undefined where the service refuses to search for this text, or its answer cannot be read. */
+async function answerTo(text: string, search: Search): Promise<CustomersPage | undefined> {
+  try {
+    return await search(text)
+  } catch (error) {
     const cannotSearch = error instanceof SourceRefused || error instanceof ContractBroken
     if (!cannotSearch && windowFailureOf(error) === undefined) throw error
+    return undefined
   }
-  return confirmed
 }
 
-type Field = 'email' | 'username'
-
-/** Addresses first: they are the most telling. A text of a letter or two would match half the list. */
-function fieldOf(customer: Absent): Field | undefined {
-  return (['email', 'username'] as const).find((field) => isTelling(customer[field]))
+function isWhole({ records, total, size }: CustomersPage): boolean {
+  return records.length < size && total === records.length
 }
 
-function isTelling(text: string | null): text is string {
-  return text !== null && text.trim().length >= 3
+function holds({ records }: CustomersPage, id: string): boolean {
+  return records.some((record) => {
+    const isObject = typeof record === 'object' && record !== null
+    return isObject && 'id' in record && typeof record.id === 'string' && record.id.toLowerCase() === id
+  })
 }
 
-async function isListed(control: Listed, field: Field, search: Search): Promise<boolean> {
-  const text = control[field]
-  if (!isTelling(text)) return false
-  const { records } = await search(text)
-  return idsIn(records).has(control.id)
+/** How many requests the searches may still make. */
+function roomOf({ requestsMade }: Searching): () => number {
+  const before = requestsMade()
+  return () => MOST_REQUESTS - (requestsMade() - before)
 }
 
-async function isAbsent(candidate: Absent, field: Field, search: Search): Promise<boolean> {
-  const { records, total, size } = await search(candidate[field] ?? '')
-  const isWhole = records.length < size && total === records.length
-  return isWhole && !idsIn(records).has(candidate.id)
-}
-
-function idsIn(records: readonly unknown[]): Set<string> {
-  return new Set(
-    records.flatMap((record) => {
-      const isObject = typeof record === 'object' && record !== null
-      return isObject && 'id' in record && typeof record.id === 'string' ? [record.id.toLowerCase()] : []
-    }),
-  )
+/** All of them, each order as likely as any other. */
+function shuffled<Thing>(things: readonly Thing[], random: () => number): Thing[] {
+  const order = [...things]
+  for (let last = order.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(random() * (last + 1))
+    const [one, two] = [order[last], order[other]]
+    if (one !== undefined && two !== undefined) [order[last], order[other]] = [two, one]
+  }
+  return order
 }

@@ -1,6 +1,7 @@
-import { confirmAbsences } from './confirm-absences.ts'
+import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
 import { describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
 import { holdOrganization } from './mirror/hold-organization.ts'
+import type { Searched } from './mirror/mark-absent.ts'
 import type { Mirror } from './mirror/mirror.ts'
 import type { SortedPage } from './mirror/pages.ts'
 import type { RemovalRule } from './mirror/removals.ts'
@@ -32,6 +33,8 @@ export type Mirroring = ScanSettings & {
   removals: RemovalRule
   now: () => number
   monotonicMs: () => number
+  /** Between 0 and 1. Decides which customers are searched for, where there are too many to be removed. */
+  random: () => number
   /** Aborting it finishes the pages under way, keeps them, and ends the run as interrupted. */
   signal: AbortSignal
   onProgress?: ((progress: Progress) => void) | undefined
@@ -97,8 +100,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const reading = { ...mirroring, scan, readPage, savedTogether, stop: mirroring.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
     const certificate = scan.certificate()
-    const confirmed = certificate.proof === 'converged' ? await confirmAbsent() : NOBODY
-    return { report: await finish(completed(certificate, { rule: mirroring.removals, confirmed })), error: undefined }
+    const searched = await searchForAbsent(certificate)
+    return { report: await finish(completed(certificate, { rule: mirroring.removals, ...searched })), error: undefined }
   } catch (failure) {
     const error = whatEnded(failure)
     const status = statusAfter(error, run)
@@ -129,10 +132,19 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     mirroring.onProgress?.({ organization, customers: received - duplicates, readBefore, total, pages: pagesRead })
   }
 
-  async function confirmAbsent(): Promise<ReadonlySet<string>> {
-    const candidates = await mirror.findRemovalCandidates(run, mirroring.removals)
-    const listed = candidates.length === 0 ? undefined : await mirror.findListed(run)
-    return confirmAbsences(candidates, listed, (text) => source.search(text, { signal: mirroring.signal }))
+  /** The whole list has been read: an outage or a stop during the searches postpones removals, and ends nothing. */
+  async function searchForAbsent({ proof }: Certificate): Promise<Searched> {
+    if (proof === 'unproven') return NOT_SEARCHED
+    const candidates = await mirror.findRemovalCandidates(run, { rule: mirroring.removals, proof })
+    if (candidates.length === 0) return NOT_SEARCHED
+    const controls = await mirror.findListed(run, MOST_CONTROLS)
+    const signal = AbortSignal.any([mirroring.signal, held.lost])
+    return confirmAbsences(candidates, controls, {
+      search: (text) => source.search(text, { signal }),
+      requestsMade: () => source.counters.requests,
+      random: mirroring.random,
+      signal,
+    })
   }
 
   function statusAfter(error: unknown, { pages }: Run): 'interrupted' | 'waiting' | 'failed' {
@@ -161,7 +173,7 @@ function ofRun({ id, records, pages, resumedFrom, readBefore }: Run): Partial<Re
   return { ...records, runId: id, pages, resumedFrom, readBefore }
 }
 
-const NOBODY: ReadonlySet<string> = new Set()
+const NOT_SEARCHED: Searched = { confirmed: new Set() }
 
 function completed(certificate: Certificate, removals: Ending['removals']): Omit<Ending, 'source'> {
   const { proof, reasons } = certificate

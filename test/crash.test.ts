@@ -95,6 +95,7 @@ async function expectConverges(file: string, edition: number): Promise<void> {
     removals: { after: 2, maxShare: 0.1 },
     concurrency: 4,
     now: () => START_MS,
+    random: () => 0,
     monotonicMs: () => START_MS,
     signal: new AbortController().signal,
   })

@@ -185,7 +185,8 @@ async function aMirroredList(dropped: () => boolean = () => false) {
     const before = hand.requests.length
     const list = [...hand.customers]
     const outcome = await read()
-    const windows = hand.requests.slice(before).filter(({ status }) => status === 200)
+    // Searches before a removal read no part of the list.
+    const windows = hand.requests.slice(before).filter(({ status, search }) => status === 200 && search === '')
     return { windows, list, outcome }
   }
   const part = (settings: Parameters<typeof syncSandbox>[2]) =>

@@ -33,6 +33,7 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
         removals: BUILT_IN.removals,
         now: terms.clock.now,
         monotonicMs: terms.clock.now,
+        random: () => 0.5,
         signal: new AbortController().signal,
       })
       return { ...saidOf(outcome), read, holes: await holesOf(mirror, outcome) }

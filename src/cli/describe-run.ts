@@ -82,17 +82,20 @@ function positions(position: number, size: number): string {
     : `positions ${position + 1} to ${position + size} of the list`
 }
 
-function absenceLines({ held, runId }: StoredRun, waiting: number): string[] {
+function absenceLines({ held, runId, reasons }: StoredRun, waiting: number): string[] {
   if (held === 0) return []
+  const why = reasons.includes('contradicted')
+    ? 'not all of them were searched for, and one that was is listed'
+    : 'too many customers were absent at once to be believed'
   if (waiting === 0) {
     return [
-      `${count(held, 'removal')} held back: too many customers were absent at once to be believed. Nothing is left to`,
+      `${count(held, 'removal')} held back: ${why}. Nothing is left to`,
       'decide: they were approved or discarded, their customers were listed again, or a later run held them back.',
     ]
   }
   const left = waiting === held ? '' : ` (${waiting.toLocaleString('en')} wait for a decision)`
   return [
-    `${count(held, 'removal')} held back${left}: too many customers were absent at once to be believed. If they are gone,`,
+    `${count(held, 'removal')} held back${left}: ${why}. If they are gone,`,
     `customer-mirror removals approve ${runId}; if not, customer-mirror removals discard ${runId}.`,
   ]
 }

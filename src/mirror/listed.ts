@@ -1,20 +1,25 @@
 import type { Connection } from './database.ts'
-import type { Absent } from './removals.ts'
+import type { Named } from './removal-candidates.ts'
 import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
 
 /** A customer known to be listed. */
-export type Listed = Pick<Absent, 'id' | 'username' | 'email'>
+export type Listed = Named & { id: string }
 
-/** Any customer this run has received that has both a username and an address. */
-export function findListed(db: Connection, run: Run): Listed | undefined {
+/** Customers this run has received, to try searches on: such with a name, a username and an address first. At most `most`. */
+export function findListed(db: Connection, run: Run, most: number): Listed[] {
   const everybody = statement<[string], Listed & { row_id: number }>(
     db,
-    `SELECT row_id, id, username, email FROM customers
-     WHERE organization = ? AND username <> '' AND email <> '' AND removed_at IS NULL`,
+    `SELECT row_id, id, name, username, email FROM customers WHERE organization = ? AND removed_at IS NULL`,
   )
+  const named: Listed[] = []
+  const others: Listed[] = []
   for (const { row_id, ...customer } of everybody.iterate(run.organization)) {
-    if (run.seen.has(row_id)) return customer
+    const { name, username, email } = customer
+    if (!run.seen.has(row_id)) continue
+    const isNamed = [name, username, email].every((value) => value !== null && value !== '')
+    if (isNamed && named.push(customer) === most) break
+    if (!isNamed && (username ?? email) !== null && others.length < most) others.push(customer)
   }
-  return undefined
+  return [...named, ...others].slice(0, most)
 }

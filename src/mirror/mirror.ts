@@ -18,14 +18,14 @@ import { listLastRuns, type LastRun } from './last-runs.ts'
 import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
 import { recallPage } from './remembered-pages.ts'
+import { findRemovalCandidates, type Candidate } from './removal-candidates.ts'
 import {
   approveRemovals,
   discardRemovals,
-  findRemovalCandidates,
   listHeldRemovals,
-  type Absent,
   type HeldRemovals,
   type RemovalRule,
+  type RemovingProof,
 } from './removals.ts'
 import { finishRun, startRun, type Ending, type Run, type Start } from './runs.ts'
 import { findRun, listRuns, type StoredRun } from './stored-runs.ts'
@@ -51,10 +51,10 @@ export type Mirror = {
   recallWindows(run: Run): Promise<Iterable<RecordedWindow>>
   /** Those of a few ids that are known under another organization and not under this one. */
   findStrangers(organization: string, ids: readonly string[]): Promise<Strangers>
-  /** Those whom a converged scan would remove if their absence were confirmed. */
-  findRemovalCandidates(run: Run, rule: RemovalRule): Promise<Absent[]>
-  /** A customer the run has received whom a search can be tried on; undefined when none has a username and an address. */
-  findListed(run: Run): Promise<Listed | undefined>
+  /** The customers whom a scan that ended so is about to remove, to be searched for before. */
+  findRemovalCandidates(run: Run, ending: { rule: RemovalRule; proof: RemovingProof }): Promise<Candidate[]>
+  /** Customers the run has received, to try searches on; at most `most`. */
+  findListed(run: Run, most: number): Promise<Listed[]>
   /** Ends a run, gives its organization back, and tells what it did. */
   finishRun(run: Run, ending: Ending, nowMs: number): Promise<Report>
   /** The latest runs, newest first, of one organization or of all. */
@@ -119,8 +119,9 @@ function mirrorOf(file: string, db: Connection, journal?: JournalFlush): Mirror 
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => void renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run.id),
     findStrangers: async (organization, ids) => readTransaction(db, file, () => findStrangers(db, organization, ids)),
-    findRemovalCandidates: async (run, rule) => readTransaction(db, file, () => findRemovalCandidates(db, run, rule)),
-    findListed: async (run) => readTransaction(db, file, () => findListed(db, run)),
+    findRemovalCandidates: async (run, ending) =>
+      readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
+    findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),
     finishRun: async (run, ending, nowMs) => writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),

@@ -16,14 +16,17 @@ export type RemovalRule = {
 export type Absent = {
   rowId: number
   id: string
+  name: string | null
   username: string | null
   email: string | null
+  /** `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
+  createdAtUtc: string | null
   missingProven: number
   missingScans: number
 }
 
-/** What became of the absent: counts of customers. */
-export type AbsenceCounts = { missing: number; removed: number; held: number }
+/** Grades of proof after which customers may be marked missing and removed. */
+export type RemovingProof = 'proven' | 'converged'
 
 /** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
@@ -35,11 +38,11 @@ const ALWAYS_BELIEVED = 20
  * Everybody of the run's organization who is not removed and was not received by it, not even in a reject. Nobody, where
  * customers it recalled are not in the mirror any more.
  */
-function findAbsent(db: Connection, run: Run): Absent[] {
+export function findAbsent(db: Connection, run: Run): Absent[] {
   if (run.seen.size === countListed(db, run.organization)) return []
   const find = statement<[number], AbsentColumns>(
     db,
-    `SELECT row_id, id, username, email, missing_proven, missing_scans FROM customers
+    `SELECT row_id, id, name, username, email, created_at_utc, missing_proven, missing_scans FROM customers
      WHERE row_id = ? AND removed_at IS NULL`,
   )
   const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
@@ -56,39 +59,6 @@ function findAbsent(db: Connection, run: Run): Absent[] {
   }
   const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
   return absent.filter(({ id }) => !run.rejectedIds.has(id))
-}
-
-/**
- * Marks the absent of a proven scan missing, and those absent often enough removed. After a converged one, only those are
- * removed whose absence was `confirmed` by other means. Too many at once are held back, and then nobody is marked.
- */
-export function markAbsent(
-  db: Connection,
-  run: Run,
-  { proof, rule, confirmed }: { proof: 'proven' | 'converged'; rule: RemovalRule; confirmed: ReadonlySet<string> },
-  nowMs: number,
-): AbsenceCounts {
-  const absent = findAbsent(db, run)
-  if (absent.length === 0) return { missing: 0, removed: 0, held: 0 }
-  if (isTooMuch(db, run, absent.length, rule)) {
-    holdBack(db, run, absent)
-    return { missing: 0, removed: 0, held: absent.length }
-  }
-  const counts = { missing: 0, removed: 0, held: 0 }
-  for (const row of absent) {
-    const isRemoved =
-      proof === 'proven' ? row.missingProven + 1 >= rule.after : isCandidate(row, rule) && confirmed.has(row.id)
-    markMissing(db, row, proof, nowMs)
-    if (isRemoved) remove(db, run, row, nowMs)
-    counts[isRemoved ? 'removed' : 'missing'] += 1
-  }
-  return counts
-}
-
-/** Those whom a converged scan would remove if their absence were confirmed; nobody when a guard would hold them back. */
-export function findRemovalCandidates(db: Connection, run: Run, rule: RemovalRule): Absent[] {
-  const absent = findAbsent(db, run)
-  return isTooMuch(db, run, absent.length, rule) ? [] : absent.filter((row) => isCandidate(row, rule))
 }
 
 /** The rows of an organization whose removal is held back. */
@@ -115,7 +85,7 @@ export function releaseHeld(db: Connection, run: Run, id: string): void {
   if (rowId !== undefined) release(db, rowId)
 }
 
-function release(db: Connection, rowId: number): void {
+export function release(db: Connection, rowId: number): void {
   statement(db, 'DELETE FROM held_removals WHERE row_id = ?').run(rowId)
 }
 
@@ -155,11 +125,16 @@ export function discardRemovals(db: Connection, runId: number): number {
   throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
 }
 
-function isCandidate({ missingScans }: Absent, { after }: RemovalRule): boolean {
-  return missingScans + 1 >= after
+/** Whether this absence is the one after which a customer is removed. */
+export function isCandidate(
+  { missingScans, missingProven }: Absent,
+  { after }: RemovalRule,
+  proof: RemovingProof,
+): boolean {
+  return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
 }
 
-function isTooMuch(db: Connection, run: Run, absent: number, { maxShare }: RemovalRule): boolean {
+export function isTooMuch(db: Connection, run: Run, absent: number, { maxShare }: RemovalRule): boolean {
   const listedBefore = countListed(db, run.organization) - countInserted(db, run)
   const suddenlyEmpty = run.seen.size === 0 && run.rejectedIds.size === 0
   return suddenlyEmpty || (absent > ALWAYS_BELIEVED && absent > maxShare * listedBefore)
@@ -184,22 +159,13 @@ function countInserted(db: Connection, run: Run): number {
 }
 
 /** Only the latest run's are held: what an earlier one held back is absent again, or has been received since. */
-function holdBack(db: Connection, run: Run, absent: readonly Absent[]): void {
+export function holdBack(db: Connection, run: Run, absent: readonly Absent[]): void {
   statement(db, 'DELETE FROM held_removals WHERE organization = ?').run(run.organization)
   const hold = statement(db, 'INSERT INTO held_removals (organization, row_id, run_id) VALUES (?, ?, ?)')
   for (const { rowId } of absent) hold.run(run.organization, rowId, run.id)
 }
 
-function markMissing(db: Connection, { rowId }: Absent, proof: 'proven' | 'converged', nowMs: number): void {
-  statement(
-    db,
-    `UPDATE customers SET missing_since = coalesce(missing_since, ?), missing_scans = missing_scans + 1,
-       missing_proven = missing_proven + ?
-     WHERE row_id = ?`,
-  ).run(sqlTime(nowMs), proof === 'proven' ? 1 : 0, rowId)
-}
-
-function remove(
+export function remove(
   db: Connection,
   run: Pick<Run, 'id' | 'organization'>,
   { rowId, id }: Pick<Absent, 'rowId' | 'id'>,
@@ -219,12 +185,15 @@ function remove(
 type AbsentColumns = {
   row_id: number
   id: string
+  name: string | null
   username: string | null
   email: string | null
+  created_at_utc: string | null
   missing_proven: number
   missing_scans: number
 }
 
-function fromColumns({ row_id, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
-  return { ...same, rowId: row_id, missingProven: missing_proven, missingScans: missing_scans }
+function fromColumns({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
+  const counted = { missingProven: missing_proven, missingScans: missing_scans }
+  return { ...same, rowId: row_id, createdAtUtc: created_at_utc, ...counted }
 }

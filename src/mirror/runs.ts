@@ -17,7 +17,8 @@ import { READ_TO_END } from './last-runs.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
 import { forgetOtherPages, startMemory, type PageMemory } from './remembered-pages.ts'
-import { findHeldRows, markAbsent, type AbsenceCounts, type RemovalRule } from './removals.ts'
+import { doubted, markAbsent, type Removals } from './mark-absent.ts'
+import { findHeldRows } from './removals.ts'
 import { findResumable } from './resume.ts'
 import type { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
@@ -78,7 +79,7 @@ export type Ending = {
   /** What the proof rests on, to be stored as JSON. */
   certificate?: object | undefined
   /** What to do about customers that were not received; without it, or without a proof, nothing. */
-  removals?: { rule: RemovalRule; confirmed: ReadonlySet<string> } | undefined
+  removals?: Removals | undefined
   error?: { code: string; message: string } | undefined
 }
 
@@ -141,13 +142,16 @@ function closeAbandoned(db: Connection, organization: string, id: number, nowMs:
  * organization to another one (throws OrganizationHeld), or when its stored numbers do not add up (throws
  * AccountingBroken); one that failed after it lost its organization changes nothing any more.
  */
-export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: number): Report {
+export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {
+  let ending = asked
   const report = reportOf(run, ending, nowMs)
   if (ending.status === 'complete') {
     renewLease(db, run, nowMs)
     requireSum(db, run)
+    const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
+    ending = doubted(ending, doubts)
+    Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })
     if (ending.readToEnd) resolveRejects(db, run, nowMs)
-    Object.assign(report, settleAbsences(db, run, ending, nowMs))
     forgetWindows(db, run.organization)
     forgetOtherPages(db, run.organization, run.memory.kept)
   }
@@ -177,12 +181,6 @@ export function finishRun(db: Connection, run: Run, ending: Ending, nowMs: numbe
     errorMessage: ending.error?.message ?? null,
   })
   return report
-}
-
-/** What the run did about the customers it did not receive. */
-function settleAbsences(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): AbsenceCounts {
-  if (proof === 'unproven' || removals === undefined) return { missing: 0, removed: 0, held: 0 }
-  return markAbsent(db, run, { ...removals, proof }, nowMs)
 }
 
 function requireSum(db: Connection, run: Run): void {

@@ -23,6 +23,9 @@ const EXPLANATIONS = {
   'page-limit': 'The run was asked to stop after a number of pages.',
   interrupted: 'The scan was stopped before it had read the whole list.',
   'empty-list': 'The list is empty.',
+  contradicted: 'A search found a customer that the scan had not received, so the scan did not read the whole list.',
+  'older-list':
+    'The newest known customers are absent and no newer one is listed: they are gone, or the list is older than the last one read.',
 } as const
 
 export type Reason = keyof typeof EXPLANATIONS

@@ -91,7 +91,7 @@ test('those to be confirmed are the ones that were absent often enough, and nobo
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 5 * DAY_MS })
   await mirror.savePages(run, [aPage(1, customers(4, 5))], START_MS + 5 * DAY_MS)
 
-  const candidates = await mirror.findRemovalCandidates(run, RULE)
+  const candidates = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'converged' })
 
   expect(candidates).toMatchObject([{ id: customerId(2), username: 'customer-2', email: 'customer-2@example.com' }])
 })
@@ -103,8 +103,10 @@ test('nobody is to be confirmed where a guard would hold everybody back', async 
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 3 * DAY_MS })
   await mirror.savePages(run, [aPage(1, customers(22, 100))], START_MS + 3 * DAY_MS)
 
-  expect(await mirror.findRemovalCandidates(run, RULE)).toEqual([])
-  expect(await mirror.findRemovalCandidates(run, { after: 2, maxShare: 0.21 })).toHaveLength(21)
+  expect(await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'converged' })).toEqual([])
+  expect(
+    await mirror.findRemovalCandidates(run, { rule: { after: 2, maxShare: 0.21 }, proof: 'converged' }),
+  ).toHaveLength(21)
 })
 
 test.each<'proven' | 'converged'>(['proven', 'converged'])('the guards hold after a %s scan', async (proof) => {

@@ -24,6 +24,7 @@ for (let current = Number(edition); ; current += 1) {
     concurrency: 4,
     now: Date.now,
     monotonicMs: Date.now,
+    random: Math.random,
     signal: new AbortController().signal,
     onProgress: () => process.stdout.write('saved\n'),
   })

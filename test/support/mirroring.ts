@@ -18,6 +18,7 @@ export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial
     concurrency: 4,
     now: () => START_MS,
     monotonicMs: overrides.now ?? (() => START_MS),
+    random: () => 0,
     signal: new AbortController().signal,
     ...overrides,
   }

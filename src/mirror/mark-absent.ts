@@ -1,0 +1,140 @@
+import type { Connection } from './database.ts'
+import { findUnjudged } from './older-list.ts'
+import {
+  findAbsent,
+  holdBack,
+  isCandidate,
+  isTooMuch,
+  release,
+  remove,
+  type Absent,
+  type RemovalRule,
+  type RemovingProof,
+} from './removals.ts'
+import type { Ending, Run } from './runs.ts'
+import { sqlTime } from './sql-time.ts'
+import { statement } from './statement.ts'
+
+/** What searches for the customers about to be removed came to. */
+export type Searched = {
+  /** Ids of customers whose absence searches confirmed. */
+  confirmed: ReadonlySet<string>
+  /** Ids of customers that a search found: they are listed, and the scan did not read the whole list. */
+  found?: ReadonlySet<string> | undefined
+  /** Ids of customers that the service refused to search for, though it searches for others: they are not removed. */
+  unanswered?: ReadonlySet<string> | undefined
+  /** Only a random sample was searched for; one found then holds back all the others. */
+  isSample?: boolean | undefined
+  /** The searches were not finished: no customer is removed by this run. */
+  isPostponed?: boolean | undefined
+}
+
+/** What to do about customers that were not received. */
+export type Removals = Searched & { rule: RemovalRule }
+
+/** What became of the absent: counts of customers, and what their absence says against the scan. */
+export type Absences = {
+  missing: number
+  removed: number
+  held: number
+  reasons: readonly ('contradicted' | 'older-list')[]
+  /** Whether the scan still counts for what it says it proved. */
+  isBelieved: boolean
+}
+
+/** A run that found no customer absent. */
+const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true }
+
+/**
+ * Marks the absent of a proven scan missing, and those absent often enough removed. After a converged one, only those are
+ * removed whose absence was `confirmed` by other means. Too many at once are held back, and then nobody is marked. Where a
+ * search found one of them, or exactly the newest customers are absent, the scan is not believed and nobody is marked either.
+ */
+export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): Absences {
+  if (proof === 'unproven' || removals === undefined) return NO_ABSENCES
+  return markBy(db, run, { ...removals, proof }, nowMs)
+}
+
+/** The ending with what the absences say against the scan. */
+export function doubted(
+  ending: Ending,
+  { reasons: more, isBelieved }: Pick<Absences, 'reasons' | 'isBelieved'>,
+): Ending {
+  if (more.length === 0) return ending
+  const reasons = [...ending.reasons, ...more]
+  if (isBelieved) return { ...ending, reasons }
+  const certificate =
+    ending.certificate === undefined ? undefined : { ...ending.certificate, proof: 'unproven', reasons }
+  return { ...ending, proof: 'unproven', reasons, readToEnd: false, certificate }
+}
+
+function markBy(
+  db: Connection,
+  run: Run,
+  { proof, rule, ...searched }: Removals & { proof: RemovingProof },
+  nowMs: number,
+): Absences {
+  const absent = findAbsent(db, run)
+  if (absent.length === 0) return NO_ABSENCES
+  const unjudged = findUnjudged(db, run, absent)
+  const older = unjudged.size > 0 ? (['older-list'] as const) : []
+  if (unjudged.size === absent.length) return { ...NO_ABSENCES, reasons: older, isBelieved: false }
+  const isAbout = (row: Absent) => !unjudged.has(row.rowId) && isCandidate(row, rule, proof)
+  if (absent.some(({ id }) => searched.found?.has(id))) {
+    const held = believeSearch(db, run, absent, { ...searched, isAbout })
+    return { ...NO_ABSENCES, held, reasons: [...older, 'contradicted'], isBelieved: false }
+  }
+  if (isTooMuch(db, run, absent.length, rule)) {
+    holdBack(db, run, absent)
+    return { ...NO_ABSENCES, held: absent.length, reasons: older }
+  }
+  const absences = { ...NO_ABSENCES, reasons: older }
+  for (const row of absent) {
+    const isRemoved = isAbout(row) && maySearchRemove(row, searched, proof)
+    markMissing(db, row, unjudged.has(row.rowId) ? undefined : proof, nowMs)
+    if (isRemoved) remove(db, run, row, nowMs)
+    absences[isRemoved ? 'removed' : 'missing'] += 1
+  }
+  return absences
+}
+
+/** Whether the searches leave the customer to be removed. */
+function maySearchRemove({ id }: Absent, searched: Searched, proof: RemovingProof): boolean {
+  if (searched.isPostponed === true || searched.unanswered?.has(id) === true) return false
+  return proof === 'proven' || searched.confirmed.has(id)
+}
+
+/**
+ * Takes those found for listed. Found in a sample, they hold back all the others who were about to be removed. How many.
+ */
+function believeSearch(
+  db: Connection,
+  run: Run,
+  absent: readonly Absent[],
+  { found, isSample, isAbout }: Searched & { isAbout: (row: Absent) => boolean },
+): number {
+  const isFound = ({ id }: Absent) => found?.has(id) === true
+  for (const row of absent) if (isFound(row)) markListed(db, row)
+  const held = isSample === true ? absent.filter((row) => !isFound(row) && isAbout(row)) : []
+  if (held.length > 0) holdBack(db, run, held)
+  return held.length
+}
+
+/** Without a proof the absence is not counted. */
+function markMissing(db: Connection, { rowId }: Absent, proof: RemovingProof | undefined, nowMs: number): void {
+  statement(
+    db,
+    `UPDATE customers SET missing_since = coalesce(missing_since, ?), missing_scans = missing_scans + ?,
+       missing_proven = missing_proven + ?
+     WHERE row_id = ?`,
+  ).run(sqlTime(nowMs), proof === undefined ? 0 : 1, proof === 'proven' ? 1 : 0, rowId)
+}
+
+/** A search found the customer: absences are counted anew, and nothing is held back. */
+function markListed(db: Connection, { rowId }: Absent): void {
+  statement(
+    db,
+    'UPDATE customers SET missing_since = NULL, missing_proven = 0, missing_scans = 0 WHERE row_id = ?',
+  ).run(rowId)
+  release(db, rowId)
+}

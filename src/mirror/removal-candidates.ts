@@ -1,0 +1,60 @@
+import type { Connection } from './database.ts'
+import { findUnjudged } from './older-list.ts'
+import { findAbsent, isCandidate, isTooMuch, type Absent, type RemovalRule, type RemovingProof } from './removals.ts'
+import type { Run } from './runs.ts'
+import { statement } from './statement.ts'
+
+/** The fields a customer can be searched by. */
+export type Named = Pick<Absent, 'name' | 'username' | 'email'>
+
+/** A customer about to be removed, with the values that were last read where the row has others. */
+export type Candidate = Absent & { earlier: readonly Named[] }
+
+/**
+ * The customers whom the scan is about to remove, to be searched for before. None, where a guard would hold them back or the
+ * list may be older than the last one read.
+ */
+export function findRemovalCandidates(
+  db: Connection,
+  run: Run,
+  { rule, proof }: { rule: RemovalRule; proof: RemovingProof },
+): Candidate[] {
+  const absent = findAbsent(db, run)
+  const candidates = absent.filter((row) => isCandidate(row, rule, proof))
+  if (candidates.length === 0 || isTooMuch(db, run, absent.length, rule)) return []
+  const unjudged = findUnjudged(db, run, absent)
+  if (unjudged.size === absent.length) return []
+  return candidates
+    .filter(({ rowId }) => !unjudged.has(rowId))
+    .map((row) => ({ ...row, earlier: findEarlier(db, run.organization, row.id) }))
+}
+
+/** Changes of one customer that are looked into. Each gives two values of a field. */
+const MOST_CHANGES = 3
+
+/**
+ * What was read of a customer last, in other words than the row has: the row may have been edited by hand, a record may have
+ * been rejected, and a change may have been taken back.
+ */
+function findEarlier(db: Connection, organization: string, id: string): Named[] {
+  return statement<[Record<string, unknown>], Named>(
+    db,
+    `WITH latest AS (
+       SELECT fields FROM changes
+       WHERE organization = @organization AND id = @id AND json_valid(fields) ORDER BY seq DESC LIMIT ${MOST_CHANGES}
+     ), reject AS (
+       SELECT payload FROM rejects
+       WHERE organization = @organization AND record_id = @id AND json_valid(payload) ORDER BY seen_at DESC LIMIT 1
+     )
+     SELECT payload ->> '$.name' AS name, payload ->> '$.username' AS username, payload ->> '$.email' AS email FROM reject
+     UNION ALL SELECT fields ->> '$.name[1]', fields ->> '$.username[1]', fields ->> '$.email[1]' FROM latest
+     UNION ALL SELECT fields ->> '$.name[0]', fields ->> '$.username[0]', fields ->> '$.email[0]' FROM latest`,
+  )
+    .all({ organization, id })
+    .map(({ name, username, email }) => ({ name: textOf(name), username: textOf(username), email: textOf(email) }))
+}
+
+/** Of a rejected record a field may be anything. */
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

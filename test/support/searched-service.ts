@@ -1,0 +1,100 @@
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
+import { aCustomer, MINUTE_MS, START_MS, type SentRecord } from './builders.ts'
+import { pageOfList, sourceOf, type PageSource } from './listed-source.ts'
+
+/** A list that may hide customers it has, and how it searches for them. */
+export type SearchedService = {
+  /** Those the pages of the list show. */
+  shown: readonly SentRecord[]
+  /** Those a search looks through; the same, unless told. */
+  listed?: readonly SentRecord[]
+  search?: SearchKind
+  /** The only sizes of a page it serves. */
+  sizes?: readonly number[]
+}
+
+/** Customer `n`, who was created `n` days before the first night. */
+export function aDatedCustomer(n: number, overrides: SentRecord = {}): SentRecord {
+  return aCustomer(n, { created_at: new Date(START_MS - n * 24 * 60 * MINUTE_MS).toISOString(), ...overrides })
+}
+
+/** Customers `from` to `to`, the newest first. */
+export function datedCustomers(from: number, to: number): SentRecord[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => aDatedCustomer(from + index))
+}
+
+type Matches = (record: SentRecord, text: string) => boolean
+
+const anyField = (isLike: (value: string, text: string) => boolean): Matches => {
+  return ({ name, username, email }, text) => [name, username, email].some((value) => isLike(String(value), text))
+}
+const partial = anyField((value, text) => value.toLowerCase().includes(text.toLowerCase()))
+
+const refusing = (error: () => Error) => () => Promise.reject(error())
+const finding = (matches: Matches, size = 100): Answer => {
+  return async (listed, text) =>
+    pageOfList(
+      listed.filter((record) => matches(record, text)),
+      { page: 1, size: 100 },
+      { cap: size },
+    )
+}
+
+/** Kinds of search that find a customer who is listed. */
+export const WORKING = {
+  'for any part, in any case': finding(partial),
+  'for any part, in the same case': finding(anyField((value, text) => value.includes(text))),
+  'for the whole text': finding(anyField((value, text) => value === text)),
+  'with ten customers a page': finding(partial, 10),
+  'by e-mail only': finding(({ email }, text) => email === text),
+  'by username only': finding(({ username }, text) => username === text),
+  'by name only': finding(({ name }, text) => name === text),
+  'with ids in upper case': async (listed: readonly SentRecord[], text: string) => {
+    const page = await finding(partial)(listed, text)
+    return { ...page, records: listed.filter((record) => partial(record, text)).map(upperCased) }
+  },
+} satisfies Record<string, Answer>
+
+/** Kinds of search that prove nothing. */
+export const BROKEN = {
+  'with 422': refusing(() => new SourceRefused('422', { code: 'unprocessable', status: 422 })),
+  'with 404': refusing(() => new SourceRefused('404', { code: 'not-found', status: 404 })),
+  'with 403': refusing(() => new SourceRefused('403', { code: 'forbidden', status: 403 })),
+  'with HTML': refusing(() => new ContractBroken('HTML', { code: 'not-json' })),
+  'with 500 at every attempt': refusing(() => new SourceUnavailable('500', { code: 'server-error', status: 500 })),
+  'with no customer, whatever the text': finding(() => false),
+} satisfies Record<string, Answer>
+
+/** The service is out of reach for a while. */
+export const OUTAGES = {
+  'the network': refusing(() => new SourceUnavailable('reset', { code: 'network' })),
+  'a 503': refusing(() => new SourceUnavailable('503', { code: 'server-error', status: 503 })),
+  'a rate limit': refusing(() => new RateLimited('429', { waitMs: 3_600_000 })),
+} satisfies Record<string, Answer>
+
+/** The whole list, whatever the text. */
+export const EVERYBODY: Answer = finding(() => true)
+
+type Answer = (listed: readonly SentRecord[], text: string) => ReturnType<PageSource['search']>
+export type SearchKind = Answer
+
+/** The source of such a service, and the texts it was asked to search for. */
+export function searchedSource({ shown, listed = shown, search = finding(partial), sizes }: SearchedService) {
+  const texts: string[] = []
+  const source = sourceOf(
+    async (window) => {
+      const isServed = sizes === undefined || sizes.includes(window.size)
+      if (!isServed) throw new SourceRefused('422', { code: 'unprocessable', status: 422 })
+      return pageOfList(shown, window)
+    },
+    (text) => {
+      texts.push(text)
+      return search(listed, text)
+    },
+  )
+  return { source, texts }
+}
+
+function upperCased(record: SentRecord): SentRecord {
+  return { ...record, id: String(record['id']).toUpperCase() }
+}
