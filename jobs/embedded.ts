@@ -6,9 +6,10 @@ import { QueueUnavailable } from '../src/errors.ts'
 import type { Store } from './backend.ts'
 import { EmbeddedPool } from './embedded-pool.ts'
 import { lockFolder } from './folder-lock.ts'
+import { WRITE_PROBE } from './postgres.ts'
 
 /** The queue in this very process, kept in a folder. Throws QueueUnavailable when another process has that folder. */
-export async function openEmbedded(folder: string): Promise<Store> {
+export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await chmod(folder, 0o700)
   const lock = await lockFolder(folder)
@@ -27,6 +28,9 @@ export async function openEmbedded(folder: string): Promise<Store> {
       factory: (name, options, roles) => createPostgresBackend(name, { ...options, connection: pool }, roles),
       ping: async () => {
         await pool.query('SELECT 1', [])
+      },
+      write: async () => {
+        await pool.query(WRITE_PROBE, [`${prefix}-probe`])
       },
       close: () => (closed ??= close()),
     }

@@ -2,6 +2,7 @@ import type { Organization } from '../src/config/organization.ts'
 import type { Mirror } from '../src/mirror/mirror.ts'
 import { within } from './deadline.ts'
 import { previousDueMs } from './due-times.ts'
+import { isRefusal, reasonOf } from './queue-refusal.ts'
 import { scheduled } from './schedule.ts'
 import { wasReadSince, type SchedulePlan } from './schedule-plan.ts'
 
@@ -15,7 +16,8 @@ export type Readiness = { ready: boolean; problems: string[]; held?: HeldBack[] 
 export type HeldBack = { run: number; organization: string; held: number }
 
 export type Examined = {
-  ping: () => Promise<void>
+  /** Writes to the queue, or rejects with what it said. */
+  write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** What keeps the schedules in the queue from being those of the configuration. */
   compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
@@ -41,13 +43,9 @@ async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]
     .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
 }
 
-async function queueProblems({ ping, compareSchedules }: Examined): Promise<string[]> {
-  const reached = await within(
-    ping().then(() => true),
-    ASK_MS,
-    false,
-  ).catch(() => false)
-  if (!reached) return ['the queue cannot be reached']
+async function queueProblems({ write, compareSchedules }: Examined): Promise<string[]> {
+  const problem = await within(write().then(noProblem, writeProblem), ASK_MS, UNREACHED)
+  if (problem !== undefined) return [problem]
   const plan = await within(compareSchedules(), ASK_MS, undefined).catch(() => undefined)
   if (plan === undefined) return ['the schedules cannot be read']
   return [
@@ -55,6 +53,16 @@ async function queueProblems({ ping, compareSchedules }: Examined): Promise<stri
     ...plan.remove.map((organization) => `${organization}: is scheduled, but not configured`),
   ]
 }
+
+function noProblem(): undefined {
+  return undefined
+}
+
+function writeProblem(error: unknown): string {
+  return isRefusal(error) ? `the queue cannot be written: ${reasonOf(error)}` : UNREACHED
+}
+
+const UNREACHED = 'the queue cannot be reached'
 
 function workerProblems({ workers }: Examined): string[] {
   return workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']

@@ -1,11 +1,13 @@
 import type { Organization } from '../src/config/organization.ts'
-import { Interrupted, isOurs, QueueUnavailable } from '../src/errors.ts'
+import { Interrupted } from '../src/errors.ts'
 import type { Outcome, Progress } from '../src/mirror-organization.ts'
 import { monotonicMs } from '../src/monotonic-clock.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
 import { endElsewhere, failedWith } from './end-elsewhere.ts'
 import { openEngine } from './engine.ts'
 import { openLiveConfig } from './live-config.ts'
+import { queueUnavailable } from './queue-refusal.ts'
+import { watchQueue } from './queue-watch.ts'
 import { writeOnly } from './schedule.ts'
 import { TIMINGS } from './timings.ts'
 
@@ -46,12 +48,25 @@ export async function openOnce(
     }),
   })
   const { queues, syncWorker } = engine
-  // Whoever waits at a terminal sees the work stand still; the connection is tried again by itself.
-  syncWorker.on('error', () => {})
+  // Someone at a terminal sees the work stand still; the connection is tried again by itself.
+  const watch = watchQueue({
+    queues: [queues.sync, queues.tick],
+    workers: [syncWorker],
+    ping: engine.backend.ping,
+    write: engine.backend.write,
+    log: { info: () => {}, warn: () => {} },
+    timings: TIMINGS,
+    random: Math.random,
+    monotonicMs,
+    onBack: () => {},
+    onRefused: endWaiting,
+  })
   syncWorker.on('active', ({ data }) => active.add(data.organization))
-  for (const queue of [queues.sync, queues.tick]) queue.on('error', () => {})
   let stopped: Promise<void> | undefined
-  const stop = () => (stopped ??= engine.stop([]).then(endAll))
+  const stop = () => {
+    watch.stop()
+    return (stopped ??= engine.stop([]).then(endAll))
+  }
   const asked = Promise.withResolvers<never>()
   asked.promise.catch(() => {})
   const stopAsAsked = () => {
@@ -68,7 +83,7 @@ export async function openOnce(
     return { organizations, mirrorFile, run, close: stop }
   } catch (error) {
     await stop()
-    throw error
+    throw queueUnavailable(error, engine.backend.place)
   }
 
   async function run(organization: string, talk: Talk): Promise<Outcome> {
@@ -81,7 +96,7 @@ export async function openOnce(
     } catch (error) {
       // The stop itself closes the queue under whoever asks it something; its own last word is still to come.
       if (signal.aborted) return await promise
-      return failedWith(organization, isOurs(error) ? error : stoppedAnswering(organization), Date.now())
+      return failedWith(organization, queueUnavailable(error, engine.backend.place), Date.now())
     } finally {
       ended.abort()
       awaited.delete(organization)
@@ -95,6 +110,14 @@ export async function openOnce(
     const hasJob = async (id: string) => (await queues.sync.getDeduplicationJobId(id)) !== null
     const watching = { hasJob, mirror: engine.mirror, isActiveHere: (id: string) => active.has(id), now: Date.now }
     return endElsewhere(watching, { organization, lastRunBefore: before?.runId ?? 0 }, ended)
+  }
+
+  /** A queue that refuses gives out no job: those of this process that have begun go on, the others are not waited for. */
+  function endWaiting(refusal: unknown): void {
+    for (const [organization, { end }] of awaited) {
+      if (active.has(organization)) continue
+      end(failedWith(organization, queueUnavailable(refusal, engine.backend.place), Date.now()))
+    }
   }
 
   /** Jobs that wait in the queue, or could not be finished, stay there for the next worker. */
@@ -111,8 +134,4 @@ type Awaited = { talk: Talk; end: (outcome: Outcome) => void }
 
 function waiting(waitMs: number): SourceEvent {
   return { kind: 'waiting', reason: 'rate-limited', waitMs, untilMs: Date.now() + waitMs }
-}
-
-function stoppedAnswering(organization: string): QueueUnavailable {
-  return new QueueUnavailable(`${organization}: the queue stopped answering. Ask for it again.`)
 }

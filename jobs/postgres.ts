@@ -6,7 +6,7 @@ import type { Store } from './backend.ts'
 const CONNECTIONS = 10
 
 /** The queue in a schema of its own of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
-export async function openPostgres(address: string, connectMs: number): Promise<Store> {
+export async function openPostgres(address: string, connectMs: number, prefix: string): Promise<Store> {
   const pool = new Pool({
     connectionString: address,
     max: CONNECTIONS,
@@ -32,9 +32,16 @@ export async function openPostgres(address: string, connectMs: number): Promise<
     ping: async () => {
       await pool.query('SELECT 1')
     },
+    write: async () => {
+      await pool.query(WRITE_PROBE, [`${prefix}-probe`])
+    },
     close: () => (closed ??= pool.end()),
   }
 }
+
+/** One row of ours in the queue's own table, written over each time. */
+export const WRITE_PROBE = `INSERT INTO ${DEFAULT_SCHEMA}.meta (queue, field, value) VALUES ($1, 'written', now()::text)
+  ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
 
 /** Migrations hold a lock and a transaction, so they need a session of their own. */
 async function migrate(pool: Pool): Promise<void> {

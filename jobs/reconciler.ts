@@ -1,6 +1,7 @@
 import { describeError } from '../src/errors.ts'
 import type { Logger } from '../src/log.ts'
 import type { Engine } from './engine.ts'
+import { codeAndReason } from './queue-refusal.ts'
 import { reconcileSchedules } from './schedule.ts'
 
 /** Reads the configuration again and makes the schedules equal to it. Never throws: what fails is told, and tried again later. */
@@ -26,7 +27,7 @@ export function createReconciler(
       if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
         log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')
     } catch (error) {
-      log.warn({ reason: describeError(error).code }, 'schedules could not be compared')
+      log.warn({ reason: codeAndReason(error) }, 'schedules could not be compared')
     }
   }
 

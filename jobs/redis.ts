@@ -3,8 +3,10 @@ import { Redis, type RedisOptions } from 'ioredis'
 import type { Store } from './backend.ts'
 import { within } from './deadline.ts'
 
+const PROBE_STAYS_MS = 60_000
+
 /** The queue on Redis or Valkey. Rejects when it is not there, or does not let us in, within `connectMs`. */
-export async function openRedis(address: string, connectMs: number): Promise<Store> {
+export async function openRedis(address: string, connectMs: number, prefix: string): Promise<Store> {
   const client = new TrackedRedis(address, {
     lazyConnect: true,
     connectTimeout: connectMs,
@@ -25,6 +27,10 @@ export async function openRedis(address: string, connectMs: number): Promise<Sto
     factory: (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles),
     ping: async () => {
       await client.ping()
+    },
+    // BullMQ's keys begin with bull: a user who may touch no others may touch this one.
+    write: async () => {
+      await client.set(`bull:${prefix}-probe`, '1', 'PX', PROBE_STAYS_MS)
     },
     close: async () => {
       client.disconnectAll()

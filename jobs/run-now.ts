@@ -2,6 +2,7 @@ import type { Config } from '../src/config/read-config.ts'
 import { QueueUnavailable, UsageError } from '../src/errors.ts'
 import { openBackend } from './backend.ts'
 import { within } from './deadline.ts'
+import { queueUnavailable } from './queue-refusal.ts'
 import { openQueues, type Requested } from './queues.ts'
 
 /** How long to wait for a queue that has just answered. */
@@ -21,6 +22,8 @@ export async function requestRuns(
     if (requested === undefined)
       throw new QueueUnavailable(`The queue at ${backend.place} stopped answering. Try again.`)
     return requested
+  } catch (error) {
+    throw queueUnavailable(error, backend.place)
   } finally {
     await within(queues.close(), ADD_MS, undefined).catch(() => {})
     await backend.close()

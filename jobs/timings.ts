@@ -20,6 +20,11 @@ export type Timings = {
   closeMs: number
   /** How often to look whether a lost queue is back. */
   lookMs: number
+  /** How long workers pause when the queue refuses them: first about this, then twice as long each time, up to the longest. */
+  firstPauseMs: number
+  longestPauseMs: number
+  /** How long workers must not fail for the queue to be said to work again. Longer than an idle worker waits for a job. */
+  settleMs: number
 }
 
 export const TIMINGS: Timings = {
@@ -34,4 +39,7 @@ export const TIMINGS: Timings = {
   handBackMs: 5000,
   closeMs: 7000,
   lookMs: 2000,
+  firstPauseMs: 1000,
+  longestPauseMs: 60_000,
+  settleMs: 10_000,
 }

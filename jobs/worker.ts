@@ -8,12 +8,14 @@ import { examine } from './health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './http.ts'
 import { openLiveConfig } from './live-config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { told, watchQueue } from './queue-watch.ts'
+import { codeAndReason } from './queue-refusal.ts'
+import { watchQueue } from './queue-watch.ts'
 import { createReconciler } from './reconciler.ts'
 import { logRun } from './run-log.ts'
 import { compareSchedules } from './schedule.ts'
 import { startTickWorker, type TickWorker } from './tick-worker.ts'
 import { TIMINGS, type Timings } from './timings.ts'
+import { createWriteProbe } from './write-probe.ts'
 
 export type WorkerOptions = {
   config?: string | undefined
@@ -60,10 +62,12 @@ export async function runWorker(
   const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf, now: Date.now })
   const reconcile = createReconciler(engine, Date.now, log)
   const watch = watchQueue({
-    emitters: [queues.tick, queues.sync, syncWorker, tickWorker],
+    queues: [queues.tick, queues.sync],
+    workers: [syncWorker, tickWorker],
     ping: backend.ping,
-    log,
-    lookMs: timings.lookMs,
+    write: backend.write,
+    ...{ log, timings, monotonicMs },
+    random: Math.random,
     onBack: () => void reconcile({ atStart: false }),
   })
   // Where the queue has forgotten the job, what is still due is asked for again.
@@ -75,8 +79,9 @@ export async function runWorker(
   // A queue that connects and then stalls must not keep the worker from stopping.
   await Promise.race([reconcile({ atStart: true }), stopped])
   if (!signal.aborted) {
-    for (const worker of [syncWorker, tickWorker])
-      worker.run().catch((error: unknown) => log.error({ reason: told(error) }, 'worker ended unexpectedly'))
+    // One that failed and was resumed before this runs already.
+    for (const worker of [syncWorker, tickWorker].filter((each) => !each.isRunning()))
+      worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
     log.info(
       { queue: backend.kind, place: backend.place, http: http.origin, traced: backend.telemetry !== undefined },
       'worker started',
@@ -117,12 +122,13 @@ function watched(
   { metrics, token }: { metrics: Metrics | undefined; token: string | undefined },
 ): Watched {
   const { backend, config, mirror, queues, syncWorker } = engine
+  const write = createWriteProbe(backend.write, monotonicMs)
   return {
     metrics: () => metrics?.text() ?? Promise.resolve(''),
     board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
     examine: () =>
       examine({
-        ping: backend.ping,
+        write,
         workers: [syncWorker, tickWorker],
         compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
         organizations: config.current.organizations,

@@ -30,7 +30,7 @@ test.each([
   const nowMs = Date.now()
 
   const readiness = await examine({
-    ping: async () => {},
+    write: async () => {},
     workers: [],
     compareSchedules: () => compareSchedules(queues.tick, organizations, nowMs),
     organizations,
@@ -47,7 +47,7 @@ test('removals held back are in what /readyz says, and keep nothing from being r
   const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
 
   const readiness = await examine({
-    ping: async () => {},
+    write: async () => {},
     workers: [],
     compareSchedules: async () => ({ upsert: [], remove: [] }),
     organizations,
@@ -75,7 +75,7 @@ test.each([
   await mirrorPages(mirror, [customers(1, 3)], { atMs: nowMs + aheadMs, ending })
 
   const readiness = await examine({
-    ping: async () => {},
+    write: async () => {},
     workers: [],
     compareSchedules: async () => ({ upsert: [], remove: [] }),
     organizations,

@@ -22,7 +22,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   const chosen = chosenQueue()
   const own = chosen === 'own' ? await startRedis() : undefined
   const address = own?.url ?? chosen
-  if (address === 'embedded') await openEmbedded(template).then((store) => store.close())
+  if (address === 'embedded') await openEmbedded(template, 'customer-mirror').then((store) => store.close())
   provide('queueAddress', address)
   provide('queueTemplate', template)
   stderr.write(`The jobs are tested on ${describe(address, own !== undefined)}.\n`)

@@ -1,0 +1,134 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { aGate } from '../../support/gate.ts'
+import { aJobsWorkplace, aQueue, someQueues } from '../../support/jobs-workplace.ts'
+import { rowsOf } from '../../support/mirror-file.ts'
+import { startRedis, type RedisServer } from '../../support/redis-server.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { message, startWorkerProcess } from '../../support/worker-process.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+const PASSWORD = 'made-up-password-of-the-queue'
+const MINUTE = 60_000
+
+/** One more than a worker mirrors at a time, so that a job is always waiting: BullMQ asks for it at once after an error. */
+const ORGANIZATIONS = 9
+
+const REFUSALS: [what: string, begin: string[], end: string[], reason: string, remedy: string][] = [
+  ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], 'OOM', 'raise its maxmemory'],
+  ['has become a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'READONLY', 'the primary'],
+]
+
+describe.each(REFUSALS)('a Redis that %s', { timeout: 3 * MINUTE }, (_what, begin, end, reason, remedy) => {
+  test('is told once, the workers pause, and all of it goes on by itself', async () => {
+    const redis = await aRedis()
+    const gate = aGate({ fromPage: 2 })
+    const place = await aPlaceOn(redis, { organizations: ORGANIZATIONS, gate })
+    const worker = startWorkerProcess(place, { timings: { firstPauseMs: 20, longestPauseMs: 100, settleMs: 1000 } })
+    const { http } = await worker.said(message('worker started'))
+    const { queues } = await someQueues(place.queue, place.mirror)
+    const counts = () => queues.sync.getJobCounts('active', 'waiting', 'delayed', 'failed')
+    await eventually(counts, ({ active, waiting }) => active === ORGANIZATIONS - 1 && waiting === 1)
+
+    await command(redis, begin)
+    gate.open()
+    await worker.said(message('queue error'))
+    await eventually(
+      () => refusals(redis, reason),
+      (count) => count >= 25,
+    )
+    const told = worker.lines.filter((line) => line.includes('"queue error"'))
+    expect(told.length).toBeLessThanOrEqual(4)
+    expect(told.join('\n')).toContain(reason)
+    const refused = await readiness(http)
+    expect(refused).toMatchObject({ ready: false })
+    expect(refused.problems.join('\n')).toMatch(new RegExp(`the queue cannot be written: ${reason}`))
+
+    await command(redis, end)
+    await worker.said(message('queue works again'))
+    await eventually(
+      () => readiness(http),
+      ({ ready }) => ready,
+    )
+    await eventually(counts, ({ active, waiting }) => active === 0 && waiting === 0)
+    expect(rowsOf(place.mirror, `SELECT DISTINCT organization FROM runs WHERE status = 'complete'`)).toHaveLength(
+      ORGANIZATIONS,
+    )
+    expect(worker.lines.filter((line) => line.includes('"queue works again"'))).toHaveLength(1)
+    worker.send('SIGTERM')
+    expect((await worker.ended).code).toBe(143)
+  })
+
+  test.each([
+    ['run', 'acme'],
+    ['worker', '--port', '0'],
+    ['worker', '--once'],
+  ])('ends `%s %s` with 5, and says why and what to do, without the password', async (...args) => {
+    const redis = await aRedis({ password: PASSWORD })
+    const place = await aPlaceOn(redis)
+    await command(redis, begin)
+    const { code, stdout, stderr } = await runCli(
+      [...args.filter((arg) => arg !== undefined), '--config', place.config],
+      {
+        cwd: place.folder,
+      },
+    )
+
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+    expect(stderr).toMatch(/^The queue at redis:\/\/127\.0\.0\.1:\d+ cannot be used: /)
+    for (const part of [reason, remedy, '`customer-mirror sync` needs none']) expect(stderr).toContain(part)
+    expect(stderr).not.toMatch(/defect|Unexpected|^\s+at /m)
+    expect(stderr).not.toContain(PASSWORD)
+  })
+})
+
+test('worker --once ends with the reason when its queue refuses in the middle', { timeout: MINUTE }, async () => {
+  const redis = await aRedis()
+  const gate = aGate({ fromPage: 2 })
+  const place = await aPlaceOn(redis, { organizations: ORGANIZATIONS, gate })
+  const running = runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
+  const { queues } = await someQueues(place.queue, place.mirror)
+  await eventually(
+    () => queues.sync.getJobCounts('active'),
+    ({ active }) => active === ORGANIZATIONS - 1,
+  )
+  await command(redis, ['CONFIG', 'SET', 'maxmemory', '1'])
+  gate.open()
+  const { code, stdout, stderr } = await running
+
+  expect(code).toBe(3)
+  expect(stdout).toMatch(/failed: queue/)
+  expect(stderr).toContain('raise its maxmemory')
+  expect(rowsOf(place.mirror, `SELECT DISTINCT organization FROM runs WHERE status = 'complete'`)).toHaveLength(
+    ORGANIZATIONS - 1,
+  )
+})
+
+async function readiness(http: string | undefined): Promise<{ ready: boolean; problems: string[] }> {
+  const answer: unknown = await (await fetch(`${http}/readyz`)).json()
+  if (typeof answer === 'object' && answer !== null && 'ready' in answer && 'problems' in answer)
+    return { ready: answer.ready === true, problems: Array.isArray(answer.problems) ? answer.problems.map(String) : [] }
+  throw new Error('no readiness')
+}
+
+/** How often the server has refused a command for this reason. */
+async function refusals(redis: RedisServer, reason: string): Promise<number> {
+  const info = String(await redis.command('INFO', 'errorstats'))
+  return Number(new RegExp(`errorstat_${reason}:count=(\\d+)`).exec(info)?.[1] ?? 0)
+}
+
+async function command(redis: RedisServer, [name = '', ...parameters]: string[]): Promise<void> {
+  await redis.command(name, ...parameters)
+}
+
+async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
+  const redis = await startRedis(options)
+  onTestFinished(() => redis.close())
+  return redis
+}
+
+async function aPlaceOn(redis: RedisServer, { organizations = 1, gate = aGate({ fromPage: 1000 }) } = {}) {
+  const customers = Array.from({ length: organizations }, () => 150)
+  const sandbox = await aSandbox({ customers, intercept: gate.intercept })
+  return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
+}
