@@ -57,8 +57,8 @@ export function scheduleProblem(schedule: Schedule, nowMs: number): string | und
   }
 }
 
-/** The first moment after `fromMs` that the line names. Throws when it names none. */
-function nextAfter(schedule: Schedule, fromMs: number): number {
+/** The first moment after `fromMs` that the line names, without the spread. Throws when it names none. */
+export function nextAfter(schedule: Schedule, fromMs: number): number {
   try {
     return parse(schedule, fromMs).next().getTime()
   } catch {

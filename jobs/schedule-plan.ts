@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { LastRun } from '../src/mirror/last-runs.ts'
-import { previousDueMs, type Schedule } from './due-times.ts'
+import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
 
 /** An organization with a schedule, as the configuration has it. */
 export type Wanted = { organization: string; schedule: Schedule }
@@ -34,7 +34,7 @@ export function planSchedules({ wanted, found, ...input }: PlanInput): ScheduleP
     catchUp: wanted
       .filter((organization) => needsCatchUp(organization, { ...input, found: byId.get(organization.organization) }))
       .map(({ organization }) => organization),
-    upsert: wanted.filter((organization) => !isSame(organization, byId.get(organization.organization))),
+    upsert: wanted.filter((organization) => !isSame(organization, byId.get(organization.organization), input.nowMs)),
     remove: found.map(({ organization }) => organization).filter((organization) => !ids.has(organization)),
   }
 }
@@ -60,7 +60,7 @@ type Situation = Pick<PlanInput, 'lastRuns' | 'nowMs' | 'atStart'> & { found: Fo
 
 function needsCatchUp(wanted: Wanted, { found, lastRuns, nowMs, atStart }: Situation): boolean {
   const lastRun = lastRuns.find(({ organization }) => organization === wanted.organization)
-  const losesOverdueTick = found !== undefined && !isSame(wanted, found) && found.nextMs <= nowMs
+  const losesOverdueTick = found !== undefined && !isSame(wanted, found, nowMs) && found.nextMs <= nowMs
   if (losesOverdueTick) return true
   if (!isDue(wanted, lastRun, nowMs)) return false
   // A queue that has forgotten a schedule has forgotten its waiting jobs too.
@@ -75,6 +75,8 @@ function needsCatchUp(wanted: Wanted, { found, lastRuns, nowMs, atStart }: Situa
 function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
   if (lastRun?.status !== 'failed' && lastRun?.status !== 'waiting') return false
   if (lastRun.startedAtMs < previousDueMs(organization, schedule, nowMs)) return false
+  // Begun by a clock that was far ahead: who knows when.
+  if (lastRun.startedAtMs > nowMs + LARGEST_STEP_MS) return false
   return FOR_GOOD.has(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
 }
 
@@ -86,8 +88,14 @@ const FOR_GOOD: ReadonlySet<string> = new Set([
   ...['config', 'usage', 'accounting', 'redirect', 'tenant-mixup'],
 ])
 
-function isSame({ schedule }: Wanted, found: Found | undefined): boolean {
-  return found !== undefined && found.ticks && fingerprint(schedule) === fingerprint(found)
+function isSame({ schedule }: Wanted, found: Found | undefined, nowMs: number): boolean {
+  if (found === undefined || !found.ticks || fingerprint(schedule) !== fingerprint(found)) return false
+  return found.nextMs <= secondTickMs(schedule, nowMs + LARGEST_STEP_MS)
+}
+
+/** A schedule that skips two ticks was written by a clock that was ahead, and would stand still until then. */
+function secondTickMs(schedule: Schedule, fromMs: number): number {
+  return nextAfter(schedule, nextAfter(schedule, fromMs))
 }
 
 function fingerprint({ cron, timezone }: { cron: string; timezone: string }): string {

@@ -60,7 +60,7 @@ export async function runWorker(
   })
   const { backend, queues, syncWorker } = engine
   const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf, now: Date.now })
-  const reconcile = createReconciler(engine, Date.now, log)
+  const reconcile = createReconciler(engine, { now: Date.now, monotonicMs }, log)
   const watch = watchQueue({
     queues: [queues.tick, queues.sync],
     workers: [syncWorker, tickWorker],

@@ -28,7 +28,10 @@ export function findResumable(db: Connection, { organization, nowMs, resumeWithi
     `SELECT id, data_as_of, status, error_code FROM runs
      WHERE organization = ? AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`,
   ).get(organization)
-  if (last === undefined || nowMs - fromSqlTime(last.data_as_of) > resumeWithinMs) return undefined
+  if (last === undefined) return undefined
+  // One that begins in the future was begun by a clock that was set back since: how old it is cannot be known.
+  const ageMs = nowMs - fromSqlTime(last.data_as_of)
+  if (ageMs < 0 || ageMs > resumeWithinMs) return undefined
   const endedEarly = last.status === 'running' || RESUMABLE_ERRORS.includes(last.error_code ?? '')
   return endedEarly ? last : undefined
 }

@@ -44,6 +44,16 @@ test('a change that would lose an overdue tick asks for the run first', () => {
   })
 })
 
+test.each([
+  ['a year', 365 * 86_400_000, [acme]],
+  ['three days', 3 * 86_400_000, [acme]],
+  ['not at all', 0, []],
+])('a schedule whose next tick was written by a clock that was ahead, %s, is written again', (_by, aheadMs, upsert) => {
+  const ahead = asFound({ nextMs: NEXT_MS + aheadMs })
+
+  expect(plan({ found: [ahead], lastRuns: [completeAt(DUE_MS)] }).upsert).toEqual(upsert)
+})
+
 test('what left the configuration is removed', () => {
   const gone = asFound({ organization: 'globex' })
 
@@ -97,6 +107,12 @@ describe('catching up', () => {
     expect(plan({ found: [asFound()], lastRuns: [{ ...waits, startedAtMs: NOW_MS - 3_600_000 }] }).catchUp).toEqual([
       'acme',
     ])
+  })
+
+  test.each(['unauthorized', 'server-error'])('a run that failed with %s in the future says nothing', (errorCode) => {
+    const ahead: LastRun = { ...failed, startedAtMs: NOW_MS + 365 * 86_400_000, errorCode }
+
+    expect(plan({ found: [asFound()], lastRuns: [ahead] }).catchUp).toEqual(['acme'])
   })
 
   test('what failed since is tried once more by a worker that starts', () => {

@@ -59,6 +59,7 @@ test('a run whose process was killed is gone on from, and recorded as interrupte
 test.each([
   ['just within', RESUME_WITHIN_MS, true],
   ['a millisecond beyond', RESUME_WITHIN_MS + 1, false],
+  ['by a clock that was set back since, an hour less than', -HOUR_MS, false],
 ])('a scan that began %s resumeWithin ago: gone on from?', async (_, ageMs, isResumed) => {
   const mirror = await aMirror()
   await endedWith(mirror, 'interrupted')
