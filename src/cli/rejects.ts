@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { StoredReject } from '../mirror/rejects.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
@@ -18,7 +18,7 @@ export function rejectsCommand(io: Io) {
         return mirror.listRejects({ organization, limit })
       })
       if (json) io.stdout.write(jsonDocument({ rejects: rejects.map(asJson) }))
-      else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : await asTable(rejects))
+      else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : await asTable(rejects, screenOf(io.stdout)))
     })
 }
 
@@ -26,7 +26,7 @@ function asJson({ runId, recordId, seenAtMs, payload, ...reject }: StoredReject)
   return { ...reject, run: runId, recordId, seenAt: isoTime(seenAtMs), payload: JSON.parse(payload) }
 }
 
-async function asTable(rejects: readonly StoredReject[]): Promise<string> {
+async function asTable(rejects: readonly StoredReject[], screen: Screen | undefined): Promise<string> {
   const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
   return renderTable(
     ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons'],
@@ -39,6 +39,7 @@ async function asTable(rejects: readonly StoredReject[]): Promise<string> {
       moment(seenAtMs),
       reasons.map(({ field, message }) => (field === '' ? message : `${field} ${message}`)).join('; '),
     ]),
+    screen,
   )
 }
 

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { nearest } from '../config/suggestion.ts'
 import type { HeldRemovals } from '../mirror/removals.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 
 /** `customer-mirror removals`: removals that a guard held back, to be approved or discarded. */
@@ -38,7 +38,7 @@ function listCommand(io: Io) {
           }))
           io.stdout.write(jsonDocument({ removals: documents }))
         } else {
-          io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held))
+          io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held, screenOf(io.stdout)))
         }
       })
   )
@@ -90,7 +90,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     })
 }
 
-async function asTable(held: readonly HeldRemovals[]): Promise<string> {
+async function asTable(held: readonly HeldRemovals[], screen: Screen | undefined): Promise<string> {
   const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
   return renderTable(
     ['run', 'organization', 'held', 'at'],
@@ -100,6 +100,7 @@ async function asTable(held: readonly HeldRemovals[]): Promise<string> {
       number,
       moment(startedAtMs),
     ]),
+    screen,
   )
 }
 

@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts'
 import { startSandbox } from '../service/sandbox.ts'
 import { SANDBOX_HEADING, writeConfig } from '../service/write-config.ts'
 import { exitCodeOfAll } from './exit-code.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
 import { runsTable } from './runs-table.ts'
 import { workOnce } from './work-once.ts'
 
@@ -31,13 +31,23 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
         'First run, now: everybody is new.\n',
     )
     const first = await workOnce({ config, embedded: true }, io)
-    io.stdout.write(`\n${runsTable(first.outcomes.map(({ report }) => report))}\n`)
+    io.stdout.write(
+      `\n${runsTable(
+        first.outcomes.map(({ report }) => report),
+        screenOf(io.stdout),
+      )}\n`,
+    )
     io.exitWith(exitCodeOfAll(first.outcomes.map(({ error }) => error)))
     if (io.signal.aborted) return
 
     io.stderr.write('Second run: nothing changed, so no customer is written again.\n')
     const second = await workOnce({ config, embedded: true }, io)
-    io.stdout.write(`\n${runsTable(second.outcomes.map(({ report }) => report))}\nMirror: ${mirror}\n\n`)
+    io.stdout.write(
+      `\n${runsTable(
+        second.outcomes.map(({ report }) => report),
+        screenOf(io.stdout),
+      )}\nMirror: ${mirror}\n\n`,
+    )
     io.exitWith(exitCodeOfAll([...first.outcomes, ...second.outcomes].map(({ error }) => error)))
     io.stdout.write(nextSteps(config, mirror))
   } finally {

@@ -1,9 +1,13 @@
 import type { Report } from '../report.ts'
-import { renderTable } from './table.ts'
+import { renderTable, type TableScreen } from './table.ts'
 import { differentCustomers, duration, proofWords } from './wording.ts'
 
 /** What runs did, a row each, for people. */
-export function runsTable(reports: readonly Report[], { withStart = false } = {}): string {
+export function runsTable(
+  reports: readonly Report[],
+  screen: TableScreen | undefined,
+  { withStart = false } = {},
+): string {
   const head = [
     'organization',
     'status',
@@ -20,8 +24,8 @@ export function runsTable(reports: readonly Report[], { withStart = false } = {}
   ]
   const rows = reports.map((report) => [
     report.organization,
-    report.error === undefined ? report.status : `${report.status}: ${report.error.code}`,
-    differentCustomers(report),
+    statusWords(report),
+    report.readBefore + differentCustomers(report),
     report.inserted,
     report.updated,
     report.unchanged,
@@ -30,13 +34,25 @@ export function runsTable(reports: readonly Report[], { withStart = false } = {}
     report.held,
     report.requests,
     duration(report.durationMs),
-    proofWords(report),
+    isSaid(report) ? report.proof : proofWords(report),
   ])
-  if (!withStart) return renderTable(head, rows)
+  if (!withStart) return renderTable(head, rows, screen)
   return renderTable(
     ['run', 'started (UTC)', ...head],
     rows.map((row, index) => [`#${reports[index]?.runId ?? '–'}`, startOf(reports[index]), ...row]),
+    screen,
   )
+}
+
+/** The customers of a run that went on from another are those that both have read. */
+function statusWords({ status, error, resumedFrom }: Report): string {
+  const words = error === undefined || error.code === status ? status : `${status}: ${error.code}`
+  return resumedFrom === undefined ? words : `${words} (resumed)`
+}
+
+/** That a run failed or was stopped is no news beside its status. */
+function isSaid({ status, reasons }: Report): boolean {
+  return reasons.length === 1 && reasons[0] === status
 }
 
 function startOf(report: Report | undefined): string {

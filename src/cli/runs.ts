@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
 import { runsShowCommand } from './runs-show.ts'
 import { jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
@@ -30,7 +30,9 @@ export function runsCommand(io: Io) {
         io.stdout.write(jsonDocument({ runs: documents }))
       } else {
         const { runsTable } = await import('./runs-table.ts')
-        io.stdout.write(runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, { withStart: true }))
+        io.stdout.write(
+          runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, screenOf(io.stdout), { withStart: true }),
+        )
       }
     })
 }

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import type { Io } from './io.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument } from './reading.ts'
 
 /** `customer-mirror schedule`: when each organization is mirrored next. Asks no queue. */
@@ -13,7 +13,9 @@ export function scheduleCommand(io: Io) {
     .action(async ({ config, next, json }) => {
       const { listSchedule } = await import('../../jobs/list-schedule.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
-      io.stdout.write(json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines))
+      io.stdout.write(
+        json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, screenOf(io.stdout)),
+      )
     })
 }
 
@@ -36,7 +38,7 @@ function asJson({ organization, cron, timezone, dueNow, runs }: Line) {
   }
 }
 
-async function asTable(lines: readonly Line[]): Promise<string> {
+async function asTable(lines: readonly Line[], screen: Screen | undefined): Promise<string> {
   const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
   return renderTable(
     ['organization', 'due now', 'next runs', 'UTC', 'time zone', ''],
@@ -51,6 +53,7 @@ async function asTable(lines: readonly Line[]): Promise<string> {
         clocksChange ? 'the clocks change on this day' : '',
       ])
     }),
+    screen,
   )
 }
 

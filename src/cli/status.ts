@@ -3,7 +3,7 @@ import type { Organization } from '../config/organization.ts'
 import { UsageError } from '../errors.ts'
 import type { Freshness } from '../mirror/freshness.ts'
 import { durationArgument } from './duration-argument.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 
 /** `customer-mirror status`: how current every organization's rows are. */
@@ -22,7 +22,9 @@ export function statusCommand(io: Io) {
       const lines = await withMirror(config, async (mirror, { organizations }) =>
         statusLines(organizations, await mirror.listFreshness(), Date.now(), limit),
       )
-      io.stdout.write(json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, limit))
+      io.stdout.write(
+        json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, limit, screenOf(io.stdout)),
+      )
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
 }
@@ -113,7 +115,11 @@ function wholeSeconds(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.round(ms / 1000)
 }
 
-async function asTable(lines: readonly StatusLine[], { proven }: AgeLimit): Promise<string> {
+async function asTable(
+  lines: readonly StatusLine[],
+  { proven }: AgeLimit,
+  screen: Screen | undefined,
+): Promise<string> {
   const [{ renderTable }, { duration, moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
   const asOf = (ms: number | undefined) => (ms === undefined ? 'never' : moment(ms))
   return renderTable(
@@ -135,6 +141,7 @@ async function asTable(lines: readonly StatusLine[], { proven }: AgeLimit): Prom
       freshness?.openRejects ?? 0,
       why.length === 0 ? '–' : why.join(', '),
     ]),
+    screen,
   )
 }
 

@@ -8,6 +8,7 @@ import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import type { HeldRemovals } from '../mirror/removals.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
+import type { BlockSettings } from './failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './progress.ts'
 import { SILENT, type Voice } from './voice.ts'
@@ -20,7 +21,10 @@ export type SyncOptions = {
 }
 
 /** What became of each organization, in their order, and the removals that wait for a decision; undefined when unknown. */
-export type Synced = { outcomes: Outcome[]; held: HeldRemovals[] | undefined; mirrorFile: string }
+export type Synced = { outcomes: Outcome[]; held: HeldRemovals[] | undefined; mirrorFile: string } & Pick<
+  BlockSettings,
+  'organizations'
+>
 
 /** Mirrors the organizations named, or all, side by side, and tells what became of each, in their order. */
 export async function syncOrganizations(
@@ -67,7 +71,7 @@ export async function syncOrganizations(
     )
     const held = dryRun ? heldBefore : await listHeld()
     logHeld(log, held)
-    return { outcomes, held, mirrorFile: config.mirror }
+    return { outcomes, organizations, held, mirrorFile: config.mirror }
   } finally {
     await agents.close()
     await mirror.close()

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfAll } from './exit-code.ts'
-import { isTerminal, type Io } from './io.ts'
+import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import type { SyncOptions } from './sync-organizations.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
@@ -22,7 +22,7 @@ export function syncCommand(io: Io) {
 
   async function mirror(ids: readonly string[], options: SyncOptions & { json?: true | undefined }): Promise<void> {
     const { syncOrganizations } = await import('./sync-organizations.ts')
-    const { outcomes, held, mirrorFile } = await syncOrganizations(ids, options, io)
+    const { outcomes, organizations, held, mirrorFile } = await syncOrganizations(ids, options, io)
     if (options.json) {
       const { toJson } = await import('../report.ts')
       // What a dry run did is in no mirror, where its number is that of another run.
@@ -30,10 +30,16 @@ export function syncCommand(io: Io) {
       const document = { schemaVersion: 1, runs }
       io.stdout.write(`${JSON.stringify(document, null, isTerminal(io.stdout) ? 2 : undefined)}\n`)
     } else {
-      io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile))
+      io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile, screenOf(io.stdout)))
     }
     if (options.logLevel === undefined) {
-      const { heldWarning } = await import('./held-warning.ts')
+      const [{ failureBlocks }, { heldWarning }] = await Promise.all([
+        import('./failure-blocks.ts'),
+        import('./held-warning.ts'),
+      ])
+      const { dryRun = false, config } = options
+      const columns = screenOf(io.stderr)?.columns
+      io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun, config }))
       io.stderr.write(heldWarning(held))
     }
     io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
@@ -52,9 +58,16 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
   }
 }
 
-async function describe(outcomes: readonly Outcome[], mirrorFile: string | undefined): Promise<string> {
+async function describe(
+  outcomes: readonly Outcome[],
+  mirrorFile: string | undefined,
+  screen: Screen | undefined,
+): Promise<string> {
   const { runsTable } = await import('./runs-table.ts')
-  const table = runsTable(outcomes.map(({ report }) => report))
+  const table = runsTable(
+    outcomes.map(({ report }) => report),
+    screen,
+  )
   const where = mirrorFile === undefined ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
   return `${table}\n${where}\n`
 }

@@ -32,8 +32,10 @@ export function summary(report: Report): string {
     .filter(([number]) => number > 0)
     .map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
+  const before =
+    report.readBefore > 0 ? ` (resumed: ${report.readBefore.toLocaleString('en')} had been read before)` : ''
   return (
-    `${count(differentCustomers(report), 'customer')}${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +
+    `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +
     `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${proofWords(report)}`
   )
 }

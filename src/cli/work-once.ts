@@ -1,4 +1,5 @@
 import type { Outcome } from '../mirror-organization.ts'
+import type { BlockSettings } from './failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './progress.ts'
 
@@ -6,12 +7,12 @@ import { showProgress } from './progress.ts'
 export async function workOnce(
   options: { config?: string | undefined; embedded: boolean },
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
-): Promise<{ outcomes: Outcome[]; mirrorFile: string }> {
+): Promise<{ outcomes: Outcome[]; mirrorFile: string } & Pick<BlockSettings, 'organizations'>> {
   const { openOnce } = await import('../../jobs/once.ts')
   const worker = await openOnce(options, { signal })
   try {
     const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk))
-    return { outcomes, mirrorFile: worker.mirrorFile }
+    return { outcomes, organizations: worker.organizations, mirrorFile: worker.mirrorFile }
   } finally {
     await worker.close()
   }

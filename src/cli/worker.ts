@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { exitCodeOfAll } from './exit-code.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
 import { LOG_LEVELS } from './sync.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
@@ -20,10 +20,17 @@ export function workerCommand(io: Io) {
         await runWorker({ config, embedded, http: { host, port }, logLevel }, io)
         return
       }
-      const [{ workOnce }, { runsTable }] = await Promise.all([import('./work-once.ts'), import('./runs-table.ts')])
+      const [{ workOnce }, { runsTable }, { failureBlocks }] = await Promise.all([
+        import('./work-once.ts'),
+        import('./runs-table.ts'),
+        import('./failure-blocks.ts'),
+      ])
       try {
-        const { outcomes, mirrorFile } = await workOnce({ config, embedded }, io)
-        io.stdout.write(`${runsTable(outcomes.map(({ report }) => report))}\nMirror: ${mirrorFile}\n`)
+        const { outcomes, organizations, mirrorFile } = await workOnce({ config, embedded }, io)
+        const reports = outcomes.map(({ report }) => report)
+        io.stdout.write(`${runsTable(reports, screenOf(io.stdout))}\nMirror: ${mirrorFile}\n`)
+        const columns = screenOf(io.stderr)?.columns
+        io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun: false, config }))
         const [{ heldWarning }, { withMirror }] = await Promise.all([
           import('./held-warning.ts'),
           import('./reading.ts'),

@@ -11,6 +11,8 @@ export class FakeScreen extends Writable {
   /** Every row ever written, those that have scrolled away included. */
   #rows: string[] = ['']
   #row = 0
+  /** Rows that were too long, so that the terminal broke them wherever it had to. */
+  readonly broken: string[] = []
   #column = 0
 
   constructor({ columns = 80, rows = 24 } = {}) {
@@ -55,7 +57,10 @@ export class FakeScreen extends Writable {
   }
 
   #put(character: string): void {
-    if (this.#column >= this.columns) this.#move(this.#row + 1, 0)
+    if (this.#column >= this.columns) {
+      this.broken.push(this.#rows[this.#row] ?? '')
+      this.#move(this.#row + 1, 0)
+    }
     const row = (this.#rows[this.#row] ?? '').padEnd(this.#column)
     this.#rows[this.#row] = row.slice(0, this.#column) + character + row.slice(this.#column + 1)
     this.#column += 1
