@@ -99,6 +99,7 @@ const BREACHES = keysOf<ContractCode>({
 })
 const MIRROR_FAULTS = keysOf<MirrorCode>({
   ...{ directory: 0, unreadable: 0, 'read-only': 0, newer: 0, corrupt: 0, foreign: 0, full: 0, missing: 0, locked: 0 },
+  replaced: 0,
 })
 
 function keysOf<Code extends string>(codes: Readonly<Record<Code, 0>>): Code[] {

@@ -1,9 +1,10 @@
-import { openMirror, type Mirror } from '../src/mirror/mirror.ts'
+import type { Mirror } from '../src/mirror/mirror.ts'
 import { UsageError } from '../src/errors.ts'
 import { IdleAgents } from '../src/source/idle-agents.ts'
 import { openBackend, type Backend } from './backend.ts'
 import { within } from './deadline.ts'
 import type { LiveConfig } from './live-config.ts'
+import { openLiveMirror } from './live-mirror.ts'
 import type { Listener } from './mirror-organization.ts'
 import { openQueues, type Queues } from './queues.ts'
 import { startSyncWorker, type SyncWorker } from './sync-worker.ts'
@@ -42,7 +43,7 @@ export async function openEngine(
 ): Promise<Engine> {
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
-  const mirror = await openMirror(config.current.mirror)
+  const mirror = await openLiveMirror(config.current.mirror)
   try {
     const backend = await openBackend(address, { mirrorFile: mirror.file })
     const queues = openQueues(backend)

@@ -138,6 +138,7 @@ export type MirrorCode =
   | 'full'
   | 'missing'
   | 'locked'
+  | 'replaced' // deleted, or another file put in its place, while it was open
 
 /** Stop: the mirror file cannot be used as it is. Nothing was written. */
 export class MirrorUnusable extends Error {
@@ -149,9 +150,9 @@ export class MirrorUnusable extends Error {
     this.code = `mirror-${details.code}`
   }
 
-  /** Whether it can be used again once another program is done with it, or space was freed. */
+  /** Whether it can be used again once another program is done with it, space was freed, or it was opened anew. */
   get isTemporary(): boolean {
-    return this.code === 'mirror-locked' || this.code === 'mirror-full'
+    return this.code === 'mirror-locked' || this.code === 'mirror-full' || this.code === 'mirror-replaced'
   }
 }
 

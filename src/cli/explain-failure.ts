@@ -52,6 +52,7 @@ const MIRROR_FIX = 'Mend or move the file named above, or name another one as mi
 const MIRROR_FIXES: Readonly<Record<string, string>> = {
   'mirror-locked': 'Close the program that has the mirror open, or try again when it is done.',
   'mirror-full': 'Free some space, then try again.',
+  'mirror-replaced': 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
 }
 
 function explainRefusal({ code, said, clockOffsetMs }: SourceRefused): Explanation {

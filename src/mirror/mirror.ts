@@ -15,6 +15,7 @@ import { flushJournal, type JournalFlush } from './journal.ts'
 import { renewLease } from './lease.ts'
 import { findListed, type Listed } from './listed.ts'
 import { listLastRuns, type LastRun } from './last-runs.ts'
+import { openFile, type OpenFile, type Standing } from './open-file.ts'
 import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
 import { recallPage } from './remembered-pages.ts'
@@ -32,6 +33,8 @@ import { findRun, listRuns, type StoredRun } from './stored-runs.ts'
 import { findStrangers, type Strangers } from './strangers.ts'
 import { recallWindows, type RecordedWindow } from './windows.ts'
 
+export { replaced } from './open-file.ts'
+
 /**
  * The SQLite file, through a small set of verbs. Each write is one transaction that first checks that its run still holds
  * its organization. Times are Unix milliseconds. Every verb throws MirrorUnusable when the file fails, and nothing of that
@@ -39,7 +42,12 @@ import { recallWindows, type RecordedWindow } from './windows.ts'
  */
 export type Mirror = {
   readonly file: string
-  /** Starts a run and takes its organization's lease. Throws OrganizationHeld while another run has it. */
+  /** What stands under its name now: the file that is open, another one, or none. */
+  standing(): Standing
+  /**
+   * Starts a run and takes its organization's lease. Throws OrganizationHeld while another run has it. No run is started,
+   * saved to or completed once the file was replaced or deleted: these three throw MirrorUnusable `mirror-replaced`.
+   */
   startRun(start: Start): Promise<Run>
   /** The page of this number and size as an earlier run left it, to be told whether it comes the same again. */
   recallPage(run: Run, window: { page: number; size: number }): Promise<RememberedPage | undefined>
@@ -80,7 +88,8 @@ export type Mirror = {
 
 /** Opens the mirror at `file` to write; makes it, 0600 in a folder of 0700, where there is none. */
 export async function openMirror(file: string): Promise<Mirror> {
-  return mirrorOf(file, openDatabase(file, 'write'), flushJournal(file))
+  const db = openDatabase(file, 'write')
+  return mirrorOf(file, db, { journal: flushJournal(file), place: openFile(file) })
 }
 
 /** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` where there is none. */
@@ -96,13 +105,25 @@ export async function rehearseMirror(file: string, organizations: readonly strin
   return mirrorOf(file, openRehearsal(file, organizations))
 }
 
-function mirrorOf(file: string, db: Connection, journal?: JournalFlush): Mirror {
+/** A rehearsal has no file of its own, and whoever only reads need not know what becomes of it. */
+type Written = { journal: JournalFlush; place: OpenFile }
+
+function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Written> = {}): Mirror {
   const holder = thisHolder()
+  /** One transaction, after which everything that was written is found under the name of the mirror. */
+  const writeInPlace = <Result>(work: () => Result): Result =>
+    writeTransaction(db, file, () => {
+      place?.requireInPlace()
+      const result = work()
+      place?.requireInPlace()
+      return result
+    })
   return {
     file,
-    startRun: async (start) => writeTransaction(db, file, () => startRun(db, start, holder)),
+    standing: () => place?.standing() ?? 'same',
+    startRun: async (start) => writeInPlace(() => startRun(db, start, holder)),
     savePages: async (run, pages, nowMs) => {
-      const saved = writeTransaction(db, file, () => savePages(db, run, pages, nowMs))
+      const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
       addSaved(run, saved)
       journal?.wrote(saved.records.inserted + saved.records.updated)
       return saved
@@ -122,7 +143,11 @@ function mirrorOf(file: string, db: Connection, journal?: JournalFlush): Mirror 
     findRemovalCandidates: async (run, ending) =>
       readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
     findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),
-    finishRun: async (run, ending, nowMs) => writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),
+    // One that failed is written down wherever its file is by now.
+    finishRun: async (run, ending, nowMs) =>
+      ending.status === 'complete'
+        ? writeInPlace(() => finishRun(db, run, ending, nowMs))
+        : writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
     listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),
@@ -133,6 +158,7 @@ function mirrorOf(file: string, db: Connection, journal?: JournalFlush): Mirror 
     listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
     findDamage: async () => readTransaction(db, file, () => findDamage(db)),
     close: async () => {
+      place?.letGo(db)
       await journal?.close()
       db.close()
     },

@@ -9,6 +9,7 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 test.each<[MirrorCode, number]>([
   ['locked', 5],
+  ['replaced', 5],
   ['full', 5],
   ['missing', 7],
   ['corrupt', 7],

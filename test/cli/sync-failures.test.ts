@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { hang, list, refusal } from '../support/fault-server.ts'
 import { onlyRun, syncRuns } from '../support/json-output.ts'
@@ -27,6 +29,34 @@ test('one that fails stops no other, and the program ends with 3', async () => {
     { organization: 'initech', status: 'complete', error_code: null },
   ])
 })
+
+test.each([
+  ['deleted', (mirror: string) => rmSync(mirror), 'was deleted or moved away'],
+  ['replaced', (mirror: string) => renameSync(otherMirror(), mirror), 'was replaced by another file'],
+])(
+  'a mirror that is %s while it is written ends the program with 5, and no run is complete',
+  async (_how, meddle, what) => {
+    const mirrors: string[] = []
+    const sandbox = await aSandbox({
+      customers: [500],
+      intercept: async (context, next) => {
+        const mirror = context.req.query('page') === '4' ? mirrors.pop() : undefined
+        if (mirror !== undefined) meddle(mirror)
+        await next()
+      },
+    })
+    const { folder, mirror } = aWorkplace(organizationsOf(sandbox))
+    mirrors.push(mirror)
+
+    const { code, stdout } = await runCli(['sync', '--json'], { cwd: folder })
+
+    expect(code).toBe(5)
+    expect(onlyRun(stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'mirror-replaced' } })
+    expect(onlyRun(stdout).error?.message).toContain(`${mirror}: ${what} while it was open`)
+    const again = await runCli(['sync', '--json'], { cwd: folder })
+    expect([again.code, onlyRun(again.stdout).inserted]).toEqual([0, 500])
+  },
+)
 
 test('when every organization is refused, the program ends with 4', async () => {
   const [key, plan, address] = [
@@ -136,3 +166,10 @@ test.each<[string[], string]>([
   expect(stderr).not.toContain('defect')
   expect(server.requests).toEqual([])
 })
+
+/** An empty file, which a mirror can be made in. */
+function otherMirror(): string {
+  const file = join(temporaryFolder(), 'other.db')
+  writeFileSync(file, '')
+  return file
+}

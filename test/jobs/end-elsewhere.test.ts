@@ -55,6 +55,7 @@ test.each([
   ['config', 2],
   ['mirror-full', 5],
   ['mirror-locked', 5],
+  ['mirror-replaced', 5],
   ['mirror-corrupt', 7],
   ['mirror-read-only', 7],
   ['accounting', 1],

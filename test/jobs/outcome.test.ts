@@ -45,6 +45,7 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['a mirror that is damaged', new MirrorUnusable('no', { code: 'corrupt' }), GIVE_UP],
   ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), { kind: 'retry', leastMs: 20_000 }],
   ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), { kind: 'retry', leastMs: 20_000 }],
+  ['a mirror that was replaced', new MirrorUnusable('no', { code: 'replaced' }), { kind: 'retry', leastMs: 20_000 }],
   ['held by a sync', new OrganizationHeld('no', { code: 'held' }), { kind: 'wait', waitMs: 30_000 }],
   ['taken over', new OrganizationHeld('no', { code: 'lease-lost' }), { kind: 'wait', waitMs: 30_000 }],
   ['no queue', new QueueUnavailable('no'), RETRY],

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { parse, stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -95,6 +95,25 @@ describe('being stopped in the middle of a run', () => {
     expectWhole(place.mirror, 500)
   })
 })
+
+test(
+  'a mirror that is deleted under a run fails that run, and the worker makes a new one for the next',
+  { timeout: MINUTE },
+  async () => {
+    const gate = aGate({ fromPage: 4 })
+    const { place, worker } = await aWorkerOf(500, gate)
+    await gate.reached
+    for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
+    gate.open()
+
+    expect((await worker.ran('acme', 'retry')).report).toMatchObject({
+      status: 'failed',
+      error: { code: 'mirror-replaced', message: expect.stringContaining('was deleted or moved away') },
+    })
+    await worker.ran('acme')
+    expectWhole(place.mirror, 500)
+  },
+)
 
 test(
   'a 90-second Retry-After holds back one organization and uses none of its attempts',
