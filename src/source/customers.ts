@@ -147,14 +147,16 @@ export function openSource(options: SourceOptions): Source {
   }
 
   async function answerTo(asked: Question, stopping: Stopping): Promise<Answer> {
-    let signedAheadMs = 0
+    let signed = { unixMs: 0, atMs: 0 }
     const attempt = (): Promise<Answer> => {
-      signedAheadMs = clock.correctionMs
+      signed = { unixMs: now() + clock.correctionMs, atMs: monotonicMs() }
       return askOnce(asked, stopping.signal)
     }
     try {
       return await patience.ask(attempt, stopping)
     } catch (error) {
+      // As far as it was corrected, unless our clock was set while the request was under way.
+      const signedAheadMs = signed.unixMs + (monotonicMs() - signed.atMs) - now()
       if (!isUnauthorized(error) || !clock.explains(signedAheadMs)) throw error
       const offsetMs = clock.adopt()
       if (offsetMs !== undefined) onEvent?.({ kind: 'clock-corrected', offsetMs })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultServer, html, list } from '../support/fault-server.ts'
+import { faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT } from './a-source.ts'
 import { virtualTime } from './virtual-time.ts'
 
@@ -33,5 +33,30 @@ test.each([-HOUR_MS, HOUR_MS])(
 
     expect(askedMs.map((ms) => ms - (askedMs[0] ?? 0))).toEqual([0, 1000, 8000, 9000, 10_000])
     expect(source.counters).toEqual({ requests: 5, throttled: 1, waitedMs: 7000 })
+  },
+)
+
+test.each([
+  ['from an hour ahead to the right time', HOUR_MS, 0],
+  ['from an hour behind to the right time', -HOUR_MS, 0],
+  ['from the right time to an hour behind', 0, -HOUR_MS],
+  ['from an hour ahead to an hour behind', HOUR_MS, -HOUR_MS],
+])(
+  'a request under way while the wall clock is set %s is signed once more where it was refused',
+  async (_, before, after) => {
+    const time = settableTime()
+    const checked: Reply = (response, request) => {
+      const differenceMs = Number(request.headers['x-timestamp']) * 1000 - time.monotonicMs()
+      if (server.requests.length === 1) time.setWallClock(after - before)
+      const headers = { Date: new Date(time.monotonicMs()).toUTCString() }
+      const isRefused = Math.abs(differenceMs) > 300_000
+      return (isRefused ? refusal(401, 'unauthenticated', 'no', headers) : list(900, { headers }))(response, request)
+    }
+    await using server = await faultServer(checked)
+    time.setWallClock(before)
+    const { source } = aSource(server, {}, time)
+
+    expect(await source.readPage({ page: 1, size: 100 }, PATIENT)).toMatchObject({ total: 900 })
+    expect(await source.readPage({ page: 2, size: 100 }, PATIENT)).toMatchObject({ total: 900 })
   },
 )
