@@ -3,6 +3,7 @@ import {
   ConfigError,
   ContractBroken,
   Interrupted,
+  MaxRunReached,
   MirrorUnusable,
   OrganizationHeld,
   RateLimited,
@@ -47,6 +48,8 @@ export function verdictOf(error: unknown, circumstances: Circumstances): Verdict
   if (error === undefined) return { kind: 'complete' }
   if (circumstances.lockLost) return { kind: 'abandon' }
   if (error instanceof Interrupted) return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
+  // Its time is up, not its work: others may go first, and no wait counts.
+  if (error instanceof MaxRunReached) return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }
   if (error instanceof RateLimited) return waitFor(error.waitMs ?? UNNAMED_WAIT_MS, circumstances)
   if (error instanceof OrganizationHeld) return waitFor(circumstances.heldWaitMs, circumstances)
   if (error instanceof SourceUnavailable) return { kind: 'retry', leastMs: error.waitMs ?? 0 }
@@ -80,6 +83,7 @@ function waitFor(waitMs: number, { waitedMs, maxWaitMs, startsLeft }: Circumstan
 const RETRY: Verdict = { kind: 'retry', leastMs: 0 }
 const GIVE_UP: Verdict = { kind: 'give-up' }
 const UNNAMED_WAIT_MS = 60_000
+const SOON_MS = 1000
 
 /** A redirect, or somebody else's customers, are there to stay until the configuration is mended. */
 const LASTING: ReadonlySet<string> = new Set(['redirect', 'tenant-mixup'])

@@ -185,6 +185,12 @@ export class Interrupted extends Error {
   readonly code = 'interrupted'
 }
 
+/** The run has taken as long as `maxRun` lets it. What it read is kept, and the next run goes on from there. */
+export class MaxRunReached extends Error {
+  override name = 'MaxRunReached' as const
+  readonly code = 'max-run'
+}
+
 /** Any error as its stable code, `unexpected` for one not thrown on purpose, and its message. */
 export function describeError(error: unknown): { code: string; message: string } {
   if (!(error instanceof Error)) return { code: 'unexpected', message: String(error) }
@@ -210,4 +216,5 @@ const OUR_ERRORS = [
   QueueUnavailable,
   AccountingBroken,
   Interrupted,
+  MaxRunReached,
 ] as const

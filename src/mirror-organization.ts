@@ -1,5 +1,6 @@
 import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
-import { describeError, Interrupted, isOurs, OrganizationHeld } from './errors.ts'
+import { describeError, Interrupted, isOurs, MaxRunReached, OrganizationHeld } from './errors.ts'
+import { limitRun } from './max-run.ts'
 import { holdOrganization } from './mirror/hold-organization.ts'
 import type { Searched } from './mirror/mark-absent.ts'
 import type { Mirror } from './mirror/mirror.ts'
@@ -27,6 +28,8 @@ export type Mirroring = ScanSettings & {
   trigger: Trigger
   /** Pages asked for at once. */
   concurrency: number
+  /** How long the run may take; without it, as long as it takes. */
+  maxRunMs?: number | undefined
   /** How old an interrupted scan may be for the run to go on from it. */
   resumeWithinMs: number
   /** When customers that are no longer listed are taken for removed. */
@@ -83,6 +86,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     return { report: unrecorded(error), error }
   }
   const held = holdOrganization(mirror, run, now)
+  const limit = limitRun(mirroring)
   try {
     const scan = await startScan(mirroring, mirror, run)
     // A first load has nothing to recall, and is busy enough: the night after it remembers.
@@ -97,7 +101,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
       }
     }
     const savedTogether = run.isBaseline ? PAGES_OF_A_LOAD : PAGES_OF_A_NIGHT
-    const reading = { ...mirroring, scan, readPage, savedTogether, stop: mirroring.signal, abort: held.lost }
+    const reading = { ...mirroring, scan, readPage, savedTogether, stop: limit.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
     const certificate = scan.certificate()
     const searched = await searchForAbsent(certificate)
@@ -116,6 +120,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const report = await finish(ending).catch(() => ({ ...unrecorded(error), ...ofRun(run) }))
     return { report, error }
   } finally {
+    limit.end()
     held.stop()
   }
 
@@ -126,6 +131,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     arrivals.forEach(({ window, page: { sorted, told } }, index) => {
       scan.read({ ...told, window, rows: rows[index] ?? [], neighbours: sorted.neighbours, perPage: told.size })
     })
+    if (!scan.done) limit.look()
     const total = arrivals.at(-1)?.page.told.total
     const { received, duplicates } = run.records
     const { readBefore, pages: pagesRead } = run
@@ -138,7 +144,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const candidates = await mirror.findRemovalCandidates(run, { rule: mirroring.removals, proof })
     if (candidates.length === 0) return NOT_SEARCHED
     const controls = await mirror.findListed(run, MOST_CONTROLS)
-    const signal = AbortSignal.any([mirroring.signal, held.lost])
+    const signal = AbortSignal.any([limit.signal, held.lost])
     return confirmAbsences(candidates, controls, {
       search: (text) => source.search(text, { signal }),
       requestsMade: () => source.counters.requests,
@@ -148,7 +154,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   }
 
   function statusAfter(error: unknown, { pages }: Run): 'interrupted' | 'waiting' | 'failed' {
-    if (error instanceof Interrupted) return 'interrupted'
+    if (error instanceof Interrupted || error instanceof MaxRunReached) return 'interrupted'
     return mirroring.comesBack?.(error, { pages }) === true ? 'waiting' : 'failed'
   }
 

@@ -66,6 +66,7 @@ function organizationOf(id: string, { origin, scan, concurrency }: Task): Organi
     concurrency,
     requestTimeoutMs: 30_000,
     maxWaitMs: 0,
+    maxRunMs: 3_600_000,
     resumeWithinMs: 0,
     scan,
     removals: { after: 2, maxShare: 0.1 },

@@ -1,6 +1,7 @@
 import {
   ConfigError,
   ContractBroken,
+  MaxRunReached,
   MirrorUnusable,
   OrganizationHeld,
   QueueUnavailable,
@@ -17,7 +18,7 @@ export const EXIT_CODES = {
   2: 'usage or configuration',
   3: 'some organizations failed, or for different reasons',
   4: 'refused by the service (401, 403, 404)',
-  5: 'try again later: service or queue unavailable, throttled beyond maxWait, mirror locked or replaced, disk full',
+  5: 'try again later: service or queue unavailable, throttled beyond maxWait, maxRun reached, mirror locked or replaced, disk full',
   6: 'another run holds the organization',
   7: 'the mirror cannot be used as it is: missing, damaged, unreadable, read-only, not ours or too new',
   130: 'stopped by Ctrl-C',
@@ -31,6 +32,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof ContractBroken) return 3
   if (error instanceof SourceRefused) return 4
   if (error instanceof RateLimited || error instanceof SourceUnavailable || error instanceof QueueUnavailable) return 5
+  if (error instanceof MaxRunReached) return 5
   if (error instanceof OrganizationHeld) return 6
   if (error instanceof MirrorUnusable) return error.isTemporary ? 5 : 7
   return 1

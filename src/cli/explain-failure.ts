@@ -1,6 +1,7 @@
 import {
   ConfigError,
   ContractBroken,
+  MaxRunReached,
   MirrorUnusable,
   OrganizationHeld,
   QueueUnavailable,
@@ -42,6 +43,12 @@ export function explainFailure(error: unknown): Explanation {
   }
   if (error instanceof ConfigError)
     return { title: 'not configured', fix: 'Set the variable or write the file named above.' }
+  if (error instanceof MaxRunReached) {
+    return {
+      title: 'took as long as it may',
+      fix: 'Nothing to do: the next run goes on from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
+    }
+  }
   if (error instanceof OrganizationHeld) return { title: 'busy', fix: 'Wait for the other run to end.' }
   if (error instanceof MirrorUnusable) return { title: 'mirror', fix: MIRROR_FIXES[error.code] ?? MIRROR_FIX }
   if (error instanceof QueueUnavailable) return { title: 'queue', fix: 'Mend the queue named above, then try again.' }

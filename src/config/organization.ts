@@ -17,6 +17,7 @@ export type Organization = {
   concurrency: number
   requestTimeoutMs: number
   maxWaitMs: number
+  maxRunMs: number
   resumeWithinMs: number
   scan: 'chain' | 'plain'
   removals: { after: number; maxShare: number }
@@ -45,6 +46,7 @@ export function mergeOrganizations(file: ConfigFile, folder: string): Organizati
       concurrency: settings.concurrency,
       requestTimeoutMs: settings.requestTimeout,
       maxWaitMs: settings.maxWait,
+      maxRunMs: settings.maxRun,
       resumeWithinMs: settings.resumeWithin,
       scan: settings.scan,
       removals: { ...BUILT_IN.removals, ...shared.removals, ...own.removals },

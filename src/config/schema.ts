@@ -12,6 +12,7 @@ export const BUILT_IN = {
   concurrency: 4,
   requestTimeout: 30_000,
   maxWait: 900_000,
+  maxRun: 21_600_000,
   resumeWithin: 21_600_000,
   scan: 'chain',
   removals: { after: 2, maxShare: 0.1 },
@@ -30,6 +31,9 @@ const settings = {
   maxWait: duration({ min: '0s', max: '24d' })
     .exactOptional()
     .meta({ description: 'How long one sync may wait in all when the service asks it to.', default: '15m' }),
+  maxRun: duration({ min: '1s', max: '24d' })
+    .exactOptional()
+    .meta({ description: 'How long one run may take in all; the next one goes on from there.', default: '6h' }),
   resumeWithin: duration({ min: '0s', max: '30d' })
     .exactOptional()
     .meta({ description: 'How old an interrupted run may be and still be continued.', default: '6h' }),

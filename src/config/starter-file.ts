@@ -44,6 +44,7 @@ mirror: ./data/customers.db
 #   concurrency: 4            # requests under way at once
 #   requestTimeout: 30s       # for one request, its whole answer included
 #   maxWait: 15m              # how long a sync may wait when the service asks it to slow down
+#   maxRun: 6h                # how long one run may take in all; the next one goes on from there
 #   resumeWithin: 6h          # how old an interrupted run may be and still be continued
 #   scan: chain               # chain proves completeness; plain does not, and removes nobody
 #   removals:

@@ -7,6 +7,7 @@ import { statement } from './statement.ts'
 /** Errors after which the windows read so far are as good as before: nothing was wrong with them. */
 const RESUMABLE_ERRORS = [
   'interrupted',
+  'max-run',
   'rate-limited',
   'network',
   'timeout',
@@ -30,8 +31,25 @@ export function findResumable(db: Connection, { organization, nowMs, resumeWithi
   ).get(organization)
   if (last === undefined) return undefined
   // One that begins in the future was begun by a clock that was set back since: how old it is cannot be known.
-  const ageMs = nowMs - fromSqlTime(last.data_as_of)
+  const ageMs = nowMs - standsSinceMs(db, last)
   if (ageMs < 0 || ageMs > resumeWithinMs) return undefined
   const endedEarly = last.status === 'running' || RESUMABLE_ERRORS.includes(last.error_code ?? '')
   return endedEarly ? last : undefined
+}
+
+/**
+ * Since when a scan waits to be gone on with: it began then, or the last of its runs that took all the time it may ended then.
+ * Otherwise a scan that takes longer than that would begin anew again and again, and never come to its end.
+ */
+function standsSinceMs(db: Connection, { id, data_as_of }: { id: number; data_as_of: string }): number {
+  const ended = statement<[number], { at: string | null }>(
+    db,
+    `WITH RECURSIVE chain (id, resumed_from, error_code, finished_at) AS (
+       SELECT id, resumed_from, error_code, finished_at FROM runs WHERE id = ?
+       UNION ALL SELECT runs.id, runs.resumed_from, runs.error_code, runs.finished_at
+       FROM runs JOIN chain ON runs.id = chain.resumed_from
+     )
+     SELECT MAX(finished_at) AS at FROM chain WHERE error_code = 'max-run'`,
+  ).get(id)
+  return fromSqlTime(ended?.at ?? data_as_of)
 }

@@ -18,6 +18,7 @@ test('an organization that says nothing gets the built-in settings', async () =>
       concurrency: 4,
       requestTimeoutMs: 30_000,
       maxWaitMs: 15 * 60_000,
+      maxRunMs: 6 * 3_600_000,
       resumeWithinMs: 6 * 3_600_000,
       scan: 'chain',
       removals: { after: 2, maxShare: 0.1 },

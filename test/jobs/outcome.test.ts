@@ -28,6 +28,7 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['429 with a time', new RateLimited('wait', { waitMs: 90_000 }), { kind: 'wait', waitMs: 90_000 }],
   ['429 without one', new RateLimited('wait', {}), { kind: 'wait', waitMs: 60_000 }],
   ['429 beyond maxWait', new RateLimited('wait', { waitMs: HOUR_MS + 1 }), GIVE_UP],
+  ['maxRun reached', new errors.MaxRunReached('long'), { kind: 'wait', waitMs: 1000 }],
   ['no connection', new SourceUnavailable('down', { code: 'network' }), RETRY],
   ['a certificate not trusted', new SourceUnavailable('down', { code: 'tls' }), RETRY],
   ['a timeout', new SourceUnavailable('slow', { code: 'timeout' }), RETRY],

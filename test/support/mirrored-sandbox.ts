@@ -41,6 +41,7 @@ function configured({ organizations, recipe }: Sandbox, settings: Partial<Organi
     concurrency: 4,
     requestTimeoutMs: 5000,
     maxWaitMs: 60_000,
+    maxRunMs: 3_600_000,
     resumeWithinMs: 6 * 3_600_000,
     scan: 'chain',
     removals: { after: 2, maxShare: 0.1 },
