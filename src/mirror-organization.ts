@@ -15,6 +15,7 @@ import type { Window } from './scan/window.ts'
 import { sortPage } from './sort-page.ts'
 import type { CustomersPage, Source } from './source/customers.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
+import { readingErrors } from './stopped-reading.ts'
 import { refuseTenantMixup } from './tenant-mixup.ts'
 
 /**
@@ -89,11 +90,12 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const limit = limitRun(mirroring)
   try {
     const scan = await startScan(mirroring, mirror, run)
+    const errors = readingErrors(organization)
     // A first load has nothing to recall, and is busy enough: the night after it remembers.
     const recall = run.isBaseline ? undefined : (window: Window) => mirror.recallPage(run, window)
     // Each page is made ready as it arrives, while the next ones are on their way.
     const readPage: Reading<Received>['readPage'] = async (window, options) => {
-      const page = await source.readPage(window, { ...options, recall })
+      const page = await errors.watch(source.readPage(window, { ...options, recall }))
       const { size, total, beyondEnd } = page
       return {
         sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined, run.memory.fingerprint),
@@ -104,6 +106,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const reading = { ...mirroring, scan, readPage, savedTogether, stop: limit.signal, abort: held.lost }
     await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
     const certificate = scan.certificate()
+    errors.refuseUnfinished(certificate)
     const searched = await searchForAbsent(certificate)
     return { report: await finish(completed(certificate, { rule: mirroring.removals, ...searched })), error: undefined }
   } catch (failure) {

@@ -17,6 +17,11 @@ const RESUMABLE_ERRORS = [
   'config',
   'unauthorized',
   'forbidden',
+  'not-found',
+  'unprocessable',
+  'page-mismatch',
+  'size-mismatch',
+  'repeated-page',
   'mirror-locked',
   'mirror-full',
 ]

@@ -1,4 +1,5 @@
 import type { Reason } from './reasons.ts'
+import type { StoppedAt } from './window.ts'
 
 /**
  * What is proven, and why.
@@ -50,6 +51,8 @@ export type Certificate = {
   readonly distinct: number
   /** The total as last stated by the service. */
   readonly total: number | undefined
+  /** The end of the list was never reached, because this window could not be read; undefined where it was reached. */
+  readonly stoppedAt: StoppedAt | undefined
   /** The scan was read to its end and the service listed nobody. */
   readonly empty: boolean
   /** Positions no request could read. */

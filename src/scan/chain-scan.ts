@@ -1,7 +1,7 @@
 import type { Certificate, Hole } from './certificate.ts'
 import { Facts } from './facts.ts'
 import { hold, type Held } from './held.ts'
-import { LinkedPass } from './linked-pass.ts'
+import { ClosedPass } from './closed-pass.ts'
 import { joinHoles, Narrowing } from './narrowing.ts'
 import type { Pass } from './pass.ts'
 import { passCap, USUAL_OVERLAP } from './planner.ts'
@@ -11,7 +11,7 @@ import { type SeenIds, seenIds } from './seen.ts'
 import { Tally } from './tally.ts'
 import { nextPass, type Verdict, verdictOn } from './verdict.ts'
 import { SMALLEST_PAGE } from './witness.ts'
-import { windowKey, type Window, type WindowFailure, type WindowRead } from './window.ts'
+import { type StoppedAt, windowKey, type Window, type WindowFailure, type WindowRead } from './window.ts'
 
 export type ChainScanOptions = {
   /** Rows to ask for at once, 1 to 100 (default). */
@@ -37,7 +37,7 @@ class ChainScan implements Scan {
   readonly #tally: Tally
   readonly #underWay = new Set<string>()
   readonly #narrowings = new Map<Window, Narrowing>()
-  readonly #holes: Hole[] = []
+  #holes: Hole[] = []
   #pass: Pass
   #passes = 1
   #answers = 0
@@ -50,6 +50,9 @@ class ChainScan implements Scan {
   #fixedSizes = false
   /** The pass was stopped to begin again in another way. */
   #restarting = false
+  /** A pass has come to the end of the list. */
+  #reachedEnd = false
+  #stoppedAt: StoppedAt | undefined
   #verdict: Verdict | undefined
 
   constructor({ pageSize = 100, caps = {}, seen = seenIds(), recalled = [] }: ChainScanOptions) {
@@ -118,15 +121,16 @@ class ChainScan implements Scan {
       requests: this.#answers,
       distinct: this.#tally.distinct,
       total: this.#sizeKnown ? this.#facts.total : undefined,
+      stoppedAt: this.#reachedEnd ? undefined : this.#stoppedAt,
       empty: this.#pass.complete && this.#tally.distinct === 0 && this.#tally.rejected === 0,
-      holes: joinHoles(this.#holes),
+      holes: this.#holes,
     }
   }
 
   #recall(reads: Iterable<WindowRead>): Pass {
-    const pass = new LinkedPass(this.#facts, USUAL_OVERLAP)
+    const pass = new ClosedPass(this.#facts, USUAL_OVERLAP)
     for (const read of reads) {
-      if (pass.over || read.rows.length > read.perPage) continue
+      if (pass.over || read.beyondEnd || read.rows.length > read.perPage) continue
       if (read.window.page === 1 && !this.#sizeKnown) this.#agreeOnSize(read)
       pass.recall(this.#takeIn(read))
     }
@@ -175,8 +179,11 @@ class ChainScan implements Scan {
     this.#sizeKnown = true
     if (perPage === window.size) return true
     this.#facts.note(first && perPage < window.size ? 'capped-size' : 'size-refused')
+    const isSmaller = window.size >= this.#facts.pageSize && perPage < this.#facts.pageSize
     if (window.size >= this.#facts.pageSize) this.#facts.pageSize = Math.max(1, Math.min(perPage, window.size))
     if (first && perPage < window.size) return true
+    if (this.#fixedSizes && isSmaller && this.#passes < this.#caps.passes) this.#restarting = true
+    else if (this.#fixedSizes) this.#stoppedAt = { window, failure: 'page-mismatch' }
     this.#beginAgain({ fixedSizes: true })
     return false
   }
@@ -207,17 +214,11 @@ class ChainScan implements Scan {
     return waiting.length > 0
   }
 
-  #addHoles(holes: readonly Hole[]): void {
-    const isNew = (hole: Hole) =>
-      !this.#holes.some(({ position, size }) => position === hole.position && size === hole.size)
-    this.#holes.push(...holes.filter(isNew))
-  }
-
   #settleNarrowings(): void {
     for (const [window, narrowing] of this.#narrowings) {
       if (!narrowing.over) continue
       this.#narrowings.delete(window)
-      this.#addHoles(narrowing.holes)
+      this.#holes = joinHoles([...this.#holes, ...narrowing.holes])
       this.#pass.failed(window, narrowing.holes.length > 0 ? 'hole' : 'flaky')
     }
   }
@@ -226,18 +227,21 @@ class ChainScan implements Scan {
   #conclude(): void {
     if (!this.#pass.over || this.#underWay.size > 0 || this.#verdict !== undefined) return
     this.#narrowings.clear()
+    this.#reachedEnd ||= this.#pass.complete
+    this.#stoppedAt = this.#pass.stoppedAt ?? this.#stoppedAt
     const verdict = verdictOn(this.#pass, this.#passes, this.#tally, this.#facts, this.#caps)
     if (verdict !== undefined && !this.#restarting) {
       this.#verdict = verdict
       return
     }
     this.#restarting = false
+    this.#stoppedAt = undefined
     this.#passes += 1
     this.#asked = 0
     this.#believed = this.#sizeKnown ? this.#facts.total : undefined
     this.#tally.startPass()
     this.#pass = this.#sizeKnown
       ? nextPass(this.#facts, this.#passes, this.#fixedSizes, this.#caps)
-      : new LinkedPass(this.#facts, USUAL_OVERLAP)
+      : new ClosedPass(this.#facts, USUAL_OVERLAP)
   }
 }

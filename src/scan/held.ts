@@ -1,4 +1,5 @@
 import { compareNeighbours, type Neighbours } from './neighbours.ts'
+import type { Reason } from './reasons.ts'
 import { keyOf, rowOf, startOf, type RowKey, type ToldRow, type Window, type WindowRead } from './window.ts'
 
 /** A window that was read, made ready for comparing with its neighbours. */
@@ -10,6 +11,8 @@ export type Held = {
   /** Position after the last row. */
   readonly reach: number
   readonly total: number | undefined
+  /** The service answered that there is no such page, and said nothing of the list's length. */
+  readonly notFound: boolean
   /** Every row, by its position in the window. */
   readonly all: readonly ToldRow[]
   /** The rows that can be told from every other, in the order served. */
@@ -56,7 +59,8 @@ export function hold(read: WindowRead, counting: Counting): Held {
   const reach = start + all.length
   const neighbours = read.neighbours ?? compareNeighbours(rows.map(rowOf))
   const turn = counting.windows
-  return { window, start, reach, total: read.total, all, rows, keys, again, hasDuplicates, turn, neighbours }
+  const notFound = read.beyondEnd && read.total === undefined && all.length === 0
+  return { window, start, reach, total: read.total, notFound, all, rows, keys, again, hasDuplicates, turn, neighbours }
 }
 
 /** Whether the window held the last row of the list, and the service's total says the same. */
@@ -69,7 +73,16 @@ export function isBeyondEnd(held: Held): boolean {
   return held.all.length === 0 && held.total !== undefined && held.total <= held.start
 }
 
+/** Neither rows nor a total: it says nothing of the list. */
+export function isBlank(held: Held): boolean {
+  return held.all.length === 0 && held.total === undefined
+}
+
 /** A short window whose total tells another story: rows were left out, or the total is wrong. */
 export function isDoubtful(held: Held): boolean {
   return held.all.length < held.window.size && !isEnd(held)
+}
+
+export function doubtOf(held: Held): Reason {
+  return (held.total ?? 0) > held.reach ? 'short-page' : 'total-mismatch'
 }

@@ -1,15 +1,16 @@
 import type { PassProof } from './certificate.ts'
 import type { Facts } from './facts.ts'
-import { isBeyondEnd, isDoubtful, isEnd, type Held } from './held.ts'
+import { doubtOf, isBeyondEnd, isBlank, isDoubtful, isEnd, type Held } from './held.ts'
 import { Ledger } from './ledger.ts'
+import { LookBack } from './look-back.ts'
 import { bridge, holds } from './mend.ts'
-import { askAgainOtherwise, OtherSizes } from './other-sizes.ts'
+import { OtherSizes } from './other-sizes.ts'
 import type { Pass, PassFailure } from './pass.ts'
-import { bothEnds, windowAdjoining, windowAfter } from './planner.ts'
+import { windowAdjoining, windowAfter } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import { repeats, type Seam, seamBetween } from './seam.ts'
-import { type Slot, Slots } from './slots.ts'
-import { endOf, startOf, type Window } from './window.ts'
+import { askAnew, type Slot, Slots } from './slots.ts'
+import { endOf, startOf, type StoppedAt, type Window } from './window.ts'
 
 /** Times a window that failed or makes no sense is asked for, or replaced by another, before the pass gives it up. */
 const MOST_TRIES = 5
@@ -32,18 +33,22 @@ export class LinkedPass implements Pass {
   #reach = 0
   #overlap: number
   #attempts = 0
+  readonly #lookBack: LookBack
   /** Windows left unread since the last of the chain. */
   #skipped = 0
   readonly #otherSizes = new OtherSizes()
-  /** The two ends, read once more before a witness is trusted. */
-  #closing: Slots | undefined
+  /** The first window as first read, and the last two of the chain. */
+  first: readonly Held[] = []
+  lastTwo: readonly Held[] = []
   over = false
   complete = false
+  stoppedAt: StoppedAt | undefined
 
   constructor(facts: Facts, overlap: number) {
     this.#facts = facts
     this.#chain = new Ledger(facts)
     this.#overlap = overlap
+    this.#lookBack = new LookBack(facts)
     this.#slots = new Slots([{ page: 1, size: facts.pageSize }])
   }
 
@@ -56,15 +61,14 @@ export class LinkedPass implements Pass {
   }
 
   next(): Window | undefined {
-    if (this.over) return undefined
-    const slot = (this.#closing ?? this.#slots).notAsked() ?? this.#planAhead()
+    const slot = this.#slots.notAsked() ?? this.#planAhead()
     if (slot === undefined) return undefined
     slot.asked = true
     return slot.window
   }
 
   take(asked: Window, held: Held): void {
-    const slot = (this.#closing ?? this.#slots).waitingFor(asked)
+    const slot = this.#slots.waitingFor(asked)
     if (slot === undefined) return
     slot.asked = true
     slot.held = held
@@ -72,7 +76,7 @@ export class LinkedPass implements Pass {
   }
 
   failed(window: Window, failure: PassFailure): void {
-    const slot = (this.#closing ?? this.#slots).waitingFor(window)
+    const slot = this.#slots.waitingFor(window)
     if (slot === undefined) return
     slot.failure = failure
     this.#settle()
@@ -95,9 +99,10 @@ export class LinkedPass implements Pass {
   }
 
   #planAhead(): Slot | undefined {
-    if (this.#closing !== undefined || this.#slots.full) return undefined
-    if (!this.#slots.empty && (this.#reach === 0 || this.#slots.end > this.#facts.total)) return undefined
-    return this.#slots.add(this.#windowAfter(this.#slots.empty ? this.#reach : this.#slots.end))
+    if (this.#slots.empty) return this.#slots.add(this.#windowAfter(this.#reach))
+    const isFarEnough = this.#reach === 0 || this.#slots.end > this.#facts.total
+    if (this.#slots.full || isFarEnough || this.#lookBack.underWay) return undefined
+    return this.#slots.add(this.#windowAfter(this.#slots.end))
   }
 
   #windowAfter(end: number): Window {
@@ -109,8 +114,7 @@ export class LinkedPass implements Pass {
   }
 
   #settle(): void {
-    if (this.#closing !== undefined) return this.#settleClosing(this.#closing)
-    while (!this.over && this.#closing === undefined) {
+    while (!this.over) {
       const slot = this.#slots.nearest
       if (slot?.failure !== undefined) this.#settleFailure(slot, slot.failure)
       else if (slot?.held !== undefined) this.#settleHeld(slot, slot.held)
@@ -119,7 +123,7 @@ export class LinkedPass implements Pass {
   }
 
   #settleFailure(slot: Slot, failure: PassFailure): void {
-    if (failure === 'size-refused') return this.stop(failure)
+    if (failure === 'size-refused') return this.#stopAt(slot, failure, failure)
     if (failure === 'hole') return this.#skip(slot, failure)
     if (failure === 'cached-answer') return this.#askOtherwise(slot)
     if (this.#reach > 0 && startOf(slot.window) >= this.#facts.total) return this.#stepBack(slot)
@@ -128,14 +132,13 @@ export class LinkedPass implements Pass {
 
   #settleHeld(slot: Slot, held: Held): void {
     if (isBeyondEnd(held) && this.#reach > 0) return this.#stepBack(slot)
-    if (isDoubtful(held)) {
-      return this.#tryAgain(slot, (held.total ?? 0) > held.reach ? 'short-page' : 'total-mismatch')
-    }
+    if (held.notFound && this.#reach > 0) return this.#settleNotFound(slot)
+    if (isDoubtful(held)) return this.#tryAgain(slot, doubtOf(held))
     const left = this.#last
-    if (left === undefined) return this.#begin(slot, held)
+    if (left === undefined) return this.#link(slot, held)
     const seam = seamBetween(left, held)
-    const misplaced = repeats(left, held) || (seam.displaced && this.#attempts < FEW_TRIES)
-    if (misplaced) return this.#tryAgain(slot, 'repeated-page')
+    if (repeats(left, held) || (seam.displaced && this.#attempts < FEW_TRIES))
+      return this.#tryAgain(slot, 'repeated-page')
     if (holds(seam, left, this.#attempts, this.#chain, this.#facts)) return this.#link(slot, held, seam)
     if (seam.shared === 0) this.#facts.note('link-broken')
     this.#overlap = Math.min(Math.ceil(this.#facts.pageSize / 5), this.#overlap + 2)
@@ -144,23 +147,18 @@ export class LinkedPass implements Pass {
     this.#slots.addBridge(bridge(left, this.#attempts, this.#facts, slot.window))
   }
 
-  #begin(slot: Slot, held: Held): void {
-    this.#chain.begin()
-    this.#advance(slot, held)
-  }
-
-  #link(slot: Slot, held: Held, seam: Seam): void {
-    this.#chain.link(seam)
-    this.#advance(slot, held)
-  }
-
-  #advance(slot: Slot, held: Held): void {
+  #link(slot: Slot, held: Held, seam?: Seam): void {
+    if (seam === undefined) this.#chain.begin()
+    else this.#chain.link(seam)
     this.#slots.remove(slot)
     this.#slots.removeUpTo(held.reach)
+    if (held.start === 0 && this.first.length === 0) this.first = [held]
+    this.lastTwo = [this.#last ?? held, held]
     this.#last = held
     this.#reach = held.reach
     this.#attempts = 0
     this.#skipped = 0
+    this.#lookBack.reached(held.reach)
     if (isEnd(held)) this.#conclude()
   }
 
@@ -173,46 +171,63 @@ export class LinkedPass implements Pass {
     this.#slots.addBridge(bridge(this.#last, this.#attempts, this.#facts, slot.window))
   }
 
+  #settleNotFound(slot: Slot): void {
+    if (startOf(slot.window) >= this.#facts.total) return this.#stepBack(slot)
+    if (!this.#lookBack.hasBegun && this.#attempts < FEW_TRIES) return this.#tryAgain(slot, 'short-page')
+    if (!this.#looksBack(slot)) this.#stopAt(slot, 'not-found', 'short-page')
+  }
+
+  /** Takes the window for one beyond the end, and asks for one before it; false when all of that was tried. */
+  #looksBack(slot: Slot): boolean {
+    if (this.#lookBack.exhausted) return false
+    this.#slots.remove(slot)
+    this.#lookBack.refused(slot.window)
+    const next = () => this.#lookBack.next(this.#last, slot.window, this.#windowAfter(this.#reach))
+    if (this.#slots.empty) this.#slots.addBridge(next())
+    return true
+  }
+
   /** Asks for the window again, then for others in its place, then goes on without and says so. */
   #tryAgain(slot: Slot, reason: Reason): void {
     this.#facts.note(reason)
     this.#attempts += 1
-    if (this.#attempts > MOST_TRIES || this.flaws.has(reason)) return this.#giveUp(slot, reason)
-    slot.held = undefined
-    slot.failure = undefined
-    slot.asked = false
+    const isKnown = this.flaws.has(reason) || (this.#lookBack.underWay && reason === 'page-mismatch')
+    if (this.#attempts > MOST_TRIES || isKnown) return this.#giveUp(slot, reason)
+    askAnew(slot)
     if (this.#last === undefined || this.#attempts % 2 === 1) return
-    this.#slots.remove(slot)
     this.#facts.avoidPage(slot.window.page)
-    this.#slots.addBridge(this.#windowAfter(this.#last.reach))
+    this.#slots.replace(slot, this.#windowAfter(this.#last.reach))
   }
 
   /** Asks for what came out of a cache once more in another size, then goes on without. */
   #askOtherwise(slot: Slot): void {
-    const shared = this.#last === undefined ? 0 : this.#overlap
-    const otherwise = this.#otherSizes.insteadOf(slot.window, this.#reach, shared)
+    const otherwise = this.#otherSizes.insteadOf(slot.window, this.#reach, this.#last === undefined ? 0 : this.#overlap)
     if (otherwise === undefined) this.#skip(slot, 'cached-answer')
-    else {
-      this.#slots.remove(slot)
-      this.#slots.addBridge(otherwise)
-    }
+    else this.#slots.replace(slot, otherwise)
     // With nothing but old answers nothing is known of the end either.
     if (this.#skipped > FEW_TRIES && this.#reach >= this.#facts.total) this.stop('cached-answer')
   }
 
   #giveUp(slot: Slot, reason: Reason): void {
     const held = slot.held
+    if (reason === 'page-mismatch' && this.#reach > 0 && this.#looksBack(slot)) return
     this.flaws.add(reason)
     if (reason === 'short-page') {
       // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
       const isProgress = held !== undefined && held.all.length > 0 && held.reach > this.#reach
       if (!isProgress) return this.#skip(slot, reason)
-      if (this.#last === undefined) return this.#begin(slot, held)
-      return this.#link(slot, held, seamBetween(this.#last, held))
+      return this.#link(slot, held, this.#last && seamBetween(this.#last, held))
     }
     if (reason === 'hole') return this.#skip(slot, reason)
-    this.complete = false
+    const isPromised = startOf(slot.window) < this.#facts.total
+    if (isPromised && held !== undefined && isBlank(held)) return this.#stopAt(slot, 'not-found', reason)
+    if (reason === 'page-mismatch' || reason === 'repeated-page') return this.#stopAt(slot, reason, reason)
     this.over = true
+  }
+
+  #stopAt({ window }: Slot, failure: StoppedAt['failure'], flaw: Reason): void {
+    this.stoppedAt = { window, failure }
+    this.stop(flaw)
   }
 
   /** Leaves positions unread and goes on behind them, a few times: then the list has most likely ended. */
@@ -230,15 +245,6 @@ export class LinkedPass implements Pass {
 
   #conclude(): void {
     this.complete = true
-    const trusts = this.proof()?.basis === 'witness'
-    if (!trusts) this.over = true
-    else this.#closing = new Slots(bothEnds(this.#facts.total, this.#facts.pageSize))
-  }
-
-  #settleClosing(closing: Slots): void {
-    if (askAgainOtherwise(closing)) return
-    const { all } = closing
-    for (const { failure } of all) if (failure !== undefined) this.flaws.add(failure === 'flaky' ? 'hole' : failure)
-    if (all.every((slot) => slot.held !== undefined || slot.failure !== undefined)) this.over = true
+    this.over = true
   }
 }

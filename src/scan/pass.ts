@@ -1,7 +1,7 @@
 import type { PassProof } from './certificate.ts'
 import type { Held } from './held.ts'
 import type { Reason } from './reasons.ts'
-import type { Window, WindowFailure } from './window.ts'
+import type { StoppedAt, Window, WindowFailure } from './window.ts'
 
 /** `flaky`: the window failed, but smaller windows read all of its positions. */
 export type PassFailure = WindowFailure | 'flaky'
@@ -18,6 +18,8 @@ export interface Pass {
   readonly over: boolean
   /** The pass reached the other end of the list. */
   readonly complete: boolean
+  /** The window that could not be read and ended the pass before the list did. */
+  readonly stoppedAt: StoppedAt | undefined
   /** What went wrong and could not be mended: with any of these the pass proves nothing. */
   readonly flaws: ReadonlySet<Reason>
   /** Why the order of the rows did not prove the pass, where it did not. */

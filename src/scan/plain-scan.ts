@@ -3,7 +3,7 @@ import { passCap } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
-import type { Window, WindowFailure, WindowRead } from './window.ts'
+import { startOf, type StoppedAt, type Window, type WindowFailure, type WindowRead } from './window.ts'
 
 /** A scan of page 1 to the last, each page once: as fast as it gets, and no proof of anything. */
 export function plainScan(options: { pageSize?: number; caps?: Partial<ScanCaps>; seen?: SeenIds } = {}): Scan {
@@ -19,8 +19,13 @@ class PlainScan implements Scan {
   #underWay = 0
   #answers = 0
   #received = 0
+  /** The greatest total so far, and the one told last. */
   #total: number | undefined
+  #lastTotal: number | undefined
   #ended = false
+  #stoppedAt: StoppedAt | undefined
+  /** Page 1 was asked for once more: it knows whether the list has become shorter than the page that could not be read. */
+  #hasLookedBack = false
 
   constructor({ pageSize = 100, caps = {}, seen = seenIds() }: Parameters<typeof plainScan>[0] & object) {
     this.#size = pageSize
@@ -34,6 +39,11 @@ class PlainScan implements Scan {
       this.#planned += 1
       this.#underWay += 1
       windows.push({ page: this.#planned, size: this.#size })
+    }
+    if (free > 0 && this.#mustLookBack()) {
+      this.#hasLookedBack = true
+      this.#underWay += 1
+      windows.push({ page: 1, size: this.#size })
     }
     return windows
   }
@@ -55,22 +65,39 @@ class PlainScan implements Scan {
       this.#most = Math.min(this.#most, passCap(read.total ?? 0, this.#size))
     }
     this.#total = Math.max(read.total ?? 0, this.#total ?? 0)
+    this.#lastTotal = read.total ?? this.#lastTotal
     this.#received += read.rows.length
     for (const row of read.rows) this.#seen.add(row)
     if (read.rows.length < this.#size && read.window.page * this.#size >= (read.total ?? 0)) this.#ended = true
     if (read.rows.length === 0) this.#ended = true
+    if (read.beyondEnd && read.total === undefined) this.#stopAt(read.window, 'not-found')
     if (read.window.page * this.#size === read.total) this.#ended = true
   }
 
-  failed(_window: Window, failure: WindowFailure): void {
+  failed(window: Window, failure: WindowFailure): void {
     this.#arrived()
     this.#reasons.add(failure)
     const isOfOnePage = failure === 'hole' || failure === 'cached-answer'
-    if (!isOfOnePage || this.#total === undefined) this.#ended = true
+    if (!isOfOnePage || this.#total === undefined) this.#stopAt(window, failure)
+  }
+
+  #stopAt(window: Window, failure: StoppedAt['failure']): void {
+    this.#ended = true
+    this.#stoppedAt ??= { window, failure }
+  }
+
+  /** The window that could not be read although the list, as long as it is now, has rows there. */
+  get #unread(): StoppedAt | undefined {
+    const at = this.#stoppedAt
+    return at !== undefined && startOf(at.window) < (this.#lastTotal ?? 0) ? at : undefined
+  }
+
+  #mustLookBack(): boolean {
+    return this.#ended && this.#underWay === 0 && !this.#hasLookedBack && this.#unread !== undefined
   }
 
   get done(): boolean {
-    return this.#ended && this.#underWay === 0
+    return this.#ended && this.#underWay === 0 && !this.#mustLookBack()
   }
 
   certificate(): Certificate {
@@ -84,6 +111,7 @@ class PlainScan implements Scan {
       requests: this.#answers,
       distinct: this.#seen.size,
       total: this.#total,
+      stoppedAt: this.done ? this.#unread : undefined,
       empty: this.done && this.#answers > 0 && this.#received === 0,
       holes: [],
     }

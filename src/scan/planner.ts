@@ -47,13 +47,6 @@ export function windowAdjoining(end: number, largest: number): Window {
   return windowFrom(end, largest)
 }
 
-/** Windows over both ends of a list, each with rows enough to show a row among them that stands out of order. */
-export function bothEnds(total: number, largest: number): Window[] {
-  const last = windowFrom(Math.max(0, total - Math.ceil(largest / 2)), largest)
-  const first = { page: 1, size: largest }
-  return endOf(last) === endOf(first) && last.size === first.size ? [first] : [first, last]
-}
-
 /** All the windows of a chain over `total` rows, the last of them reaching beyond it; at most `cap` of them. */
 export function overlappingPlan(total: number, overlap: number, largest: number, cap: number): Window[] {
   const plan: Window[] = [{ page: 1, size: largest }]

@@ -12,6 +12,12 @@ export type Slot = {
   readonly bridge: boolean
 }
 
+export function askAnew(slot: Slot): void {
+  slot.held = undefined
+  slot.failure = undefined
+  slot.asked = false
+}
+
 /**
  * The most windows a pass plans, or holds, ahead of the one it waits for: its memory, whatever the list's length. Room for
  * those that wait to be saved together, and for those under way.
@@ -71,6 +77,12 @@ export class Slots {
     const others = this.#slots.filter((slot) => !isSame(slot.window, window))
     this.#slots = [{ window, asked: false, bridge: true }, ...others]
     this.#end = furthest(this.#slots)
+  }
+
+  /** Puts a window before all others, in the place of one that did not help. */
+  replace(slot: Slot, window: Window): void {
+    this.remove(slot)
+    this.addBridge(window)
   }
 
   remove(slot: Slot): void {

@@ -1,14 +1,16 @@
 import type { PassProof } from './certificate.ts'
 import type { Facts } from './facts.ts'
-import { isBeyondEnd, isDoubtful, isEnd, type Held } from './held.ts'
+import { doubtOf, isBeyondEnd, isDoubtful, isEnd, type Held } from './held.ts'
 import { Ledger } from './ledger.ts'
 import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import { seamBetween } from './seam.ts'
 import { type Slot, Slots } from './slots.ts'
-import type { Window } from './window.ts'
+import { startOf, type StoppedAt, type Window } from './window.ts'
 
 const MOST_TRIES = 2
+/** Pages not found where rows are promised, after which no more is asked for. */
+const MOST_NOT_FOUND = 8
 
 /**
  * Reads a plan of windows known beforehand, in either direction, and mends nothing. It looks for customers the passes
@@ -28,6 +30,9 @@ export class SweepPass implements Pass {
   #end: Held | undefined
   complete = false
   over = false
+  /** The window that could not be read last, poison rows apart. */
+  #unread: StoppedAt | undefined
+  #notFound = 0
 
   constructor(facts: Facts, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
     this.#facts = facts
@@ -35,6 +40,10 @@ export class SweepPass implements Pass {
     this.#backward = options.backward
     this.#overlapping = options.overlapping
     this.#chain = new Ledger(facts)
+  }
+
+  get stoppedAt(): StoppedAt | undefined {
+    return this.complete ? undefined : this.#unread
   }
 
   get obstacles(): readonly Reason[] {
@@ -60,8 +69,13 @@ export class SweepPass implements Pass {
     const slot = this.#slots.waitingFor(asked)
     if (slot === undefined) return
     slot.asked = true
-    if (isDoubtful(held) && this.#again(slot)) return this.#facts.note('short-page')
-    if (isDoubtful(held)) this.flaws.add((held.total ?? 0) > held.reach ? 'short-page' : 'total-mismatch')
+    const isPromised = held.notFound && startOf(slot.window) < this.#facts.total
+    if (isPromised) this.#notFound += 1
+    const isHopeless = this.#notFound > MOST_NOT_FOUND
+    if (isDoubtful(held) && !isHopeless && this.#again(slot)) return this.#facts.note('short-page')
+    if (isPromised) this.#unread = { window: slot.window, failure: 'not-found' }
+    if (isHopeless) return this.stop('short-page')
+    if (isDoubtful(held)) this.flaws.add(doubtOf(held))
     slot.held = held
     this.#settle()
   }
@@ -69,9 +83,10 @@ export class SweepPass implements Pass {
   failed(window: Window, failure: PassFailure): void {
     const slot = this.#slots.waitingFor(window)
     if (slot === undefined) return
-    if (failure === 'size-refused') return this.stop(failure)
     const mayMend = failure !== 'hole' && failure !== 'cached-answer'
-    if (mayMend && this.#again(slot)) return
+    if (mayMend && failure !== 'size-refused' && this.#again(slot)) return
+    if (mayMend && failure !== 'flaky') this.#unread = { window, failure }
+    if (failure === 'size-refused') return this.stop(failure)
     this.flaws.add(failure === 'flaky' ? 'hole' : failure)
     slot.failure = failure
     this.#settle()

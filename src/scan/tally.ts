@@ -31,6 +31,7 @@ export class Tally {
   }
 
   add(held: Held): void {
+    if (held.notFound) return
     this.#total ??= held.total
     this.#steady &&= held.total !== undefined && held.total === this.#total
     this.rejected += held.all.length - held.rows.length

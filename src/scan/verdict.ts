@@ -1,6 +1,6 @@
 import type { Certificate, PassProof } from './certificate.ts'
 import type { Facts } from './facts.ts'
-import { LinkedPass } from './linked-pass.ts'
+import { ClosedPass } from './closed-pass.ts'
 import type { Pass } from './pass.ts'
 import { equalPlan, overlappingPlan, passCap, USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
@@ -68,6 +68,6 @@ export function nextPass(facts: Facts, pass: number, fixedSizes: boolean, caps: 
   if (fixedSizes) return new SweepPass(facts, equalPlan(total, pageSize, cap), { backward, overlapping: false })
   const vouched = facts.witnesses.believed(pageSize).length > 0
   const wider = Math.min(Math.floor(pageSize / 2), Math.max(WIDER_OVERLAP, facts.witnesses.longestTie + 1))
-  if (!backward || (vouched && pass === 2)) return new LinkedPass(facts, vouched ? wider : USUAL_OVERLAP)
+  if (!backward || (vouched && pass === 2)) return new ClosedPass(facts, vouched ? wider : USUAL_OVERLAP)
   return new SweepPass(facts, overlappingPlan(total, USUAL_OVERLAP, pageSize, cap), { backward, overlapping: true })
 }

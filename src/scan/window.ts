@@ -58,6 +58,9 @@ export type WindowRead = {
  */
 export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer'
 
+/** The window at which a reading stopped for good, and why; `not-found`: it came empty where the total promises rows. */
+export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' }
+
 export function startOf(window: Window): number {
   return window.size * (window.page - 1)
 }

@@ -1,4 +1,4 @@
-import { ContractBroken } from '../errors.ts'
+import { ContractBroken, SourceRefused } from '../errors.ts'
 import type { KnownPage, RememberedPage } from '../remembered-page.ts'
 import type { Answer } from './answer.ts'
 import { decodedText } from './body.ts'
@@ -28,6 +28,8 @@ export type CustomersPage = {
   bytes: number
   /** The list ends before this page: it was answered with 404, or is empty. */
   beyondEnd: boolean
+  /** What the 404 is where the list does not end there after all. */
+  refusal?: SourceRefused | undefined
 }
 
 /** What the caller remembers of a page of this number and size. */
@@ -74,7 +76,10 @@ export async function pageFrom(answer: Answer, asked: Window, place: string, rec
 }
 
 /** The page that a 404 stands for on services that answer so past the end of the list. */
-export function pageBeyondEnd(asked: Window): CustomersPage {
+export function missingPage(asked: Window, place: string): CustomersPage {
+  const message =
+    `${place} answered 404, although the list does not end before that page. What was read is kept. ` +
+    'Sync again; if it happens again, ask the service why it does not serve that page.'
   return {
     page: asked.page,
     size: asked.size,
@@ -87,6 +92,7 @@ export function pageBeyondEnd(asked: Window): CustomersPage {
     lastPage: undefined,
     bytes: 0,
     beyondEnd: true,
+    refusal: new SourceRefused(message, { code: 'not-found', status: 404 }),
   }
 }
 

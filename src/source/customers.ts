@@ -4,7 +4,7 @@ import { RateLimited, SourceRefused } from '../errors.ts'
 import type { Answer } from './answer.ts'
 import { createCachedAnswers } from './cached-answers.ts'
 import { createClock } from './clock.ts'
-import { type CustomersPage, pageBeyondEnd, pageFrom, type Recall } from './customers-page.ts'
+import { type CustomersPage, missingPage, pageFrom, type Recall } from './customers-page.ts'
 import {
   type Address,
   customersAt,
@@ -191,8 +191,8 @@ export function openSource(options: SourceOptions): Source {
   }
 
   async function pageIn(answer: Answer, asked: Question, recall?: Recall): Promise<CustomersPage> {
-    if (isBeyondEnd(answer, asked)) return pageBeyondEnd(asked)
     const place = list.placeOf(asked)
+    if (isBeyondEnd(answer, asked)) return missingPage(asked, place)
     const page = await pageFrom(answer, asked, place, recall)
     if (asked.search === undefined) repeatedPages.refuse(page, place)
     return page

@@ -11,6 +11,7 @@ const RESUME_WITHIN_MS = 6 * HOUR_MS
 test.each([
   ...['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost'],
   ...['config', 'unauthorized', 'forbidden', 'mirror-locked', 'mirror-full'],
+  ...['not-found', 'unprocessable', 'page-mismatch', 'size-mismatch', 'repeated-page'],
 ])(
   'a run that ended with %s is gone on from: same start of the scan, same windows, a number of its own',
   async (code) => {
@@ -28,20 +29,20 @@ test.each([
   },
 )
 
-test.each([
-  ...['not-json', 'envelope', 'page-mismatch', 'repeated-page', 'redirect', 'too-large', 'tenant-mixup'],
-  ...['not-found', 'unprocessable', 'accounting', 'unexpected'],
-])('a run that ended with %s is not: its windows are forgotten', async (code) => {
-  const mirror = await aMirror()
-  await endedWith(mirror, code)
+test.each([...['not-json', 'envelope', 'redirect', 'too-large', 'tenant-mixup', 'accounting', 'unexpected']])(
+  'a run that ended with %s is not: its windows are forgotten',
+  async (code) => {
+    const mirror = await aMirror()
+    await endedWith(mirror, code)
 
-  const second = await start(mirror, START_MS + HOUR_MS)
+    const second = await start(mirror, START_MS + HOUR_MS)
 
-  expect(second).toMatchObject({ resumedFrom: undefined, dataAsOfMs: START_MS + HOUR_MS })
-  expect([...(await mirror.recallWindows(second))]).toEqual([])
-  expect(second.seen.size).toBe(0)
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
-})
+    expect(second).toMatchObject({ resumedFrom: undefined, dataAsOfMs: START_MS + HOUR_MS })
+    expect([...(await mirror.recallWindows(second))]).toEqual([])
+    expect(second.seen.size).toBe(0)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
+  },
+)
 
 test('a run whose process was killed is gone on from, and recorded as interrupted', async () => {
   const mirror = await aMirror()

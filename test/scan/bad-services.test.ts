@@ -3,7 +3,7 @@ import type { Certificate } from '../../src/scan/certificate.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
 import type { Reason } from '../../src/scan/reasons.ts'
-import type { Window, WindowRead } from '../../src/scan/window.ts'
+import { startOf, type Window, type WindowRead } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive, type Ride, type Service } from '../support/drive-scan.ts'
 import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
@@ -34,6 +34,11 @@ const covers = (window: Window, position: number) =>
 /** Serves a page of another size than asked for, and says so. */
 function resized(list: SimulatedList, window: Window, size: number): WindowRead {
   return { ...list.answer({ page: window.page, size }), window, perPage: size }
+}
+
+/** What a 404 is to a scan. */
+function notFound(window: Window): WindowRead {
+  return { window, rows: [], total: undefined, perPage: window.size, beyondEnd: true }
 }
 
 const LIES: [string, Reason, Misbehaviour][] = [
@@ -130,6 +135,7 @@ const FAULTS: [string, Misbehaviour][] = [
     '404 beyond the last page',
     (list, window) => ({ ...list.answer(window), beyondEnd: window.size * (window.page - 1) >= ROWS }),
   ],
+  ['a page 4 that is never found', (list, window) => (window.page === 4 ? notFound(window) : list.answer(window))],
 ]
 
 test.each(FAULTS)('%s: read around, and proven', (_fault, misbehave) => {
@@ -212,3 +218,77 @@ test.each([2 ** 53 - 1, 1e11])(
     expect(scanOf(misbehave).certificate.proof).toBe('unproven')
   },
 )
+
+const REFUSALS: [string, NonNullable<Certificate['stoppedAt']>['failure'], (window: Window) => Answer][] = [
+  ['404', 'not-found', notFound],
+  ['a refusal', 'size-refused', () => 'size-refused'],
+  ['another page', 'page-mismatch', () => 'page-mismatch'],
+  ['the same page', 'repeated-page', () => 'repeated-page'],
+]
+
+test.each(REFUSALS)(
+  '%s for everything but page 1 and 2 of a million rows: %s, in few requests',
+  (_, failure, refuse) => {
+    const aRow = (position: number) => ({ id: String(position).padStart(9, '0'), createdAt: undefined })
+    for (const [plain, only] of [
+      [true, 0],
+      [false, 0],
+      [false, 50],
+    ] as const) {
+      const answer: Misbehaviour = (_list, window) => {
+        if (window.size < only) return 'size-refused'
+        if (window.page > 2) return refuse(window)
+        const rows = Array.from({ length: window.size }, (_row, place) => aRow(window.size * (window.page - 1) + place))
+        return { window, rows, total: 1_000_000, perPage: window.size, beyondEnd: false }
+      }
+      for (const parallel of [1, 6]) {
+        const { certificate, requests } = scanOf(answer, { plain, parallel })
+        expect(certificate).toMatchObject({ proof: 'unproven', stoppedAt: { failure } })
+        expect(requests).toBeLessThan(150)
+      }
+    }
+  },
+)
+
+const BEYOND: [string, (list: SimulatedList, window: Window) => Answer][] = [
+  ['404', (list, window) => (startOf(window) < list.size ? list.answer(window) : notFound(window))],
+  ['the last page', (list, window) => (startOf(window) < list.size ? list.answer(window) : 'page-mismatch')],
+  ['an empty page', (list, window) => list.answer(window)],
+]
+
+test.each(BEYOND)('a list that shrinks while it is read is read to its end, where %s stands beyond it', (_, answer) => {
+  for (const parallel of [1, 6]) {
+    for (const gone of [20, 150, 700]) {
+      for (const plain of [true, false]) {
+        for (let when = 1; when <= 9; when += 1) {
+          const shrinking: Misbehaviour = (list, window, answered) => {
+            if (answered === when) for (let left = gone; left > 0; left -= 1) list.delete()
+            return answer(list, window)
+          }
+          const { certificate, lost, requests } = scanOf(shrinking, { plain, parallel })
+          expect({ gone, when, ...certificate }).toMatchObject({ gone, when, stoppedAt: undefined })
+          if (!plain) expect({ proof: certificate.proof, lost }).toEqual({ proof: 'proven', lost: 0 })
+          expect(requests).toBeLessThan(40)
+        }
+      }
+    }
+  }
+})
+
+test('a service that lowers its page size while it is read is read by the smaller pages', () => {
+  const { certificate, lost } = scanOf((list, window, answered) =>
+    answered < 3 ? list.answer(window) : resized(list, window, Math.min(window.size, 40)),
+  )
+
+  expect(certificate).toMatchObject({ stoppedAt: undefined, proof: 'converged' })
+  expect(lost).toBe(0)
+})
+
+test('a service that serves another size at every answer never comes to the end, and the scan says so', () => {
+  const { certificate, requests } = scanOf((list, window, answered) =>
+    answered < 3 ? list.answer(window) : resized(list, window, Math.max(1, window.size - 1 - (answered % 3))),
+  )
+
+  expect(certificate).toMatchObject({ proof: 'unproven', stoppedAt: { failure: 'page-mismatch' } })
+  expect(requests).toBeLessThan(100)
+})

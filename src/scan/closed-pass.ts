@@ -1,0 +1,77 @@
+import type { PassProof } from './certificate.ts'
+import { Closing } from './closing.ts'
+import type { Facts } from './facts.ts'
+import type { Held } from './held.ts'
+import { LinkedPass } from './linked-pass.ts'
+import type { Pass, PassFailure } from './pass.ts'
+import type { Reason } from './reasons.ts'
+import type { StoppedAt, Window } from './window.ts'
+
+/** A linked pass that reads both ends of the list once more before it trusts a witness. */
+export class ClosedPass implements Pass {
+  readonly #facts: Facts
+  readonly #linked: LinkedPass
+  #closing: Closing | undefined
+  over = false
+
+  constructor(facts: Facts, overlap: number) {
+    this.#facts = facts
+    this.#linked = new LinkedPass(facts, overlap)
+  }
+
+  get complete(): boolean {
+    return this.#linked.complete
+  }
+
+  get stoppedAt(): StoppedAt | undefined {
+    return this.#linked.stoppedAt
+  }
+
+  get flaws(): ReadonlySet<Reason> {
+    return this.#linked.flaws
+  }
+
+  get obstacles(): readonly Reason[] {
+    return this.#linked.obstacles
+  }
+
+  proof(): PassProof | undefined {
+    return this.#linked.proof()
+  }
+
+  next(): Window | undefined {
+    return this.over ? undefined : (this.#closing ?? this.#linked).next()
+  }
+
+  take(asked: Window, held: Held): void {
+    const reader = this.#closing ?? this.#linked
+    reader.take(asked, held)
+    this.#settle()
+  }
+
+  failed(window: Window, failure: PassFailure): void {
+    const reader = this.#closing ?? this.#linked
+    reader.failed(window, failure)
+    this.#settle()
+  }
+
+  /** A window read before an interruption. To be given in the order of their positions, before anything else. */
+  recall(held: Held): void {
+    this.#linked.recall(held)
+    this.#settle()
+  }
+
+  stop(reason: Reason): void {
+    this.#linked.stop(reason)
+    this.over = true
+  }
+
+  #settle(): void {
+    if (!this.#linked.over) return
+    if (this.#closing === undefined && this.proof()?.basis === 'witness') {
+      this.#closing = new Closing(this.#facts, { first: this.#linked.first, last: this.#linked.lastTwo })
+    }
+    for (const flaw of this.#closing?.flaws ?? []) this.#linked.flaws.add(flaw)
+    this.over = this.#closing?.over ?? true
+  }
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { envelopeOf, json, list, type Reply, refusal } from './support/fault-server.ts'
+import { onlyRun } from './support/json-output.ts'
+import { rowsOf, valueOf } from './support/mirror-file.ts'
+import { runCli } from './support/run-cli.ts'
+import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
+
+const CUSTOMERS = 600
+const honest = list(CUSTOMERS)
+
+/** Other rows than the page asked for, or another envelope around them. */
+const lying = (change: (body: ReturnType<typeof envelopeOf>, size: number, page: number) => object): Reply => {
+  return (response, request) =>
+    json(200, change(envelopeOf(CUSTOMERS, request), request.size, request.page))(response, request)
+}
+const withMeta = (meta: object): Reply => lying((body) => ({ ...body, meta: { ...body.meta, ...meta } }))
+
+const countless = { total: undefined, last_page: undefined }
+
+const LIES: [string, string, number, Reply][] = [
+  ['404', 'not-found', 4, refusal(404, 'not_found', 'No.')],
+  ['422', 'unprocessable', 4, refusal(422, 'invalid', 'No.')],
+  ['400', 'unprocessable', 4, refusal(400, 'bad_request', 'No.')],
+  ['another page number', 'page-mismatch', 3, withMeta({ current_page: 77 })],
+  ['per_page 0', 'size-mismatch', 3, withMeta({ per_page: 0 })],
+  [
+    'more rows than asked for',
+    'size-mismatch',
+    3,
+    lying((body, size) => ({ ...body, data: envelopeOf(CUSTOMERS, { page: 1, size: size + 1 }).data })),
+  ],
+  ['a redirect', 'redirect', 3, (response) => void response.writeHead(302, { Location: '/' }).end()],
+  [
+    'empty pages without a count',
+    'page-mismatch',
+    3,
+    lying((body) => ({ ...body, data: [], meta: { ...body.meta, ...countless } })),
+  ],
+]
+
+test.each(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) => [scan, ...lie] as const)))(
+  '%s: from the third request on %s for everything, and the run is failed with %s, exit %d; the next goes on',
+  async (scan, _what, code, exit, lie) => {
+    let lies = true
+    const later: Reply = (response, request) => (lies ? lie : honest)(response, request)
+    const server = await aFaultServer(honest, honest, later)
+    const { folder, mirror } = aWorkplace([organizationAt(server, { scan })])
+
+    const failed = await runCli(['sync', '--json'], { cwd: folder })
+
+    expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code } })
+    expect(failed.code).toBe(exit)
+    expect(failed.stderr).toMatch(/page \d+, per_page \d+/)
+    expect(server.requests.length).toBeLessThan(30)
+    const kept = valueOf(mirror, 'SELECT count(*) FROM customers')
+    expect(kept).toBeGreaterThan(99)
+    expect(kept).toBeLessThan(CUSTOMERS)
+    expect(rowsOf(mirror, 'SELECT data_as_of FROM freshness')).toEqual([{ data_as_of: null }])
+
+    lies = false
+    const healed = await runCli(['sync', '--json'], { cwd: folder })
+
+    expect(onlyRun(healed.stdout)).toMatchObject({ status: 'complete', error: null })
+    expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(CUSTOMERS)
+    // Still the base line: customers who come in its second half are no changes.
+    expect(valueOf(mirror, 'SELECT count(*) FROM changes')).toBe(0)
+    if (scan === 'chain' && code !== 'redirect')
+      expect(valueOf(mirror, 'SELECT count(*) FROM runs WHERE resumed_from IS NOT NULL')).toBe(1)
+  },
+)
