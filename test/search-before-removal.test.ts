@@ -48,7 +48,10 @@ test.each(Object.entries(WORKING))(
     expect(fateOf(mirror, 50)).toBe('listed')
     expect(changes(mirror)).toEqual([])
     const stored = await mirror.findRun(report.runId ?? 0)
-    expect(stored).toMatchObject({ proof: 'unproven', certificate: { proof: 'unproven', reasons: ['contradicted'] } })
+    expect(stored).toMatchObject({
+      proof: 'unproven',
+      certificate: { proof: 'unproven', reasons: ['contradicted'], found: [customerId(50)] },
+    })
   },
 )
 

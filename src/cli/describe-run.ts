@@ -37,6 +37,7 @@ const certificateSchema = z.object({
   distinct: z.number(),
   notes: z.array(z.object({ reason: z.string(), times: z.number() })),
   holes: z.array(z.object({ position: z.number(), size: z.number() })),
+  found: z.array(z.string()).optional(),
 })
 
 function certificateOf({ certificate }: StoredRun) {
@@ -73,8 +74,18 @@ function noteLines(run: StoredRun): string[] {
     ({ reason, times }) => `  ${reason}, ${count(times, 'time')}: ${isReason(reason) ? explainReason(reason) : ''}`,
   )
   const holes = certificate.holes.map(({ position, size }) => `  not read: ${positions(position, size)}`)
-  return [...(notes.length === 0 ? [] : ['On the way, and mended by reading again:', ...noteText]), ...holes]
+  const mended = notes.length === 0 ? [] : ['On the way, and mended by reading again:', ...noteText]
+  return [...mended, ...holes, ...foundLines(certificate.found ?? [])]
 }
+
+/** Ids only, to be looked up in the service. */
+function foundLines(ids: readonly string[]): string[] {
+  const more = ids.length - MOST_FOUND
+  const lines = ids.slice(0, MOST_FOUND).map((id) => `  found by a search, and not in the list: ${id}`)
+  return more > 0 ? [...lines, `  and ${more.toLocaleString('en')} more, in the certificate (--json)`] : lines
+}
+
+const MOST_FOUND = 10
 
 function positions(position: number, size: number): string {
   return size === 1

@@ -40,10 +40,12 @@ export type Absences = {
   reasons: readonly ('contradicted' | 'older-list')[]
   /** Whether the scan still counts for what it says it proved. */
   isBelieved: boolean
+  /** Ids of customers that were not received, and that a search found. */
+  found: readonly string[]
 }
 
 /** A run that found no customer absent. */
-const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true }
+const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true, found: [] }
 
 /**
  * Marks the absent of a proven scan missing, and those absent often enough removed. After a converged one, only those are
@@ -56,16 +58,14 @@ export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending
 }
 
 /** The ending with what the absences say against the scan. */
-export function doubted(
-  ending: Ending,
-  { reasons: more, isBelieved }: Pick<Absences, 'reasons' | 'isBelieved'>,
-): Ending {
-  if (more.length === 0) return ending
-  const reasons = [...ending.reasons, ...more]
-  if (isBelieved) return { ...ending, reasons }
-  const certificate =
-    ending.certificate === undefined ? undefined : { ...ending.certificate, proof: 'unproven', reasons }
-  return { ...ending, proof: 'unproven', reasons, readToEnd: false, certificate }
+export function doubted(ending: Ending, absences: Pick<Absences, 'reasons' | 'isBelieved' | 'found'>): Ending {
+  if (absences.reasons.length === 0) return ending
+  const reasons = [...ending.reasons, ...absences.reasons]
+  if (absences.isBelieved) return { ...ending, reasons }
+  const { certificate, ...same } = ending
+  const found = absences.found.length > 0 ? { found: absences.found } : {}
+  const amended = certificate === undefined ? undefined : { ...certificate, proof: 'unproven', reasons, ...found }
+  return { ...same, proof: 'unproven', reasons, readToEnd: false, certificate: amended }
 }
 
 function markBy(
@@ -81,8 +81,8 @@ function markBy(
   if (unjudged.size === absent.length) return { ...NO_ABSENCES, reasons: older, isBelieved: false }
   const isAbout = (row: Absent) => !unjudged.has(row.rowId) && isCandidate(row, rule, proof)
   if (absent.some(({ id }) => searched.found?.has(id))) {
-    const held = believeSearch(db, run, absent, { ...searched, isAbout })
-    return { ...NO_ABSENCES, held, reasons: [...older, 'contradicted'], isBelieved: false }
+    const told = believeSearch(db, run, absent, { ...searched, isAbout })
+    return { ...NO_ABSENCES, ...told, reasons: [...older, 'contradicted'], isBelieved: false }
   }
   if (isTooMuch(db, run, absent.length, rule)) {
     holdBack(db, run, absent)
@@ -105,19 +105,20 @@ function maySearchRemove({ id }: Absent, searched: Searched, proof: RemovingProo
 }
 
 /**
- * Takes those found for listed. Found in a sample, they hold back all the others who were about to be removed. How many.
+ * Takes those found for listed. Found in a sample, they hold back all the others who were about to be removed.
  */
 function believeSearch(
   db: Connection,
   run: Run,
   absent: readonly Absent[],
   { found, isSample, isAbout }: Searched & { isAbout: (row: Absent) => boolean },
-): number {
+): Pick<Absences, 'found' | 'held'> {
   const isFound = ({ id }: Absent) => found?.has(id) === true
-  for (const row of absent) if (isFound(row)) markListed(db, row)
+  const listed = absent.filter(isFound)
+  for (const row of listed) markListed(db, row)
   const held = isSample === true ? absent.filter((row) => !isFound(row) && isAbout(row)) : []
   if (held.length > 0) holdBack(db, run, held)
-  return held.length
+  return { found: listed.map(({ id }) => id), held: held.length }
 }
 
 /** Without a proof the absence is not counted. */

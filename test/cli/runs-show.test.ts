@@ -127,6 +127,26 @@ test('a run that held removals back says how to let them through, and how not', 
   expect(stdout).toContain('customer-mirror removals discard 2')
 })
 
+test('a run that a search contradicted names the customers it found, by their ids, and what became of the others', async () => {
+  const rule = { after: 1, maxShare: 0.5 }
+  await mirrorPages(mirror, [customers(1, 100)])
+  const gone = customers(1, 15).map(({ id }) => String(id))
+  const ending = { proof: 'proven', reasons: [], certificate: CERTIFICATE } as const
+  const found = new Set(gone.slice(0, 12))
+  const removals = { rule, confirmed: new Set<string>(), found, isSample: true }
+  await mirrorPages(mirror, [customers(16, 100)], { atMs: START_MS + MINUTE_MS, ending: { ...ending, removals } })
+
+  const { stdout } = await show('2')
+
+  expect(stdout).toContain('Unproven: ')
+  expect(stdout).toContain('  contradicted: A search found a customer')
+  expect(stdout.match(/found by a search, and not in the list: [0-9a-f-]{36}\n/g)).toHaveLength(10)
+  expect(stdout).toContain('  and 2 more, in the certificate (--json)')
+  expect(stdout).toContain('3 removals held back: not all of them were searched for, and one that was is listed.')
+  const { run } = document.parse(JSON.parse((await show('2', '--json')).stdout))
+  expect(run.certificate).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], found: [...found] })
+})
+
 test('a run that went on from another says from which', async () => {
   const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 60 * MINUTE_MS } as const
   const first = await mirror.startRun({ ...start, nowMs: START_MS })
