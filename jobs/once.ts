@@ -87,11 +87,12 @@ export async function openOnce(
   }
 
   async function run(organization: string, talk: Talk): Promise<Outcome> {
+    // Those under way are still to say how far they came.
+    if (signal.aborted) return endedByStop(organization, 'It had not begun.')
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     awaited.set(organization, { talk, end: resolve })
     const ended = new AbortController()
     try {
-      if (signal.aborted) endAll()
       return await Promise.race([promise, requestAndWatch(organization, ended.signal)])
     } catch (error) {
       // The stop itself closes the queue under whoever asks it something; its own last word is still to come.
@@ -122,12 +123,14 @@ export async function openOnce(
 
   /** Jobs that wait in the queue, or could not be finished, stay there for the next worker. */
   function endAll(): void {
-    for (const [organization, { end }] of awaited) {
-      const error = new Interrupted(`${organization}: stopped as asked. Its job stays in the queue.`)
-      const { report } = failedWith(organization, error, Date.now())
-      end({ report: { ...report, status: 'interrupted' }, error })
-    }
+    for (const [organization, { end }] of awaited) end(endedByStop(organization, 'Its job stays in the queue.'))
   }
+}
+
+function endedByStop(organization: string, what: string): Outcome {
+  const error = new Interrupted(`${organization}: stopped as asked. ${what}`)
+  const { report } = failedWith(organization, error, Date.now())
+  return { report: { ...report, status: 'interrupted' }, error }
 }
 
 type Awaited = { talk: Talk; end: (outcome: Outcome) => void }

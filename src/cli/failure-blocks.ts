@@ -52,8 +52,10 @@ function causeOf({ organization, error }: Report): string[] {
 /** What a stop leaves, and what the next run makes of it. */
 function whatIsLeft(report: Report, { organizations, dryRun }: BlockSettings): string {
   const read = report.readBefore + differentCustomers(report)
+  // It never became a run of the mirror, or how far that came is not known here.
+  if (report.runId === undefined) return causeOf(report).join(' ')
   if (dryRun) return 'It was a dry run: nothing was saved.'
-  if (read === 0) return 'Nothing had been read yet; the next sync begins.'
+  if (read === 0) return 'Nothing had been read yet; the next sync starts at the first page.'
   const saved = `What was read, ${count(read, 'customer')}, is saved; the next sync`
   const settings = organizations.find(({ id }) => id === report.organization)
   if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`

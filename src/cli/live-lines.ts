@@ -1,6 +1,6 @@
 import type { Outcome, Progress } from '../mirror-organization.ts'
 import { describeError } from '../errors.ts'
-import { wrapText } from './fit-text.ts'
+import { columnsOf, wrapText } from './fit-text.ts'
 import type { Screen } from './io.ts'
 import { liveFrame } from './live-frame.ts'
 import { readingWords } from './reading-words.ts'
@@ -28,8 +28,12 @@ export function liveLines(ids: readonly string[], screen: Screen, monotonicMs: (
     lines.draw(liveFrame(shown, { waiting: ids.length - underWay.size - done, done, failed }, screen))
   }
   const print = (mark: string, id: string, text: string) => {
-    const [first = '', ...more] = wrapText(text, Math.max(20, screen.columns - name - 5))
-    lines.print([`${mark} ${id.padEnd(name)}  ${first}`, ...more.map((line) => ' '.repeat(name + 4) + line)])
+    const indent = ' '.repeat(name + 4)
+    const said = wrapText(text, Math.max(20, screen.columns - name - 5)).map((line) => indent + line)
+    const start = `${mark} ${id}`
+    // A name that is too long for its column has a line of its own.
+    const [first = '', ...more] = columnsOf(id) > name ? ['', ...said] : said
+    lines.print([(start + first.slice(start.length)).trimEnd(), ...more])
   }
   const timer = setInterval(draw, REDRAWN_EVERY_MS)
 

@@ -25,12 +25,17 @@ export function redrawnLines(screen: Screen): RedrawnLines {
     },
   }
 
-  /** To where the first line begins, and all below cleared. A terminal made narrower has broken lines in two meanwhile. */
+  /**
+   * To where the first line begins, each row erased on the way: terminals keep what a clear of all below would take away. One
+   * that was made narrower has broken lines in two meanwhile.
+   */
   function back(): string {
     const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(columnsOf(line) / screen.columns)), 0)
-    return rows === 0 ? '' : `\r\u001B[${rows}A\u001B[J`
+    return rows === 0 ? '' : `\r${ROW_ABOVE_ERASED.repeat(rows)}`
   }
 }
+
+const ROW_ABOVE_ERASED = '\u001B[1A\u001B[2K'
 
 function ended(line: string): string {
   return `${line}\n`

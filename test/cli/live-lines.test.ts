@@ -85,6 +85,19 @@ test('sixty organizations on a screen of ten rows leave sixty lines, and none of
   expect(screen.text.split('\n').filter((line) => !/^✖ organization-\d+ +failed: forbidden$/.test(line))).toEqual([])
 })
 
+test('a name that is too long for its column has a line of its own', async () => {
+  const screen = new FakeScreen({ columns: 50 })
+  const id = 'an-organization-with-a-name-that-goes-on'
+  await showProgress([{ id }, { id: 'acme' }], screen, async (item) => failed(item.id))
+
+  expect(screen.text.split('\n')).toEqual([
+    `✖ ${id}`,
+    `${' '.repeat(28)}failed: forbidden`,
+    `✖ ${'acme'.padEnd(24)}  failed: forbidden`,
+  ])
+  expect(screen.broken).toEqual([])
+})
+
 function failed(id: string): Outcome {
   const error = new SourceRefused('answered 403', { code: 'forbidden', status: 403 })
   const report = emptyReport({ organization: id, trigger: 'sync', startedAtMs: START_MS })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { customers } from '../support/builders.ts'
@@ -61,7 +62,29 @@ describe('worker --once', { timeout: MINUTE }, () => {
     expect(await running.ended).toMatchObject({ code: 130 })
     expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'interrupted' }])
   })
+
+  test('after Ctrl-C each organization under way says how far it came, those that had not begun say that', async () => {
+    const sandbox = await aSandbox({ customers: Array.from({ length: 10 }, () => 20_000), latencyMs: 50 })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const running = startCli(['worker', '--once', '--config', place.config, '--embedded'], { cwd: place.folder })
+    const begun = () => (existsSync(place.mirror) ? valueOf(place.mirror, SAVED) : 0)
+    await expect.poll(begun, { timeout: MINUTE }).toBe(8)
+    running.send('SIGINT')
+    const { stdout, stderr } = await running.ended
+    const runs = rowsOf(place.mirror, 'SELECT organization, received - duplicates AS customers FROM runs')
+
+    expect(runs).toHaveLength(8)
+    for (const { organization, customers: read } of runs) {
+      const number = Number(read).toLocaleString('en')
+      expect(stdout).toMatch(new RegExp(`^${String(organization)} +interrupted +${number} `, 'm'))
+      expect(stderr).toContain(`■ ${String(organization)}: stopped\n  What was read, ${number} customers, is saved`)
+    }
+    expect(stderr.match(/: stopped\n {2}stopped as asked\. It had not begun\.$/gm)).toHaveLength(2)
+  })
 })
+
+/** Organizations of which a page is saved. */
+const SAVED = 'SELECT count(*) FROM runs WHERE pages > 0'
 
 test('a worker without a queue says what to write, and ends with 2', async () => {
   const sandbox = await aSandbox({ customers: [1] })

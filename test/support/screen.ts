@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream'
 
 /** A command to the terminal, or one character. */
-const SEQUENCE = new RegExp(String.raw`\u{1b}\[\d*[AJ]|[\s\S]`, 'gu')
+const SEQUENCE = new RegExp(String.raw`\u{1b}\[\d*[AK]|[\s\S]`, 'gu')
 
-/** A terminal in memory, of which one can see what stands on it. It knows what the program uses: lines, up, and clear below. */
+/** A terminal in memory, of which one can see what stands on it. It knows what the program uses: lines, a row up, and a row erased. */
 export class FakeScreen extends Writable {
   readonly isTTY = true
   columns: number
@@ -36,7 +36,7 @@ export class FakeScreen extends Writable {
     else if (token === '\r') this.#column = 0
     else if (token.endsWith('A') && token.length > 1)
       this.#move(this.#highest(Number(token.slice(2, -1))), this.#column)
-    else if (token.endsWith('J') && token.length > 1) this.#clearBelow()
+    else if (token.endsWith('K') && token.length > 1) this.#rows[this.#row] = ''
     else this.#put(token)
   }
 
@@ -49,11 +49,6 @@ export class FakeScreen extends Writable {
     while (this.#rows.length <= row) this.#rows.push('')
     this.#row = row
     this.#column = column
-  }
-
-  #clearBelow(): void {
-    this.#rows.length = this.#row + 1
-    this.#rows[this.#row] = (this.#rows[this.#row] ?? '').slice(0, this.#column)
   }
 
   #put(character: string): void {
