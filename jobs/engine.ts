@@ -7,6 +7,7 @@ import type { LiveConfig } from './live-config.ts'
 import { openLiveMirror } from './live-mirror.ts'
 import type { Listener } from './mirror-organization.ts'
 import { openQueues, type Queues } from './queues.ts'
+import { keepWaits } from './set-back.ts'
 import { startSyncWorker, type SyncWorker } from './sync-worker.ts'
 import type { Timings } from './timings.ts'
 
@@ -34,12 +35,14 @@ export type EngineOptions = {
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
+  /** Told how many jobs begin their wait anew because the wall clock was set back. */
+  onSetBack?: (jobs: number) => void
 }
 
 /** Opens the mirror and the queue. Nothing is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(
   config: LiveConfig,
-  { embedded, listenerFor, timings, now, monotonicMs }: EngineOptions,
+  { embedded, listenerFor, timings, now, monotonicMs, onSetBack }: EngineOptions,
 ): Promise<Engine> {
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -60,9 +63,11 @@ export async function openEngine(
       monotonicMs,
       random: Math.random,
     })
+    const waits = keepWaits(queues.sync, { now, monotonicMs, lookMs: timings.lookMs, onSetBack })
     return { config, backend, mirror, queues, syncWorker, stop }
 
     async function stop(others: readonly Closing[]): Promise<boolean> {
+      waits.stop()
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all([syncWorker, ...others].map((closed) => closed.close()))
       stopping.abort()

@@ -40,6 +40,7 @@ export async function runWorker(
     embedded: options.embedded,
     now: Date.now,
     monotonicMs,
+    onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
     timings,
     listenerFor: (parts) => {
       const counted = (metrics = createMetrics({
@@ -60,7 +61,7 @@ export async function runWorker(
   })
   const { backend, queues, syncWorker } = engine
   const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf, now: Date.now })
-  const reconcile = createReconciler(engine, { now: Date.now, monotonicMs }, log)
+  const reconcile = createReconciler(engine, Date.now, log)
   const watch = watchQueue({
     queues: [queues.tick, queues.sync],
     workers: [syncWorker, tickWorker],

@@ -1,9 +1,7 @@
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, test } from 'vitest'
-import { readConfig } from '../../src/config/read-config.ts'
 import { queueNames } from '../../jobs/queues.ts'
-import { createReconciler } from '../../jobs/reconciler.ts'
-import { watchWallClock } from '../../jobs/set-back.ts'
+import { keepWaits, watchWallClock } from '../../jobs/set-back.ts'
 import { aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
 import { organizationAt } from '../support/workplace.ts'
 
@@ -11,20 +9,16 @@ const HOUR_MS = 3_600_000
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 test('a job that waits is not made to wait longer by a clock that is set back', async () => {
-  const { backend, queues, config } = await aQueue()
+  const { backend, queues } = await aQueue()
   // As an hour ahead of now would have made it.
   await queues.sync.add('schedule', { organization: 'acme' }, { timestamp: Date.now() + HOUR_MS, delay: 1 })
   let nowMs = Date.now() + HOUR_MS
-  const said: string[] = []
-  const say = (_facts: unknown, message?: string) => void said.push(message ?? '')
-  const mirror = { listLastRuns: async () => [] }
-  const reconcile = createReconciler(
-    { config, queues, mirror: Object(mirror) },
-    { now: () => nowMs, monotonicMs: () => 5000 },
-    { info: say, warn: say },
-  )
+  const setBack = Promise.withResolvers<number>()
+  const clocks = { now: () => nowMs, monotonicMs: () => 5000 }
+  const waits = keepWaits(queues.sync, { ...clocks, lookMs: 1, onSetBack: setBack.resolve })
   nowMs -= HOUR_MS
-  await reconcile({ atStart: false })
+  const jobs = await setBack.promise
+  waits.stop()
 
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const taken = Promise.withResolvers<unknown>()
@@ -39,8 +33,26 @@ test('a job that waits is not made to wait longer by a clock that is set back', 
   worker.on('error', () => {})
 
   expect(await taken.promise).toEqual({ organization: 'acme' })
-  expect(said).toContain('clock set back, waits begin anew')
+  expect(jobs).toBe(1)
   await worker.close()
+})
+
+test('a queue that does not answer is asked again', async () => {
+  let nowMs = Date.now() + HOUR_MS
+  let asked = 0
+  const setBack = Promise.withResolvers<number>()
+  const getDelayed = async () => {
+    asked += 1
+    if (asked < 3) throw new Error('Connection is closed.')
+    return []
+  }
+  const clocks = { now: () => nowMs, monotonicMs: () => 5000 }
+  const waits = keepWaits(Object({ getDelayed }), { ...clocks, lookMs: 1, onSetBack: setBack.resolve })
+  nowMs -= HOUR_MS
+
+  expect(await setBack.promise).toBe(0)
+  expect(asked).toBe(3)
+  waits.stop()
 })
 
 test.each([
@@ -59,9 +71,6 @@ test.each([
 })
 
 async function aQueue() {
-  const { config: file, mirror, queue } = aJobsWorkplace([organizationAt(AT)], {})
-  const opened = await someQueues(queue, mirror)
-  const current = await readConfig({ file, cwd: '/' })
-  const config = { current, organizationOf: () => undefined, reload: async () => {} }
-  return { ...opened, config }
+  const { mirror, queue } = aJobsWorkplace([organizationAt(AT)], {})
+  return someQueues(queue, mirror)
 }
