@@ -10,6 +10,7 @@ import {
   type Row,
   type Warnings,
 } from './customer.ts'
+import { cutPayload } from './cut-payload.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import type { KnownPage, RememberedPage, RememberedRow } from './remembered-page.ts'
 
@@ -21,7 +22,7 @@ export type Reject = {
   key: string
   /** Index within the page, from 0. */
   position: number
-  /** The record as JSON. */
+  /** The record as JSON, cut where it is long. */
   payload: string
   reasons: { field: string; message: string }[]
 }
@@ -175,7 +176,7 @@ function toReject(record: unknown, position: number, error: z.ZodError | undefin
     recordId,
     key: recordId ?? createHash('sha256').update(payload).digest('hex'),
     position,
-    payload,
+    payload: cutPayload(record, payload),
     reasons,
   }
 }

@@ -54,12 +54,14 @@ const WHAT: Record<Failure, string> = {
   'page-mismatch': 'had another page, or another size, than the one asked for.',
   'repeated-page': 'held the customers of another page.',
   'cached-answer': 'came out of a cache.',
+  'too-large': 'was larger than an answer may be.',
   'not-found': 'held no customers, although the total promises more.',
 }
 const CODES = {
   'page-mismatch': 'size-mismatch',
   'repeated-page': 'repeated-page',
   'cached-answer': 'cached-answer',
+  'too-large': 'too-large',
   'not-found': 'page-mismatch',
 } as const
 const ADVICE =

@@ -10,6 +10,6 @@ export function windowFailureOf(error: unknown): WindowFailure | undefined {
   if (error instanceof SourceRefused) return error.code === 'unprocessable' ? 'size-refused' : undefined
   if (!(error instanceof ContractBroken)) return undefined
   if (error.code === 'not-utf8') return 'hole'
-  if (error.code === 'repeated-page' || error.code === 'cached-answer') return error.code
+  if (error.code === 'repeated-page' || error.code === 'cached-answer' || error.code === 'too-large') return error.code
   return error.code === 'page-mismatch' || error.code === 'size-mismatch' ? 'page-mismatch' : undefined
 }

@@ -5,6 +5,7 @@ import {
   ConfigError,
   ContractBroken,
   Interrupted,
+  MaxRunReached,
   MirrorUnusable,
   OrganizationHeld,
   QueueUnavailable,
@@ -26,7 +27,7 @@ const CONTRACT: Record<ContractCode, Verdict> = {
   redirect: 'ends the run',
   'not-json': 'ends the run',
   'not-utf8': 'hole',
-  'too-large': 'ends the run',
+  'too-large': 'too-large',
   'bad-encoding': 'ends the run',
   envelope: 'ends the run',
   'page-mismatch': 'page-mismatch',
@@ -72,6 +73,7 @@ const CASES: [string, Error, Verdict][] = [
   ['QueueUnavailable', new QueueUnavailable('made up'), 'ends the run'],
   ['AccountingBroken', new AccountingBroken('made up'), 'ends the run'],
   ['Interrupted', new Interrupted('made up'), 'ends the run'],
+  ['MaxRunReached', new MaxRunReached('made up'), 'ends the run'],
   ['an error nobody expected', new TypeError('made up'), 'ends the run'],
 ]
 

@@ -95,7 +95,8 @@ class ChainScan implements Scan {
     this.#facts.note(failure)
     if (this.#narrow(window, failure)) this.#pass.failed(window, 'flaky')
     else if (failure === 'size-refused') this.#refuse(window)
-    else if (failure === 'hole' && !this.#pass.over) this.#narrowings.set(window, new Narrowing(window))
+    else if ((failure === 'hole' || failure === 'too-large') && !this.#pass.over)
+      this.#narrowings.set(window, new Narrowing(window, failure))
     else this.#pass.failed(window, failure)
     this.#settleNarrowings()
     this.#conclude()
@@ -219,7 +220,9 @@ class ChainScan implements Scan {
       if (!narrowing.over) continue
       this.#narrowings.delete(window)
       this.#holes = joinHoles([...this.#holes, ...narrowing.holes])
-      this.#pass.failed(window, narrowing.holes.length > 0 ? 'hole' : 'flaky')
+      const wasTooLarge = narrowing.holes.length === 0 && narrowing.because === 'too-large'
+      if (wasTooLarge) this.#facts.shrinkPages(window)
+      this.#pass.failed(window, wasTooLarge ? 'too-large' : narrowing.holes.length > 0 ? 'hole' : 'flaky')
     }
   }
 

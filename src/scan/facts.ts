@@ -1,6 +1,7 @@
 import type { Held } from './held.ts'
 import type { Reason } from './reasons.ts'
-import { Witnesses } from './witness.ts'
+import type { Window } from './window.ts'
+import { SMALLEST_PAGE, Witnesses } from './witness.ts'
 
 /** A service that answers nonsense on more pages than this cannot be read around. */
 const MOST_AVOIDED = 8
@@ -24,6 +25,11 @@ export class Facts {
     if (held.total !== undefined) this.total = held.total
     this.witnesses.observe(held)
     if (held.hasDuplicates) this.note('duplicate-id')
+  }
+
+  /** A window was too large, and its halves were not: those that follow are asked for in half its size. */
+  shrinkPages({ size }: Window): void {
+    this.pageSize = Math.min(this.pageSize, Math.max(SMALLEST_PAGE, Math.ceil(size / 2)))
   }
 
   avoidPage(page: number): void {

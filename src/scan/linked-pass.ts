@@ -125,7 +125,7 @@ export class LinkedPass implements Pass {
   #settleFailure(slot: Slot, failure: PassFailure): void {
     if (failure === 'size-refused') return this.#stopAt(slot, failure, failure)
     if (failure === 'hole') return this.#skip(slot, failure)
-    if (failure === 'cached-answer') return this.#askOtherwise(slot)
+    if (failure === 'cached-answer' || failure === 'too-large') return this.#askOtherwise(slot, failure)
     if (this.#reach > 0 && startOf(slot.window) >= this.#facts.total) return this.#stepBack(slot)
     this.#tryAgain(slot, failure === 'flaky' ? 'hole' : failure)
   }
@@ -199,13 +199,13 @@ export class LinkedPass implements Pass {
     this.#slots.replace(slot, this.#windowAfter(this.#last.reach))
   }
 
-  /** Asks for what came out of a cache once more in another size, then goes on without. */
-  #askOtherwise(slot: Slot): void {
-    const otherwise = this.#otherSizes.insteadOf(slot.window, this.#reach, this.#last === undefined ? 0 : this.#overlap)
-    if (otherwise === undefined) this.#skip(slot, 'cached-answer')
+  /** Asks for what came out of a cache in another size, once, and for what was too large in ever smaller ones. */
+  #askOtherwise(slot: Slot, failure: 'cached-answer' | 'too-large'): void {
+    const otherwise = this.#otherSizes.insteadOf(slot.window, failure, this.#reach, this.#last ? this.#overlap : 0)
+    if (otherwise === undefined) this.#skip(slot, failure)
     else this.#slots.replace(slot, otherwise)
     // With nothing but old answers nothing is known of the end either.
-    if (this.#skipped > FEW_TRIES && this.#reach >= this.#facts.total) this.stop('cached-answer')
+    if (this.#skipped > FEW_TRIES && this.#reach >= this.#facts.total) this.stop(failure)
   }
 
   #giveUp(slot: Slot, reason: Reason): void {

@@ -16,7 +16,10 @@ export class Narrowing {
   readonly #holes: Hole[] = []
   #requests = 0
 
-  constructor(window: Window) {
+  readonly because: 'hole' | 'too-large'
+
+  constructor(window: Window, because: 'hole' | 'too-large') {
+    this.because = because
     this.#from = startOf(window)
     this.#to = endOf(window)
     this.#waiting = this.#split(window)

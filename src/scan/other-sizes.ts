@@ -2,15 +2,19 @@ import { windowAdjoining, windowAfter } from './planner.ts'
 import type { Slots } from './slots.ts'
 import { startOf, type Window } from './window.ts'
 
-/** Finds windows of another size for those that came out of a cache: one that holds this window seldom holds the other. */
+/** Finds windows of another size: a cache that holds the one seldom holds the other, and what is too large has smaller parts. */
 export class OtherSizes {
   #lastEnd = -1
 
-  /** The window to ask for where a chain ends at `end`, sharing at best `shared` rows; undefined the second time there. */
-  insteadOf({ size }: Window, end: number, shared: number): Window | undefined {
-    if (this.#lastEnd === end || size === 1) return undefined
+  /**
+   * The window to ask for where a chain ends at `end`, sharing at best `shared` rows. Undefined where there is none, and for
+   * what came out of a cache the second time there.
+   */
+  insteadOf({ size }: Window, why: 'cached-answer' | 'too-large', end: number, shared: number): Window | undefined {
+    const isAgain = this.#lastEnd === end
     this.#lastEnd = end
-    return windowInOtherSize(end, shared, size)
+    if (size === 1 || (isAgain && why === 'cached-answer')) return undefined
+    return windowInOtherSize(end, shared, why === 'too-large' ? Math.ceil(size / 2) + 1 : size)
   }
 }
 

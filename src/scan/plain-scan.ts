@@ -77,7 +77,7 @@ class PlainScan implements Scan {
   failed(window: Window, failure: WindowFailure): void {
     this.#arrived()
     this.#reasons.add(failure)
-    const isOfOnePage = failure === 'hole' || failure === 'cached-answer'
+    const isOfOnePage = failure === 'hole' || failure === 'cached-answer' || failure === 'too-large'
     if (!isOfOnePage || this.#total === undefined) this.#stopAt(window, failure)
   }
 

@@ -15,6 +15,7 @@ const EXPLANATIONS = {
   'repeated-page': 'The service answered with the same page under different numbers.',
   'cached-answer':
     'Pages came out of a cache, made before they were asked for, and in another size too: they say nothing about now.',
+  'too-large': 'A page was larger than the 16 MiB an answer may have, and could not be read in smaller ones.',
   'page-cap': 'The scan reached its limit of requests before the end of the list.',
   'duplicate-id': 'One page listed the same customer twice.',
   'rejected-without-id': 'A record without a readable id was received, and it might be any customer that is missing.',

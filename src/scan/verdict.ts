@@ -22,6 +22,7 @@ const LASTING: ReadonlySet<Reason> = new Set<Reason>([
   'page-mismatch',
   'repeated-page',
   'cached-answer',
+  'too-large',
   'page-cap',
   'size-refused',
 ])

@@ -54,9 +54,9 @@ export type WindowRead = {
 /**
  * Why a window could not be read: `hole` at every attempt an error (a poison row), `size-refused` a 422 for its size,
  * `page-mismatch` another page or more rows than asked for, `repeated-page` an identical page under another number,
- * `cached-answer` an answer made before it was asked for.
+ * `cached-answer` an answer made before it was asked for, `too-large` more bytes than an answer may have.
  */
-export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer'
+export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 
 /** The window at which a reading stopped for good, and why; `not-found`: it came empty where the total promises rows. */
 export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' }

@@ -2,7 +2,7 @@ import type { Scan } from '../../src/scan/scan.ts'
 import { rowOf, type Window, type WindowRead } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
-type Answer = WindowRead | 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer'
+type Answer = WindowRead | 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 type Request = { window: Window; answer?: Answer }
 
 export type Service = {
