@@ -8,8 +8,8 @@ type Cell = string | number
 
 /**
  * A table for people, without frames: columns of text under a head, aligned, ending in a new line. On a terminal that is too
- * narrow for it, columns in which there is nothing are left out; where that is not enough, each row becomes a block. For a file
- * or a pipe every column is there.
+ * narrow for it, columns in which there is nothing are left out, then columns stand closer together; where that is not enough,
+ * each row becomes a block. For a file or a pipe every column is there.
  */
 export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], screen?: TableScreen): string {
   const whole = drawTable(head, rows)
@@ -17,11 +17,10 @@ export function renderTable(head: readonly string[], rows: readonly (readonly Ce
   const used = head.flatMap((_, column) =>
     column === 0 || rows.some((row) => !isNothing(row[column])) ? [column] : [],
   )
-  const narrow = drawTable(
-    used.map((column) => head[column] ?? ''),
-    rows.map((row) => used.map((column) => row[column] ?? '')),
-  )
-  return fits(narrow, screen) ? narrow : rows.map((row) => blockOf(head, row, screen)).join('\n')
+  const usedHead = used.map((column) => head[column] ?? '')
+  const usedRows = rows.map((row) => used.map((column) => row[column] ?? ''))
+  const narrow = [2, 1].map((gap) => drawTable(usedHead, usedRows, gap)).find((table) => fits(table, screen))
+  return narrow ?? rows.map((row) => blockOf(head, row, screen)).join('\n')
 }
 
 function fits(table: string, { columns }: TableScreen): boolean {
@@ -41,11 +40,11 @@ function blockOf(head: readonly string[], [first = '', ...cells]: readonly Cell[
   return [...wrapText(textOf(first), columns), ...lines].map((line) => `${line.trimEnd()}\n`).join('')
 }
 
-function drawTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+function drawTable(head: readonly string[], rows: readonly (readonly Cell[])[], gap = 2): string {
   const table = new Table({
     head: [...head],
     chars: NO_FRAME,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': gap },
     colAligns: head.map((_, column) =>
       rows.every((row) => isNumeric(row[column])) && rows.length > 0 ? 'right' : 'left',
     ),

@@ -28,6 +28,13 @@ globex        failed: forbidden      0  –
 `)
 })
 
+test('where that is not enough by a little, columns stand closer together', () => {
+  expect(renderTable(HEAD, ROWS, { columns: 43 })).toBe(`organization status              new proof
+acme         complete          1,200 proven
+globex       failed: forbidden     0 –
+`)
+})
+
 test('where that is not enough, each row is a block of what it says', () => {
   expect(renderTable(HEAD, ROWS, { columns: 40 })).toBe(`acme
   status  complete
@@ -52,7 +59,7 @@ test('a sync of one proven and one failed organization is a table on 80 columns'
   const start = { trigger: 'sync', startedAtMs: START_MS } as const
   const proven = {
     received: 2500,
-    inserted: 2500,
+    unchanged: 2500,
     pages: 29,
     requests: 29,
     durationMs: 11_800,
@@ -67,7 +74,7 @@ test('a sync of one proven and one failed organization is a table on 80 columns'
     { columns: 80 },
   )
 
-  expect(table.split('\n')[0]).toMatch(/^organization +status +customers +new +requests +took +proof$/)
+  expect(table.split('\n')[0]).toMatch(/^organization +status +customers +unchanged +requests +took +proof$/)
   expect(table).toMatch(/^globex +failed: unauthorized /m)
 })
 
