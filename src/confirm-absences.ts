@@ -36,32 +36,43 @@ export async function confirmAbsences(
   controls: readonly Listed[],
   searching: Searching,
 ): Promise<Searched> {
-  const fates = { found: new Set<string>(), absent: new Set<string>(), unknown: new Set<string>() }
-  const unanswered = new Set<string>()
   const room = roomOf(searching)
+  const found = new Set<string>()
+  const search = noting(found, candidates, searching.search)
+  const fates = { absent: new Set<string>(), unknown: new Set<string>(), unanswered: new Set<string>() }
   let isSample = false
   let isPostponed = false
   try {
-    const kinds = await tryKinds(candidates, controls, searching.search)
+    const kinds = await tryKinds(candidates, controls, search)
     const textsOf = (candidate: Candidate) =>
       textsOfCandidate(candidate).filter(({ field }) => kinds[field] !== 'fails')
     isSample = candidates.reduce((sum, candidate) => sum + textsOf(candidate).length, 0) > room()
     for (const candidate of isSample ? shuffled(candidates, searching.random) : candidates) {
       if (textsOf(candidate).length > room()) isSample = true
-      if (isSample && (textsOf(candidate).length > room() || fates.found.size > 0)) break
-      const fate = await lookFor(candidate, textsOf(candidate), kinds, searching.search)
-      const ids = fate === 'unanswered' ? unanswered : fates[fate]
-      ids.add(candidate.id)
+      if (isSample && (textsOf(candidate).length > room() || found.size > 0)) break
+      if (found.has(candidate.id)) continue
+      const fate = await lookFor(candidate, textsOf(candidate), kinds, search)
+      if (fate !== 'found') fates[fate].add(candidate.id)
     }
   } catch (error) {
     const isOutage = error instanceof SourceUnavailable || error instanceof RateLimited
     if (!isOutage && !searching.signal.aborted) throw error
     isPostponed = true
   }
-  const { found, absent: confirmed, unknown } = fates
+  const { absent, unknown, unanswered } = fates
   // A sample of which most were not answered speaks for no one else.
-  if (isSample && unanswered.size > confirmed.size + unknown.size) isPostponed = true
-  return { confirmed, found, unanswered, isSample, isPostponed }
+  if (isSample && unanswered.size > absent.size + unknown.size) isPostponed = true
+  return { confirmed: absent.difference(found), found, unanswered, isSample, isPostponed }
+}
+
+/** The search, which notes in `found` every candidate in any of its answers, whatever it was asked for. */
+function noting(found: Set<string>, candidates: readonly Candidate[], search: Search): Search {
+  const ids = new Set(candidates.map(({ id }) => id))
+  return async (text) => {
+    const answer = await search(text)
+    for (const id of idsIn(answer)) if (ids.has(id)) found.add(id)
+    return answer
+  }
 }
 
 type Field = keyof Named
@@ -83,9 +94,9 @@ function textsOfCandidate(candidate: Candidate): Text[] {
   return [...texts.values()]
 }
 
-/** A text of a letter or two would match half the list, and one of a page is no name: no address should hold it. */
+/** A letter or two would match half the list, though two signs may be a Chinese name; a page of text is too long for an address. */
 function isTelling(text: string | null): text is string {
-  return text !== null && text.trim().length >= 3 && text.length <= 255
+  return text !== null && Buffer.byteLength(text.trim()) >= 3 && text.length <= 255
 }
 
 async function tryKinds(candidates: readonly Candidate[], controls: readonly Listed[], search: Search): Promise<Kinds> {
@@ -141,10 +152,14 @@ function isWhole({ records, total, size }: CustomersPage): boolean {
   return records.length < size && total === records.length
 }
 
-function holds({ records }: CustomersPage, id: string): boolean {
-  return records.some((record) => {
+function holds(answer: CustomersPage, id: string): boolean {
+  return idsIn(answer).includes(id)
+}
+
+function idsIn({ records }: CustomersPage): string[] {
+  return records.flatMap((record) => {
     const isObject = typeof record === 'object' && record !== null
-    return isObject && 'id' in record && typeof record.id === 'string' && record.id.toLowerCase() === id
+    return isObject && 'id' in record && typeof record.id === 'string' ? [record.id.toLowerCase()] : []
   })
 }
 

@@ -158,8 +158,8 @@ test('a search that the source tries several times uses up as many requests', as
 })
 
 test('of a sample, the first one found ends the searches', async () => {
-  const { asked, search } = searchOf([aCustomer(1), ...customers(1000, 1249)])
-  const candidates = Array.from({ length: 250 }, (_, index) => absent(1000 + index))
+  const { asked, search } = searchOf([aCustomer(1), ...customers(2000, 2249)])
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
 
   const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search))
 
