@@ -3,8 +3,8 @@ import { columnsOf, cutText } from './fit-text.ts'
 /** An organization under way, with what there is to say of it: the fullest first, the shortest last. */
 export type UnderWay = { id: string; words: readonly string[] }
 
-/** How many organizations are not begun, done, and failed among those done. */
-export type Others = { waiting: number; done: number; failed: number }
+/** How many organizations are not begun, done, and failed among those done; and whether all of them were asked to stop. */
+export type Others = { waiting: number; done: number; failed: number; isStopping?: boolean }
 
 /**
  * What is on the screen while organizations are mirrored: a line for each that is under way, as many as fit, and one that counts
@@ -12,7 +12,7 @@ export type Others = { waiting: number; done: number; failed: number }
  */
 export function liveFrame(
   underWay: readonly UnderWay[],
-  { waiting, done, failed }: Others,
+  { waiting, done, failed, isStopping = false }: Others,
   { columns, rows = 24 }: { columns: number; rows?: number | undefined },
 ): string[] {
   const width = columns - 1
@@ -34,8 +34,11 @@ export function liveFrame(
   const others = counts
     .filter(([number]) => number > 0)
     .map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
-  return others.length === 0 ? lines : [...lines, cutText(`… ${others.join(', ')}`, width)]
+  const said = isStopping ? [STOPPING, ...others] : others
+  return said.length === 0 ? lines : [...lines, cutText(`… ${said.join(', ')}`, width)]
 }
+
+const STOPPING = 'stopping: saving what has arrived (Ctrl-C again ends at once)'
 
 function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - columnsOf(text)))

@@ -18,14 +18,20 @@ type Run = { startedMs: number; progress?: Progress; waits?: string }
  * Shows on a terminal the organizations that are under way, a line each, and counts the others below. One that has ended says
  * so above, in a line that stays; why one failed stands below the table that follows.
  */
-export function liveLines(ids: readonly string[], screen: Screen, monotonicMs: () => number): Voice {
+export function liveLines(
+  ids: readonly string[],
+  screen: Screen,
+  monotonicMs: () => number,
+  stop?: AbortSignal,
+): Voice {
   const lines = redrawnLines(screen)
   const name = Math.min(Math.max(...ids.map((id) => id.length)), 24)
   const underWay = new Map<string, Run>()
   let [done, failed] = [0, 0]
   const draw = () => {
     const shown = [...underWay].map(([id, run]) => ({ id, words: wordsOf(run, monotonicMs()) }))
-    lines.draw(liveFrame(shown, { waiting: ids.length - underWay.size - done, done, failed }, screen))
+    const others = { waiting: ids.length - underWay.size - done, done, failed, isStopping: stop?.aborted === true }
+    lines.draw(liveFrame(shown, others, screen))
   }
   const print = (mark: string, id: string, text: string) => {
     const indent = ' '.repeat(name + 4)
@@ -36,6 +42,7 @@ export function liveLines(ids: readonly string[], screen: Screen, monotonicMs: (
     lines.print([(start + first.slice(start.length)).trimEnd(), ...more])
   }
   const timer = setInterval(draw, REDRAWN_EVERY_MS)
+  stop?.addEventListener('abort', draw)
 
   return {
     began(id) {
@@ -60,6 +67,7 @@ export function liveLines(ids: readonly string[], screen: Screen, monotonicMs: (
     },
     close() {
       clearInterval(timer)
+      stop?.removeEventListener('abort', draw)
       lines.erase()
     },
   }

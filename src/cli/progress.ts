@@ -19,7 +19,7 @@ export async function showProgress<Item extends { id: string }>(
   items: readonly Item[],
   stderr: NodeJS.WritableStream,
   work: (item: Item, talk: Talk) => Promise<Outcome>,
-  voice: Voice = voiceFor(items, stderr),
+  { stop, voice = voiceFor(items, stderr, stop) }: { stop?: AbortSignal; voice?: Voice | undefined } = {},
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   const unexpected: unknown[] = []
@@ -53,8 +53,8 @@ function talkWith(voice: Voice, id: string): Talk {
   }
 }
 
-function voiceFor(items: readonly { id: string }[], stderr: NodeJS.WritableStream): Voice {
+function voiceFor(items: readonly { id: string }[], stderr: NodeJS.WritableStream, stop?: AbortSignal): Voice {
   const ids = items.map(({ id }) => id)
   const screen = screenOf(stderr)
-  return screen === undefined ? plainLines(ids, stderr) : liveLines(ids, screen, monotonicMs)
+  return screen === undefined ? plainLines(ids, stderr) : liveLines(ids, screen, monotonicMs, stop)
 }

@@ -67,7 +67,7 @@ export async function syncOrganizations(
         logOutcome(log, outcome)
         return outcome
       },
-      logLevel === undefined ? undefined : loggedEvents(log),
+      { stop: signal, voice: logLevel === undefined ? undefined : loggedEvents(log) },
     )
     const held = dryRun ? heldBefore : await listHeld()
     logHeld(log, held)

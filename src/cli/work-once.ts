@@ -11,7 +11,9 @@ export async function workOnce(
   const { openOnce } = await import('../../jobs/once.ts')
   const worker = await openOnce(options, { signal })
   try {
-    const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk))
+    const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {
+      stop: signal,
+    })
     return { outcomes, organizations: worker.organizations, mirrorFile: worker.mirrorFile }
   } finally {
     await worker.close()

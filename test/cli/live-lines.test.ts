@@ -85,6 +85,20 @@ test('sixty organizations on a screen of ten rows leave sixty lines, and none of
   expect(screen.text.split('\n').filter((line) => !/^✖ organization-\d+ +failed: forbidden$/.test(line))).toEqual([])
 })
 
+test('a stop is seen at once, while those under way save what has arrived', async () => {
+  const screen = new FakeScreen()
+  const stop = new AbortController()
+  const work = async ({ id }: { id: string }) => {
+    stop.abort()
+    expect(screen.text).toBe(
+      'acme  asking for the first page\n… stopping: saving what has arrived (Ctrl-C again ends at once)',
+    )
+    return failed(id)
+  }
+  await showProgress([{ id: 'acme' }], screen, work, { stop: stop.signal })
+  expect(screen.text).toBe('✖ acme  failed: forbidden')
+})
+
 test('a name that is too long for its column has a line of its own', async () => {
   const screen = new FakeScreen({ columns: 50 })
   const id = 'an-organization-with-a-name-that-goes-on'
