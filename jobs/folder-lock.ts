@@ -3,6 +3,7 @@ import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { kill, pid } from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueUnavailable } from '../src/errors.ts'
 
 /** A folder that is ours until it is released, or this process ends. */
@@ -11,13 +12,15 @@ export type FolderLock = { release(): Promise<void> }
 const BEAT_MS = 10_000
 /** A process of another machine cannot be looked at; after so long without a sign of life it is taken for gone. */
 const SILENT_MS = 60_000
+/** Two signs of life are due in so long. */
+const WATCH_MS = 25_000
 
 /** Takes a folder for this process. Throws QueueUnavailable while another process has it. */
-export async function lockFolder(folder: string): Promise<FolderLock> {
+export async function lockFolder(folder: string, { watchMs = WATCH_MS } = {}): Promise<FolderLock> {
   const file = join(folder, 'lock')
   const holder = describeProcess(pid)
   if (!(await take(file, holder))) {
-    await clearIfGone(file, folder)
+    await clearIfGone(file, folder, watchMs)
     if (!(await take(file, holder))) throw inUse(folder)
   }
   const beat = setInterval(() => {
@@ -43,10 +46,9 @@ async function take(file: string, holder: string): Promise<boolean> {
 }
 
 /** Removes the lock of a process that is gone. Of several that try at once, one succeeds and the others find its lock. */
-async function clearIfGone(file: string, folder: string): Promise<void> {
+async function clearIfGone(file: string, folder: string, watchMs: number): Promise<void> {
   const holder = await readFile(file, 'utf8').catch(() => '')
-  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: 0 }))
-  if (!isGone(holder, mtimeMs)) throw inUse(folder)
+  if (!(await isGone(holder, file, watchMs))) throw inUse(folder)
   const aside = `${file}.${pid}`
   await rename(file, aside).catch(() => {})
   const moved = await readFile(aside, 'utf8').catch(() => holder)
@@ -55,10 +57,22 @@ async function clearIfGone(file: string, folder: string): Promise<void> {
   else await rm(aside, { force: true })
 }
 
-function isGone(holder: string, mtimeMs: number): boolean {
+async function isGone(holder: string, file: string, watchMs: number): Promise<boolean> {
   const [machine, id] = holder.split('#')
-  if (machine !== thisMachine()) return Date.now() - mtimeMs > SILENT_MS
+  if (machine !== thisMachine()) return isSilent(file, watchMs)
   return !isAlive(Number(id)) || describeProcess(Number(id)) !== holder
+}
+
+/** A sign of life from long ago, or from the future, may also show that the clock was set: then the next one is waited for. */
+async function isSilent(file: string, watchMs: number): Promise<boolean> {
+  const signMs = await lastSignMs(file)
+  if (Math.abs(Date.now() - signMs) <= SILENT_MS) return false
+  await sleep(watchMs)
+  return (await lastSignMs(file)) === signMs
+}
+
+async function lastSignMs(file: string): Promise<number> {
+  return (await stat(file).catch(() => ({ mtimeMs: 0 }))).mtimeMs
 }
 
 function isAlive(id: number): boolean {
