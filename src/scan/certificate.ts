@@ -7,15 +7,19 @@ import type { StoppedAt } from './window.ts'
  * Let f be a field of the rows that never changes, such that the list is sorted by f at every moment; equal values may
  * stand in any order, and change it. The scan keeps windows W0 … Wn, each the contiguous rows of one list at one moment:
  *   (a) W0 starts at position 0;
- *   (b) for neighbours, f(first row of Wk+1) < f(last row of Wk). Where f is different for every row, equal will do: it
- *       is then the same row, which both windows hold;
+ *   (b) neighbours hold a row z in common, and f(first row of Wk+1) < f(last row of Wk), or f is different for every row;
  *   (c) Wn held fewer rows than its size, and its total ends where it ends: it holds the last row of the list it was cut from.
  * Then every row that was listed from the first request to the last answer is in one of the windows.
  *
  * Suppose y lived through the scan and is in none. A window is contiguous, so in the list it was cut from y stands either
- * before all of it or after all of it. By (a), y stands after W0. If y stands after Wk, then f(y) >= f(last of Wk), which
- * by (b) is greater than f(first of Wk+1), so y does not stand before Wk+1, hence after it. (Where f differs for every
- * row: y is not that row itself, so the same follows from equality.) So y stands after Wn, against (c).
+ * before all of it or after all of it. By (a), y stands after W0. If y stands after Wk, then z stands before y there. Were y
+ * before Wk+1, it would stand before z there: the two would have changed places, which only rows of equal f may. But f(z) is
+ * not both f(last of Wk) and f(first of Wk+1), and all rows of equal f stand together: y, beyond an end of a different f, is
+ * none of them. So y stands after Wk+1, and in the end after Wn, against (c).
+ *
+ * The row in common is needed. That keys overlap says as much only while f orders the whole list, and that was seen only
+ * inside windows: where creation times run twice, or one row is dated into the future, rows between two windows that share
+ * none may be any. The row z makes the same argument for every order in which rows that stay keep their places.
  *
  * Nothing here says when a window was read, nor that it was read after its neighbour, nor what was inserted or deleted
  * in between. It follows that windows may be read in parallel, in any order, and hours apart after an interruption; that
@@ -24,7 +28,8 @@ import type { StoppedAt } from './window.ts'
  *
  * What is assumed and not proven is f. The witness is the evidence: every window was sorted by it. An order by last
  * change looks like one by `created_at` until a row changes; such a row moves to an end of the list. Therefore a scan
- * that saw movement reads both ends once more before it trusts its witness: out of order there, the row gives itself away.
+ * that saw movement reads both ends once more before it trusts its witness, as far as rows it knows from there: whatever moved
+ * to an end stands before those, however far it was pushed down, and out of order there it gives itself away.
  *
  * Without a witness the scan is proven only if nothing moved: in every overlap the same ids at the same positions, one
  * total throughout, and as many distinct ids as the total. One row moving from i to j shifts every row between them.

@@ -10,11 +10,13 @@ import { endOf, isSame, type RowKey, type Window } from './window.ts'
 
 /** Windows to read at one end before the rows first read there are given up. */
 const MOST_WINDOWS = 8
+/** Windows beyond the first with a row known there that make up for others of them, which may be deleted. */
+const ENOUGH_AROUND = 2
 
 /**
  * Both ends of a list, read once more before a witness is trusted. In an order by last change a changed row goes to an end,
- * and others that change or are new push it away from there. So each end is read on until a row is met that stood there when
- * it was first read: whatever went to that end since stands before it, and was read, or gives itself away by its order.
+ * and others that change or are new push it away from there. So each end is read on until rows are met that stood there when
+ * it was first read: whatever went to that end since stands before them, and was read, or gives itself away by its order.
  */
 export class Closing {
   readonly #ends: readonly End[]
@@ -62,17 +64,21 @@ class End {
   readonly slots: Slots
   readonly flaws: Reason[] = []
   readonly #facts: Facts
-  readonly #known: ReadonlySet<RowKey>
+  /** The rows first read here that were not met again yet. */
+  readonly #known: Set<RowKey>
+  /** How many of them to meet: one of them alone may have moved here as well. */
+  #toMeet: number
   readonly #toEnd: boolean
   #low: Held | undefined
   #high: Held | undefined
-  #met = false
+  #windowsSinceMet = 0
   #windows = 1
 
   constructor(facts: Facts, window: Window, known: readonly Held[], { toEnd }: { toEnd: boolean }) {
     this.#facts = facts
     this.slots = new Slots([window])
     this.#known = new Set(known.flatMap(({ keys }) => keys))
+    this.#toMeet = Math.ceil(Math.min(facts.pageSize, this.#known.size) / 4)
     this.#toEnd = toEnd
   }
 
@@ -101,8 +107,20 @@ class End {
     const [left, right] = isAbove ? [held, low] : [high, held]
     if (isAbove || low === undefined) this.#low = held
     if (!isAbove) this.#high = held
-    this.#met ||= held.keys.some((key) => this.#known.has(key))
+    this.#meet(held)
     return left === undefined || right === undefined || seamBetween(left, right).shared > 0
+  }
+
+  #meet({ keys }: Held): void {
+    const before = this.#known.size
+    for (const key of keys) this.#known.delete(key)
+    this.#toMeet -= before - this.#known.size
+    if (this.#windowsSinceMet > 0 || this.#known.size < before) this.#windowsSinceMet += 1
+  }
+
+  /** Where few of the rows known here are left, those that stand around them are met instead. */
+  get #isMet(): boolean {
+    return this.#toMeet <= 0 || this.#windowsSinceMet > ENOUGH_AROUND
   }
 
   #readOn(window: Window | undefined): void {
@@ -117,10 +135,10 @@ class End {
     const { pageSize } = this.#facts
     const [low, high] = [this.#low, this.#high]
     if (low === undefined || high === undefined) return undefined
-    if (!isEnd(high) && (this.#toEnd || !this.#met)) {
+    if (!isEnd(high) && (this.#toEnd || !this.#isMet)) {
       return windowAfter(high.reach, USUAL_OVERLAP, pageSize) ?? windowFrom(high.reach, pageSize)
     }
-    if (this.#met || low.start === 0) return undefined
+    if (this.#isMet || low.start === 0) return undefined
     const before = windowFrom(Math.max(0, low.start - Math.ceil(pageSize / 2)), pageSize)
     return endOf(before) > low.start + 1 ? before : windowFrom(Math.max(0, low.start - 1), pageSize)
   }

@@ -27,7 +27,7 @@ export function holds(seam: Seam, left: Held, attempts: number, chain: Ledger, f
 function stepsWorthTaking({ shared, ends }: Seam, left: Held, chain: Ledger, facts: Facts): number {
   const hopes = chain.hopes()
   if (hopes.length === 0 || ends === undefined) return shared > 0 ? 0 : FEW_STEPS
-  if (hopes.some((witness) => witness.order(ends) > 0)) return MOST_STEPS
+  if (shared === 0 || hopes.some((witness) => witness.order(ends) > 0)) return MOST_STEPS
   return left.neighbours.tieAtEnd < facts.pageSize / 2 ? FEW_STEPS : 0
 }
 

@@ -97,11 +97,12 @@ export class Witnesses {
 }
 
 /**
- * Whether no row that stood after the left window of a seam can stand before the right one: the right one begins before the
- * left one ends, in this order. Where equal keys may stand either way, it must begin at a smaller key.
+ * Whether no row that stood after the left window of a seam can stand before the right one: both hold a customer, and where
+ * equal keys may stand either way, one whose key is not that of both ends, since the right one begins at a smaller key.
  */
-export function spans(witness: Witness, { ends, atBeginning }: Seam): boolean {
+export function spans(witness: Witness, { shared, ends, atBeginning }: Seam): boolean {
   if (ends === undefined || atBeginning) return atBeginning
+  if (shared === 0) return false
   const order = witness.order(ends)
   return witness.total ? order <= 0 : order < 0
 }

@@ -77,3 +77,14 @@ test('false proofs and false convergence under arbitrary changes stay below 1 in
   expect(missing('proven').length * 5000).toBeLessThan(outcomes.length)
   expect(missing('converged').length * 5000).toBeLessThan(outcomes.length)
 })
+
+test.each([['two runs of creation times'], ['a row dated into the future'], ['pushed down']] as const)(
+  '%s: no scan is proven while a customer who was listed throughout is missing',
+  LONG,
+  (scenario) => {
+    const outcomes = play(scenario, 400, ({ certificate, lost }) => {
+      if (certificate.proof === 'proven') expect(lost).toBe(0)
+    })
+    expect(outcomes.filter(({ certificate }) => certificate.proof === 'proven').length).toBeGreaterThan(40)
+  },
+)

@@ -61,6 +61,39 @@ export const SCENARIOS = {
     const churn = { insert: luck.next() ** 3 * 0.6, delete: luck.next() ** 3 * 0.6, move: luck.next() ** 3 * 0.6 }
     return read(luck, pick(luck, ['last change asc', 'last change desc']), churn)
   },
+  /** By a number that is not shown, in which creation times run twice; many rows are deleted at once. */
+  'two runs of creation times': (seed) => {
+    const luck = dice(seed)
+    const size = 150 + luck.below(700)
+    const turn = luck.below(size)
+    const isBackward = luck.chance(0.3)
+    const createdSecondOf = (serial: number) =>
+      serial > turn && serial <= size ? serial - turn + luck.below(2) : serial
+    return purged(luck, { size, createdSecondOf: isBackward ? (serial) => -createdSecondOf(serial) : createdSecondOf })
+  },
+  /** By a number that is not shown and that creation times follow, but for a few rows that are dated otherwise. */
+  'a row dated into the future': (seed) => {
+    const luck = dice(seed)
+    const size = 150 + luck.below(700)
+    const odd = new Set(Array.from({ length: 1 + luck.below(3) }, () => luck.below(size)))
+    const perSecond = pick(luck, [1, 1, 3])
+    const years = luck.chance(0.8) ? 1e8 : -1e8
+    const createdSecondOf = (serial: number) => Math.floor(serial / perSecond) + (odd.has(serial) ? years : 0)
+    return purged(luck, { size, createdSecondOf })
+  },
+  /** By last change: a row that was not read yet changes, and more than a page of new ones push it away from the end. */
+  'pushed down': (seed) => {
+    const luck = dice(seed)
+    const order = pick(luck, ['last change asc', 'last change desc'] as const)
+    const list = new SimulatedList(luck, { size: 150 + luck.below(700), order })
+    let pushes = 1 + luck.below(2)
+    return drawn(luck, list, order, () => {
+      if (pushes === 0 || !luck.chance(0.15)) return
+      pushes -= 1
+      for (let moved = 1 + luck.below(3); moved > 0; moved -= 1) list.move()
+      for (let made = luck.below(350); made > 0; made -= 1) list.insert()
+    })
+  },
 } satisfies Record<string, (seed: number) => Outcome>
 
 export type Scenario = keyof typeof SCENARIOS
@@ -83,6 +116,26 @@ function read(
     stir(luck, list, churn)
     alsoBetween(list)
   }
+  const service = { answer: list.answer.bind(list), between }
+  const { ids, requests } = drive(scan, service, { dice: luck, parallel: 1 + luck.below(8) })
+  const lost = list.survivors().filter((id) => !ids.has(id)).length
+  return { certificate: scan.certificate(), lost, requests, size, order }
+}
+
+/** A list by a hidden number from which many rows that stand together are deleted, a few times. */
+function purged(luck: Dice, options: { size: number; createdSecondOf: (serial: number) => number }): Outcome {
+  const list = new SimulatedList(luck, { ...options, order: 'serial' })
+  let purges = 1 + luck.below(3)
+  return drawn(luck, list, 'serial', () => {
+    if (purges === 0 || !luck.chance(0.25)) return
+    purges -= 1
+    list.delete(1 + luck.below(150))
+  })
+}
+
+function drawn(luck: Dice, list: SimulatedList, order: ListOrder, between: () => void): Outcome {
+  const { size } = list
+  const scan = chainScan()
   const service = { answer: list.answer.bind(list), between }
   const { ids, requests } = drive(scan, service, { dice: luck, parallel: 1 + luck.below(8) })
   const lost = list.survivors().filter((id) => !ids.has(id)).length

@@ -4,7 +4,7 @@ import type { Dice } from './dice.ts'
 /** A window whose rows are each told in full. */
 type ReadInFull = Omit<WindowRead, 'rows'> & { rows: readonly Row[] }
 
-type Customer = { id: string; createdSecond: number; name: number; changed: number }
+type Customer = { id: string; serial: number; createdSecond: number; name: number; changed: number }
 
 const ORDERS = {
   'id asc': (a, b) => compareText(a.id, b.id),
@@ -14,6 +14,7 @@ const ORDERS = {
   'created desc, id asc': (a, b) => b.createdSecond - a.createdSecond || compareText(a.id, b.id),
   'created desc, id desc': (a, b) => b.createdSecond - a.createdSecond || compareText(b.id, a.id),
   name: (a, b) => a.name - b.name || compareText(a.id, b.id),
+  serial: (a, b) => a.serial - b.serial,
   'last change asc': (a, b) => a.changed - b.changed,
   'last change desc': (a, b) => b.changed - a.changed,
 } satisfies Record<string, (a: Customer, b: Customer) => number>
@@ -37,21 +38,23 @@ export type ListOptions = {
   order: ListOrder
   /** Customers created in one second, on average. */
   perSecond?: number
+  /** The second in which the customer of this number, from 1, is said to be created. */
+  createdSecondOf?: (serial: number) => number
 }
 
 /** A service's customer list, with customers that come, go and move between any two answers. */
 export class SimulatedList {
   readonly #dice: Dice
   readonly #order: ListOrder
-  readonly #perSecond: number
+  readonly #createdSecondOf: (serial: number) => number
   readonly #born = new Set<string>()
   #customers: Customer[] = []
   #made = 0
 
-  constructor(dice: Dice, { size, order, perSecond = 1 }: ListOptions) {
+  constructor(dice: Dice, { size, order, perSecond = 1, createdSecondOf }: ListOptions) {
     this.#dice = dice
     this.#order = order
-    this.#perSecond = perSecond
+    this.#createdSecondOf = createdSecondOf ?? ((serial) => Math.floor(serial / perSecond))
     for (let made = 0; made < size; made++) this.#customers.push(this.#make())
     for (const { id } of this.#customers) this.#born.add(id)
     this.#sort()
@@ -71,13 +74,13 @@ export class SimulatedList {
   }
 
   /** Deletes customers that stand together. */
-  delete(count = 1): void {
-    for (const gone of this.#customers.splice(this.#dice.below(this.size), count)) this.#born.delete(gone.id)
+  delete(count = 1, from = this.#dice.below(this.size)): void {
+    for (const gone of this.#customers.splice(from, count)) this.#born.delete(gone.id)
   }
 
   /** Renames a customer, which counts as a change: it moves where the order follows names or changes. */
-  move(): void {
-    const [customer] = this.#customers.splice(this.#dice.below(this.size), 1)
+  move(from = this.#dice.below(this.size)): void {
+    const [customer] = this.#customers.splice(from, 1)
     if (customer === undefined) return
     customer.name = this.#dice.next()
     customer.changed = ++this.#made
@@ -127,7 +130,13 @@ export class SimulatedList {
         .toString(16)
         .padStart(8, '0'),
     ).join('')
-    return { id: digits, createdSecond: Math.floor(made / this.#perSecond), name: this.#dice.next(), changed: made }
+    return {
+      id: digits,
+      serial: made,
+      createdSecond: this.#createdSecondOf(made),
+      name: this.#dice.next(),
+      changed: made,
+    }
   }
 }
 
