@@ -24,6 +24,13 @@ export function isGone(holder: string): boolean {
  * a machine do; the machine started again does not.
  */
 export function thisBoot(): string {
+  return (boot ??= readBoot())
+}
+
+/** The same for as long as the process lives, and looked at with every page that is saved. */
+let boot: string | undefined
+
+function readBoot(): string {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/time')}`
   } catch {
