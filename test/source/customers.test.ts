@@ -7,6 +7,7 @@ import {
   html,
   json,
   list,
+  redirect,
   refusal,
   type Reply,
 } from '../support/fault-server.ts'
@@ -46,6 +47,20 @@ test.each([
   await using server = await faultServer(reply)
   const page = await aSource(server).source.readPage({ page: 9, size: 100 }, PATIENT)
   expect(page).toMatchObject({ page: 9, records: [], beyondEnd: true })
+})
+
+test('a page that is found missing carries the refusal it is where the list does not end there', async () => {
+  await using server = await faultServer(refusal(404, 'not_found', 'No such page'))
+  const { refusal: refused } = await aSource(server).source.readPage({ page: 9, size: 100 }, PATIENT)
+  expect(refused).toMatchObject({ code: 'not-found', status: 404 })
+  expect(refused?.message).toMatch(/page 9, per_page 100.* answered 404/)
+})
+
+test.each([301, 302, 303, 307, 308, 400, 410, 422])('status %d on a later page is not its end', async (status) => {
+  await using server = await faultServer(redirect(status, '/'))
+  const error = await rejection(aSource(server).source.readPage({ page: 9, size: 100 }, PATIENT))
+  expect(error).toBeInstanceOf(Error)
+  if (status < 400) expect(error).toMatchObject({ code: 'redirect' })
 })
 
 test('an empty page where the count says there are customers is not the end', async () => {

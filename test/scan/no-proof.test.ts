@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { chainScan } from '../../src/scan/chain-scan.ts'
+import { hold } from '../../src/scan/held.ts'
+import { seenIds } from '../../src/scan/seen.ts'
+import { Tally } from '../../src/scan/tally.ts'
+import type { Window, WindowRead } from '../../src/scan/window.ts'
+import { dice } from '../support/dice.ts'
+import { drive } from '../support/drive-scan.ts'
+
+/** A page of customers who are only numbered. */
+function aRead(numbers: readonly number[], total: number, window: Window = { page: 1, size: 100 }): WindowRead {
+  const rows = numbers.map((number) => ({ id: `customer ${String(number).padStart(5, '0')}`, createdAt: undefined }))
+  return { window, rows, total, perPage: window.size, beyondEnd: false }
+}
+
+function numbersIn({ page, size }: Window, total: number): number[] {
+  return Array.from({ length: total }, (_, number) => number).slice(size * (page - 1), size * page)
+}
+
+test.each([2, 40, 99])(
+  'one page of %d rows that holds the whole list, and one customer twice, proves nothing',
+  (rows) => {
+    const numbers = [...numbersIn({ page: 1, size: rows - 1 }, rows), rows - 2]
+    const scan = chainScan()
+    drive(scan, { answer: (window) => aRead(numbers, rows, window) }, { dice: dice(1) })
+
+    expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['duplicate-id']) })
+  },
+)
+
+test('a quiet list is not proven when one page held a customer twice, once, and was whole when asked for again', () => {
+  let answers = 0
+  const answer = (window: Window): WindowRead => {
+    const numbers = numbersIn(window, 250)
+    answers += 1
+    // The first answer has the last of its rows twice, and all the others are honest.
+    return aRead(answers === 1 ? [...numbers.slice(0, -1), numbers.at(-2) ?? 0] : numbers, 250, window)
+  }
+  const scan = chainScan()
+  drive(scan, { answer }, { dice: dice(1) })
+
+  expect(scan.certificate().proof).not.toBe('proven')
+  expect(scan.certificate().reasons).toContain('duplicate-id')
+})
+
+test('passes over a list at rest converge while its total stands still, and not once it has changed', () => {
+  const passes = (totals: readonly number[]) => {
+    const tally = new Tally(seenIds())
+    for (const total of totals) {
+      tally.startPass()
+      tally.add(hold(aRead([1, 2, 3], total), tally))
+    }
+    return tally.converged
+  }
+
+  expect(passes([3, 3])).toBe(true)
+  expect(passes([3, 4])).toBe(false)
+  expect(passes([3, 4, 3])).toBe(false)
+  expect(passes([3, 4, 3, 3])).toBe(true)
+})
+
+test('a total that changes within a pass keeps it from converging, whatever is found', () => {
+  const tally = new Tally(seenIds())
+  tally.startPass()
+  tally.add(hold(aRead([1, 2, 3], 3), tally))
+  tally.startPass()
+  for (const total of [3, 4, 3]) tally.add(hold(aRead([1, 2, 3], total), tally))
+
+  expect(tally.converged).toBe(false)
+})
+
+test('over pages of fixed sizes, a total that changes now and then is never certified', () => {
+  for (const parallel of [1, 4]) {
+    let answers = 0
+    const answer = (window: Window) => {
+      if (window.size !== 50 && window.size !== 100) return 'size-refused'
+      answers += 1
+      return aRead(numbersIn(window, 450), answers % 4 === 3 ? 451 : 450, window)
+    }
+    const scan = chainScan()
+    drive(scan, { answer }, { dice: dice(1), parallel })
+
+    expect(scan.certificate().proof).toBe('unproven')
+  }
+})
