@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { exitCodeOf } from '../src/cli/exit-code.ts'
 import { envelopeOf, json, list, type Reply, refusal } from './support/fault-server.ts'
 import { onlyRun } from './support/json-output.ts'
-import { rowsOf, valueOf } from './support/mirror-file.ts'
+import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
+import { activeIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { runCli } from './support/run-cli.ts'
-import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
+import { aFaultServer, aSandbox, aWorkplace, organizationAt } from './support/workplace.ts'
 
 const CUSTOMERS = 600
 const honest = list(CUSTOMERS)
@@ -66,5 +68,29 @@ test.each(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) =>
     expect(valueOf(mirror, 'SELECT count(*) FROM changes')).toBe(0)
     if (scan === 'chain' && code !== 'redirect')
       expect(valueOf(mirror, 'SELECT count(*) FROM runs WHERE resumed_from IS NOT NULL')).toBe(1)
+  },
+)
+
+test.each([
+  ['page-1-always', 'page-mismatch'],
+  ['page-1-renumbered', 'repeated-page'],
+])(
+  '%s: the run is failed with %s, and one that goes on from it with an honest service is proven',
+  async (name, code) => {
+    const mirror = await aMirror()
+    const liar = await aSandbox({ organizations: 1, scenario: name })
+
+    const { report, error } = await syncSandbox(liar, mirror)
+
+    expect(report).toMatchObject({ status: 'failed', proof: 'unproven', error: { code } })
+    expect(exitCodeOf(error)).toBe(3)
+    expect(liar.organization('acme').requests.length).toBeLessThan(40)
+
+    const honestOne = await aSandbox({ organizations: 1 })
+    const next = await syncSandbox(honestOne, mirror)
+
+    expect(next.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [] })
+    expect((await mirror.findRun(next.report.runId ?? 0))?.resumedFrom).toBe(report.runId)
+    expect(activeIds(mirror)).toEqual(honestOne.truth('acme').listed())
   },
 )
