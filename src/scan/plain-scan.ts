@@ -60,6 +60,9 @@ class PlainScan implements Scan {
 
   read(read: WindowRead): void {
     this.#arrived()
+    // Pages of another size than the ones before stand elsewhere in the list: rows between them are on none.
+    if (this.#total !== undefined && read.perPage !== read.window.size)
+      return this.#stopAt(read.window, 'page-mismatch')
     if (this.#total === undefined) {
       this.#size = Math.max(1, Math.min(read.perPage, this.#size))
       this.#most = Math.min(this.#most, passCap(read.total ?? 0, this.#size))
@@ -70,6 +73,7 @@ class PlainScan implements Scan {
     for (const row of read.rows) this.#seen.add(row)
     if (read.rows.length < this.#size && read.window.page * this.#size >= (read.total ?? 0)) this.#ended = true
     if (read.rows.length === 0) this.#ended = true
+    if (read.rows.length === 0 && startOf(read.window) < (read.total ?? 0)) this.#reasons.add('short-page')
     if (read.beyondEnd && read.total === undefined) this.#stopAt(read.window, 'not-found')
     if (read.window.page * this.#size === read.total) this.#ended = true
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
+import { plainScan } from '../../src/scan/plain-scan.ts'
 import { hold } from '../../src/scan/held.ts'
 import { seenIds } from '../../src/scan/seen.ts'
 import { Tally } from '../../src/scan/tally.ts'
@@ -82,4 +83,35 @@ test('over pages of fixed sizes, a total that changes now and then is never cert
 
     expect(scan.certificate().proof).toBe('unproven')
   }
+})
+
+test('a plain scan says that a page came empty although the total promises more', () => {
+  const scan = plainScan()
+  const answer = (window: Window) => aRead(window.page > 2 ? [] : numbersIn(window, 600), 600, window)
+  drive(scan, { answer }, { dice: dice(1), parallel: 4 })
+
+  expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['plain-scan', 'short-page'] })
+})
+
+test('a plain scan whose pages become smaller on the way did not come to the end', () => {
+  const scan = plainScan()
+  const answer = (window: Window) => {
+    const served = window.page > 2 ? { page: window.page, size: 40 } : window
+    return { ...aRead(numbersIn(served, 600), 600, window), perPage: served.size }
+  }
+  drive(scan, { answer }, { dice: dice(1) })
+
+  expect(scan.certificate()).toMatchObject({ proof: 'unproven', stoppedAt: { failure: 'page-mismatch' } })
+})
+
+test('a plain scan of pages that are capped from the first on comes to the end', () => {
+  const scan = plainScan()
+  const answer = (window: Window) => {
+    const served = { page: window.page, size: Math.min(window.size, 40) }
+    return { ...aRead(numbersIn(served, 600), 600, window), perPage: served.size }
+  }
+  const { ids } = drive(scan, { answer }, { dice: dice(1), parallel: 4 })
+
+  expect(scan.certificate()).toMatchObject({ reasons: ['plain-scan'], stoppedAt: undefined })
+  expect(ids.size).toBe(600)
 })
