@@ -54,7 +54,11 @@ const PAGES_OF_A_LOAD = 96
 const PAGES_OF_A_NIGHT = 16
 
 /** What is left of a page once it is ready to be saved. Its records are not kept: they are worth as much memory again. */
-type Received = { sorted: SortedPage; told: Pick<CustomersPage, 'size' | 'total' | 'beyondEnd'> }
+type Received = {
+  sorted: SortedPage
+  told: Pick<CustomersPage, 'size' | 'total' | 'beyondEnd'>
+  release: CustomersPage['release']
+}
 
 /**
  * How far a run has come: the customers received so far, each counted once, of those the service says it has. `readBefore` are
@@ -96,10 +100,11 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     // Each page is made ready as it arrives, while the next ones are on their way.
     const readPage: Reading<Received>['readPage'] = async (window, options) => {
       const page = await errors.watch(source.readPage(window, { ...options, recall }))
-      const { size, total, beyondEnd } = page
+      const { size, total, beyondEnd, release } = page
       return {
         sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined, run.memory.fingerprint),
         told: { size, total, beyondEnd },
+        release,
       }
     }
     const savedTogether = run.isBaseline ? PAGES_OF_A_LOAD : PAGES_OF_A_NIGHT
@@ -131,7 +136,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     const pages = arrivals.map(({ page }) => page.sorted)
     if (run.pages === 0) await refuseTenantMixup(mirror, organization, pages)
     const { rows } = await mirror.savePages(run, pages, now())
-    arrivals.forEach(({ window, page: { sorted, told } }, index) => {
+    arrivals.forEach(({ window, page: { sorted, told, release } }, index) => {
+      release?.()
       scan.read({ ...told, window, rows: rows[index] ?? [], neighbours: sorted.neighbours, perPage: told.size })
     })
     if (!scan.done) limit.look()

@@ -28,6 +28,8 @@ export type CustomersPage = {
   bytes: number
   /** The list ends before this page: it was answered with 404, or is empty. */
   beyondEnd: boolean
+  /** Gives back the room its bytes take in the process. To be called when its records are saved, or not wanted. */
+  release?: (() => void) | undefined
   /** What the 404 is where the list does not end there after all. */
   refusal?: SourceRefused | undefined
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RateLimited, SourceRefused } from '../errors.ts'
+import { RateLimited } from '../errors.ts'
 import type { Answer } from './answer.ts'
+import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { createCachedAnswers } from './cached-answers.ts'
 import { createClock } from './clock.ts'
 import { type CustomersPage, missingPage, pageFrom, type Recall } from './customers-page.ts'
@@ -15,38 +16,19 @@ import {
 } from './customers-url.ts'
 import { createPace, type Pace, type Stopping } from './pace.ts'
 import { createPatience } from './patience.ts'
-import { refusalOf } from './refusal.ts'
+import { isSizeRefused, isUnauthorized, refusalOf } from './refusal.ts'
 import { createRepeatedPages } from './repeated-pages.ts'
 import { remainingIn } from './retry-after.ts'
 import type { IdleAgents } from './idle-agents.ts'
 import { openConnection } from './request.ts'
-import { createSigner, type Credentials, type Recipe, usesNonce } from './signing.ts'
+import { createSigner, type Credentials, usesNonce } from './signing.ts'
 import type { Sleep } from './sleep.ts'
 import type { SourceEvent } from './source-event.ts'
+import type { SourceSettings } from './settings.ts'
 
 export type { CustomersPage, Recall } from './customers-page.ts'
 export type { Stopping } from './pace.ts'
 export type { SourceEvent } from './source-event.ts'
-
-export type SourceSettings = {
-  /** Ends in `/api/v1`. https, or http on loopback. */
-  baseUrl: URL
-  signing: Recipe
-  /** For one whole exchange. */
-  requestTimeoutMs: number
-  /** Requests at once. With a shared pace, of this source alone. */
-  concurrency: number
-  /** The longest stretch without any successful answer. */
-  maxWaitMs: number
-  /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */
-  longestWaitMs: number
-  /** With a shared pace, the pace's own number counts. */
-  requestsPerMinute?: number | undefined
-  /** Tries in all for a request that fails without naming a wait. Default 5. */
-  attempts?: number | undefined
-  /** Decoded bytes of one answer. Default 16 MiB. */
-  maxBodyBytes?: number | undefined
-}
 
 export type SourceOptions = {
   settings: SourceSettings
@@ -55,6 +37,8 @@ export type SourceOptions = {
   pace?: Pace | undefined
   /** Where connections come from and go to; without it they are opened, and ended at the close. */
   agents?: IdleAgents | undefined
+  /** Room for pages on their way; without it, that of the process. */
+  budget?: ByteBudget | undefined
   userAgent: string
   /** Unix milliseconds, to sign with. May be set at any time. */
   now: () => number
@@ -121,6 +105,7 @@ export function openSource(options: SourceOptions): Source {
     ...{ clock, pace, monotonicMs },
     ask: (asked, signal) => send(asked, signedRequest(asked), signal),
   })
+  const rooms = (options.budget ?? PROCESS_BUDGET).share()
   const counts = { requests: 0, throttled: 0 }
   let largestSize = LARGEST_SIZE
 
@@ -138,19 +123,26 @@ export function openSource(options: SourceOptions): Source {
   }
 
   async function readWindow(asked: Question, { recall, onAnswered, ...stopping }: ReadOptions): Promise<CustomersPage> {
-    const answer = await answerTo(asked, stopping)
-    await cachedAnswers.refuse(answer, list.placeOf(asked), stopping)
-    onAnswered?.()
-    await afterOthers()
-    stopping.signal.throwIfAborted()
-    return pageIn(answer, asked, recall)
+    const room = rooms.open()
+    try {
+      const answer = await answerTo(asked, stopping, room)
+      await cachedAnswers.refuse(answer, list.placeOf(asked), stopping)
+      onAnswered?.()
+      await afterOthers()
+      stopping.signal.throwIfAborted()
+      await whenRoomy(room, stopping.signal)
+      return { ...(await pageIn(answer, asked, recall)), release: () => room.release() }
+    } catch (error) {
+      room.release()
+      throw error
+    }
   }
 
-  async function answerTo(asked: Question, stopping: Stopping): Promise<Answer> {
+  async function answerTo(asked: Question, stopping: Stopping, room: Room): Promise<Answer> {
     let signed = { unixMs: 0, atMs: 0 }
     const attempt = (): Promise<Answer> => {
       signed = { unixMs: now() + clock.correctionMs, atMs: monotonicMs() }
-      return askOnce(asked, stopping.signal)
+      return askOnce(asked, stopping.signal, room)
     }
     try {
       return await patience.ask(attempt, stopping)
@@ -165,11 +157,12 @@ export function openSource(options: SourceOptions): Source {
   }
 
   /** Sends, and throws an answer that holds no page. */
-  async function askOnce(asked: Question, signal: AbortSignal): Promise<Answer> {
+  async function askOnce(asked: Question, signal: AbortSignal, room?: Room): Promise<Answer> {
+    room?.release()
     const place = list.placeOf(asked)
     const { correctionMs } = clock
     const { address, headers } = signedRequest(asked)
-    const answer = await send(asked, { address, headers }, signal)
+    const answer = await send(asked, { address, headers }, signal, room)
     clock.observe(answer)
     if (answer.status !== 200 && !isBeyondEnd(answer, asked)) {
       const secrets = [options.credentials.secret, ...Object.values(headers)]
@@ -183,9 +176,14 @@ export function openSource(options: SourceOptions): Source {
     return answer
   }
 
-  async function send(asked: Question, { address, headers }: Signed, signal: AbortSignal): Promise<Answer> {
+  async function send(
+    asked: Question,
+    { address, headers }: Signed,
+    signal: AbortSignal,
+    room?: Room,
+  ): Promise<Answer> {
     counts.requests += 1
-    const answer = await connection.get(address, headers, { signal, place: list.placeOf(asked) })
+    const answer = await connection.get(address, headers, { signal, place: list.placeOf(asked), room })
     onAnswer?.({ status: answer.status })
     return answer
   }
@@ -209,7 +207,11 @@ export function openSource(options: SourceOptions): Source {
 
   return {
     readPage,
-    search: (search, stopping) => readWindow({ page: 1, size: largestSize, search }, stopping),
+    async search(search, stopping) {
+      const page = await readWindow({ page: 1, size: largestSize, search }, stopping)
+      page.release?.()
+      return page
+    },
     async probe(size, { signal }) {
       const asked = { page: 1, size }
       return pageIn(await askOnce(asked, signal), asked)
@@ -220,7 +222,10 @@ export function openSource(options: SourceOptions): Source {
     get clockOffsetMs() {
       return clock.offsetMs
     },
-    close: () => connection.close(),
+    close() {
+      rooms.releaseAll()
+      return connection.close()
+    },
   }
 }
 
@@ -237,12 +242,4 @@ function isBeyondEnd({ status }: Answer, { page }: Question): boolean {
 async function afterOthers(): Promise<void> {
   await nextTurn()
   await nextTurn()
-}
-
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof SourceRefused && error.code === 'unauthorized'
-}
-
-function isSizeRefused(error: unknown): boolean {
-  return error instanceof SourceRefused && error.status === 422
 }

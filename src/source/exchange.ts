@@ -1,5 +1,6 @@
 import type { Agent, Dispatcher } from 'undici'
 import type { AnswerHeaders } from './answer.ts'
+import type { Room } from './byte-budget.ts'
 
 /** One GET, as it is sent. */
 export type Request = { origin: string; path: string; headers: Readonly<Record<string, string>> }
@@ -10,6 +11,8 @@ export type ExchangeLimits = {
   /** The most bytes of a body with this status that are worth having. */
   mostBytes: (status: number) => number
   signal: AbortSignal
+  /** What the body takes of the process's memory: it is received no faster than there is room. */
+  room?: Room | undefined
 }
 
 /** What came back, as it came. */
@@ -34,7 +37,7 @@ export class TimedOut extends Error {}
 export function exchange(
   agent: Agent,
   { origin, path, headers }: Request,
-  { timeoutMs, mostBytes, signal }: ExchangeLimits,
+  { timeoutMs, mostBytes, signal, room }: ExchangeLimits,
   onAnswered: () => void,
 ): Promise<Exchanged> {
   return new Promise((resolve, reject) => {
@@ -44,7 +47,8 @@ export function exchange(
     let started: Dispatcher.DispatchController | undefined
 
     const onAbort = () => giveUp(asError(signal.reason))
-    const timer = setTimeout(() => endWith(new TimedOut('no complete answer in time')), timeoutMs)
+    const startTimer = () => setTimeout(() => endWith(new TimedOut('no complete answer in time')), timeoutMs)
+    let timer = startTimer()
     if (signal.aborted) return onAbort()
     signal.addEventListener('abort', onAbort)
     agent.dispatch(
@@ -61,15 +65,27 @@ export function exchange(
           left = mostBytes(status)
           onAnswered()
         },
-        onResponseData(_, chunk) {
+        onResponseData(controller, chunk) {
           chunks.push(chunk.byteLength > left ? chunk.subarray(0, left) : chunk)
           left -= chunk.byteLength
-          if (left < 0) endWith(new Error('the rest is not worth having'))
+          if (left < 0) return endWith(new Error('the rest is not worth having'))
+          room?.add(chunk.byteLength)
+          if (room?.mayGoOn === false) pause(controller, room)
         },
         onResponseEnd: () => finish(true),
         onResponseError: (_, error) => endWith(error),
       },
     )
+
+    /** The time that we keep the service waiting does not count. */
+    function pause(controller: Dispatcher.DispatchController, full: Room): void {
+      controller.pause()
+      clearTimeout(timer)
+      full.whenRoom(() => {
+        timer = startTimer()
+        controller.resume()
+      })
+    }
 
     function giveUp(error: Error): void {
       if (isOver) return
@@ -95,6 +111,7 @@ export function exchange(
 
     function end(): void {
       isOver = true
+      room?.whenRoom(undefined)
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
     }

@@ -121,3 +121,11 @@ function redirected({ status, headers }: Answer, { place, url }: RefusalContext)
 function serviceNowMs({ nowMs, clockOffsetMs = 0 }: RefusalContext): number {
   return nowMs + clockOffsetMs
 }
+
+export function isUnauthorized(error: unknown): boolean {
+  return error instanceof SourceRefused && error.code === 'unauthorized'
+}
+
+export function isSizeRefused(error: unknown): boolean {
+  return error instanceof SourceRefused && error.status === 422
+}

@@ -1,6 +1,7 @@
 import { ContractBroken } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { beginningOf, ERROR_BYTES, wholeOf } from './body.ts'
+import { inTurn, type Room } from './byte-budget.ts'
 import { exchange, TimedOut } from './exchange.ts'
 import { createAgent, type IdleAgents } from './idle-agents.ts'
 import { unreachable } from './unreachable.ts'
@@ -23,6 +24,7 @@ type GetOptions = {
   signal: AbortSignal
   /** The request as messages name it. */
   place: string
+  room?: Room | undefined
 }
 
 type Limits = {
@@ -51,10 +53,10 @@ export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idl
   async function ask(
     { origin, pathname, search }: Address,
     headers: Readonly<Record<string, string>>,
-    { signal, place }: GetOptions,
+    { signal, place, room }: GetOptions,
   ): Promise<Answer> {
     const request = { origin, path: pathname + search, headers: { ...FIXED_HEADERS, ...headers } }
-    const limit = { timeoutMs: requestTimeoutMs, mostBytes, signal }
+    const limit = { timeoutMs: requestTimeoutMs, mostBytes, signal, room }
     const startMs = monotonicMs()
     let [sentMs, answeredMs, monotonicAnsweredMs] = [0, 0, 0]
     const received = await exchange(agent, request, limit, () => {
@@ -67,7 +69,13 @@ export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idl
     const facts = { status, headers: received.headers, sentMs, answeredMs, monotonicAnsweredMs }
     const encoding = headerOf(received.headers, 'content-encoding')
     if (status !== 200) return { ...facts, text: await beginningOf(received, encoding), body: NOTHING }
-    return { ...facts, text: '', body: await wholeOf(received, { encoding, maxBodyBytes, place }) }
+    const unpack = async () => {
+      const body = await wholeOf(received, { encoding, maxBodyBytes, place })
+      room?.add(body.byteLength - received.bytes.byteLength)
+      return body
+    }
+    const isPacked = encoding !== undefined && room !== undefined
+    return { ...facts, text: '', body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
   }
 
   /** Of an error, as much of its body as may hold its message. */

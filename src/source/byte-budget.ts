@@ -1,0 +1,115 @@
+import pLimit from 'p-limit'
+
+/**
+ * Room for the pages of a whole process that are on their way: from the first byte received until their customers are saved. As
+ * text, and as records, a page takes several times its bytes.
+ */
+export type ByteBudget = {
+  /** A part of it whose rooms can be given back together. */
+  share(): { open(): Room; releaseAll(): void }
+}
+
+/** What one page takes. It takes part from its first byte on. */
+export type Room = {
+  /** Counts more bytes. A negative number gives some back. */
+  add(bytes: number): void
+  /**
+   * False while there is too much under way, except for the page that has been for the longest: it always comes to its end,
+   * however large it is, and makes room for the next.
+   */
+  readonly mayGoOn: boolean
+  /** Calls back once, as soon as it may go on; a later call takes the place of an earlier one. */
+  whenRoom(goOn: (() => void) | undefined): void
+  /** Gives everything back. */
+  release(): void
+}
+
+type Claim = { bytes: number; goOn: (() => void) | undefined }
+
+export function createByteBudget(mostBytes: number): ByteBudget {
+  // In the order of their first bytes.
+  const claims = new Set<Claim>()
+  let total = 0
+
+  const mayGoOn = (claim: Claim): boolean => total <= mostBytes || claims.values().next().value === claim
+  const wake = (): void => {
+    for (const claim of claims) {
+      if (claim.goOn === undefined) continue
+      if (!mayGoOn(claim)) return
+      const { goOn } = claim
+      claim.goOn = undefined
+      goOn()
+    }
+  }
+
+  function open(among: Set<Room>): Room {
+    const claim: Claim = { bytes: 0, goOn: undefined }
+    const room: Room = {
+      add(bytes) {
+        claims.add(claim)
+        among.add(room)
+        claim.bytes += bytes
+        total += bytes
+        if (bytes < 0) wake()
+      },
+      get mayGoOn() {
+        return mayGoOn(claim)
+      },
+      whenRoom(goOn) {
+        claim.goOn = goOn
+        if (goOn !== undefined) wake()
+      },
+      release() {
+        among.delete(room)
+        if (!claims.delete(claim)) return
+        total -= claim.bytes
+        claim.bytes = 0
+        claim.goOn = undefined
+        wake()
+      },
+    }
+    return room
+  }
+
+  return {
+    share() {
+      const rooms = new Set<Room>()
+      return {
+        open: () => open(rooms),
+        releaseAll() {
+          for (const room of [...rooms]) room.release()
+        },
+      }
+    },
+  }
+}
+
+/** Resolves when the room may go on; rejects with the reason of a signal that aborts. */
+export async function whenRoomy(room: Room, signal: AbortSignal): Promise<void> {
+  if (room.mayGoOn) return
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const giveUp = () => reject(signal.reason)
+  signal.addEventListener('abort', giveUp)
+  if (signal.aborted) giveUp()
+  room.whenRoom(resolve)
+  try {
+    await promise
+  } finally {
+    room.whenRoom(undefined)
+    signal.removeEventListener('abort', giveUp)
+  }
+}
+
+/** Does what takes more room than is known before: one at a time, and as long as there is room. */
+export async function inTurn<T>(task: () => Promise<T>, room: Room, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    await whenRoomy(room, signal)
+    // Another one may have filled it while this one waited for its turn; a turn is not kept while waiting for room.
+    const done = await turns(async () => (room.mayGoOn ? { value: await task() } : undefined))
+    if (done !== undefined) return done.value
+  }
+}
+const turns = pLimit(1)
+
+/** Two pages of the largest size there is, or some hundred ordinary ones. */
+export const PROCESS_BUDGET = createByteBudget(32 * 1024 * 1024)

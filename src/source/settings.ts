@@ -1,0 +1,22 @@
+import type { Recipe } from './signing.ts'
+
+/** How one service is asked. */
+export type SourceSettings = {
+  /** Ends in `/api/v1`. https, or http on loopback. */
+  baseUrl: URL
+  signing: Recipe
+  /** For one whole exchange. */
+  requestTimeoutMs: number
+  /** Requests at once. With a shared pace, of this source alone. */
+  concurrency: number
+  /** The longest stretch without any successful answer. */
+  maxWaitMs: number
+  /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */
+  longestWaitMs: number
+  /** With a shared pace, the pace's own number counts. */
+  requestsPerMinute?: number | undefined
+  /** Tries in all for a request that fails without naming a wait. Default 5. */
+  attempts?: number | undefined
+  /** Decoded bytes of one answer. Default 16 MiB. */
+  maxBodyBytes?: number | undefined
+}
