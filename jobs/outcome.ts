@@ -1,16 +1,5 @@
-import {
-  AccountingBroken,
-  ConfigError,
-  ContractBroken,
-  Interrupted,
-  MaxRunReached,
-  MirrorUnusable,
-  OrganizationHeld,
-  RateLimited,
-  SourceRefused,
-  SourceUnavailable,
-  UsageError,
-} from '../src/errors.ts'
+import type { Origin } from '../src/error-facts.ts'
+import { factsOf, namedWaitMs } from '../src/errors.ts'
 
 /** What becomes of a job after a run. */
 export type Verdict =
@@ -47,24 +36,26 @@ export type Circumstances = {
 export function verdictOf(error: unknown, circumstances: Circumstances): Verdict {
   if (error === undefined) return { kind: 'complete' }
   if (circumstances.lockLost) return { kind: 'abandon' }
-  if (error instanceof Interrupted) return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
+  const { again, from } = factsOf(error)
+  if (from === 'stop') return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
+  if (again === 'never') return GIVE_UP
   // Its time is up, not its work: others may go first, and no wait counts.
-  if (error instanceof MaxRunReached) return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }
-  if (error instanceof RateLimited) return waitFor(error.waitMs ?? UNNAMED_WAIT_MS, circumstances)
-  if (error instanceof OrganizationHeld) return waitFor(circumstances.heldWaitMs, circumstances)
-  if (error instanceof SourceUnavailable) return { kind: 'retry', leastMs: error.waitMs ?? 0 }
-  if (error instanceof MirrorUnusable) {
-    return error.isTemporary ? { kind: 'retry', leastMs: circumstances.mirrorWaitMs } : GIVE_UP
-  }
-  // A page of a proxy, or half an answer, is often gone a minute later.
-  if (error instanceof ContractBroken) return LASTING.has(error.code) ? GIVE_UP : RETRY
-  return HOPELESS.some((kind) => error instanceof kind) ? GIVE_UP : RETRY
+  if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }
+  const leastMs = namedWaitMs(error) ?? leastMsAfter(from, circumstances)
+  return again === 'wait'
+    ? waitFor(leastMs ?? UNNAMED_WAIT_MS, circumstances)
+    : { kind: 'retry', leastMs: leastMs ?? 0 }
 }
 
 /** Whether a run waits: the service named a time to come back at, or asked to slow down, and its job comes back by itself. */
 export function isWaiting(error: unknown, verdict: Verdict): boolean {
-  if (error instanceof RateLimited) return verdict.kind === 'wait'
-  return error instanceof SourceUnavailable && verdict.kind === 'retry' && verdict.leastMs > 0
+  const comesBack = verdict.kind === 'wait' || (verdict.kind === 'retry' && verdict.leastMs > 0)
+  return comesBack && factsOf(error).from === 'outage'
+}
+
+function leastMsAfter(from: Origin, { heldWaitMs, mirrorWaitMs }: Circumstances): number | undefined {
+  if (from === 'other-run') return heldWaitMs
+  return from === 'mirror' ? mirrorWaitMs : undefined
 }
 
 /** How long to wait before try number `attempts + 1`: exponential, with full jitter, capped. `random` is from 0 to 1. */
@@ -80,12 +71,6 @@ function waitFor(waitMs: number, { waitedMs, maxWaitMs, startsLeft }: Circumstan
   return waitedMs + waitMs > maxWaitMs || startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs }
 }
 
-const RETRY: Verdict = { kind: 'retry', leastMs: 0 }
 const GIVE_UP: Verdict = { kind: 'give-up' }
 const UNNAMED_WAIT_MS = 60_000
 const SOON_MS = 1000
-
-/** A redirect, or somebody else's customers, are there to stay until the configuration is mended. */
-const LASTING: ReadonlySet<string> = new Set(['redirect', 'tenant-mixup'])
-
-const HOPELESS = [SourceRefused, ConfigError, UsageError, AccountingBroken]

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { factsOfCode } from '../src/error-facts.ts'
 import type { LastRun } from '../src/mirror/last-runs.ts'
 import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
 
@@ -77,16 +78,16 @@ function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | u
   if (lastRun.startedAtMs < previousDueMs(organization, schedule, nowMs)) return false
   // Begun by a clock that was far ahead: who knows when.
   if (lastRun.startedAtMs > nowMs + LARGEST_STEP_MS) return false
-  return FOR_GOOD.has(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
+  return isForGood(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
 }
 
 const COOL_DOWN_MS = 3_600_000
 
-/** Error codes of refusals and mistakes, which a person has to mend. */
-const FOR_GOOD: ReadonlySet<string> = new Set([
-  ...['unauthorized', 'forbidden', 'not-found', 'unprocessable'],
-  ...['config', 'usage', 'accounting', 'redirect', 'tenant-mixup'],
-])
+/** Refusals and mistakes, which a person has to mend. Whether a mirror was mended is seen without asking the service. */
+function isForGood(errorCode: string): boolean {
+  const { again, from } = factsOfCode(errorCode)
+  return again === 'never' && from !== 'mirror'
+}
 
 function isSame({ schedule }: Wanted, found: Found | undefined, nowMs: number): boolean {
   if (found === undefined || !found.ticks || fingerprint(schedule) !== fingerprint(found)) return false

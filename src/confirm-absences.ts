@@ -1,4 +1,4 @@
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from './errors.ts'
+import { factsOf } from './errors.ts'
 import type { Listed } from './mirror/listed.ts'
 import type { Searched } from './mirror/mark-absent.ts'
 import type { Candidate, Named } from './mirror/removal-candidates.ts'
@@ -55,8 +55,7 @@ export async function confirmAbsences(
       if (fate !== 'found') fates[fate].add(candidate.id)
     }
   } catch (error) {
-    const isOutage = error instanceof SourceUnavailable || error instanceof RateLimited
-    if (!isOutage && !searching.signal.aborted) throw error
+    if (factsOf(error).from !== 'outage' && !searching.signal.aborted) throw error
     isPostponed = true
   }
   const { absent, unknown, unanswered } = fates
@@ -142,8 +141,7 @@ async function answerTo(text: string, search: Search): Promise<CustomersPage | u
   try {
     return await search(text)
   } catch (error) {
-    const cannotSearch = error instanceof SourceRefused || error instanceof ContractBroken
-    if (!cannotSearch && windowFailureOf(error) === undefined) throw error
+    if (factsOf(error).from !== 'answer' && windowFailureOf(error) === undefined) throw error
     return undefined
   }
 }

@@ -1,8 +1,13 @@
+import { type CodesOf, type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode } from './error-facts.ts'
+
 /**
- * Every error thrown on purpose, grouped by what the caller should do about it.
- * `code` is the stable name that ends up in `runs.error_code`, in JSON and in metrics; `message` says what happened,
- * where, and what to do next. Neither ever holds a key, a secret, a signature or a customer.
+ * Every error thrown on purpose, grouped by what the caller should do about it. `code` is the stable name that ends up in
+ * `runs.error_code`, in JSON and in metrics; `error-facts.ts` says what follows from each. `message` says what happened, where,
+ * and what to do next. Neither ever holds a key, a secret, a signature or a customer.
  */
+abstract class OurError extends Error {
+  abstract readonly code: ErrorCode
+}
 
 /** One mistake in the configuration: where it stands and what is wrong with it. */
 export type Problem = {
@@ -16,7 +21,7 @@ export type Problem = {
 }
 
 /** Stop: the configuration, or a secret it refers to, has mistakes. All of them are listed, one a line of the message. */
-export class ConfigError extends Error {
+export class ConfigError extends OurError {
   override name = 'ConfigError' as const
   readonly code = 'config'
   readonly problems: readonly Problem[]
@@ -33,16 +38,16 @@ function describeProblem({ file, line, column, path, message }: Problem): string
 }
 
 /** Stop: the command was asked for something that does not exist or makes no sense (an unknown organization, say). */
-export class UsageError extends Error {
+export class UsageError extends OurError {
   override name = 'UsageError' as const
   readonly code = 'usage'
 }
 
 /** Why the service refused: 401, 403, 404, and 422 for a request it will never accept. */
-export type RefusalCode = 'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'
+export type RefusalCode = CodesOf<'SourceRefused'>
 
 /** Stop this organization and keep its data: the service refused, and asking again would be refused again. */
-export class SourceRefused extends Error {
+export class SourceRefused extends OurError {
   override name = 'SourceRefused' as const
   readonly code: RefusalCode
   readonly status: number
@@ -65,7 +70,7 @@ export class SourceRefused extends Error {
 }
 
 /** The service asked us to slow down. Wait `waitMs`, then ask again. */
-export class RateLimited extends Error {
+export class RateLimited extends OurError {
   override name = 'RateLimited' as const
   readonly code = 'rate-limited'
   /** Milliseconds to wait before the next request; undefined when the service named no time. */
@@ -78,10 +83,10 @@ export class RateLimited extends Error {
 }
 
 /** Why the service could not be reached, or could not answer. */
-export type UnavailableCode = 'network' | 'tls' | 'timeout' | 'server-error'
+export type UnavailableCode = CodesOf<'SourceUnavailable'>
 
 /** Ask again later: the network or the service failed, and says nothing about the data. */
-export class SourceUnavailable extends Error {
+export class SourceUnavailable extends OurError {
   override name = 'SourceUnavailable' as const
   readonly code: UnavailableCode
   /** The HTTP status, where there was an answer. */
@@ -102,22 +107,10 @@ export class SourceUnavailable extends Error {
 }
 
 /** The ways an answer can be untrustworthy. */
-export type ContractCode =
-  | 'redirect' // any 3xx
-  | 'not-json' // HTML, an empty body, notices before the JSON, truncated JSON
-  | 'not-utf8' // bytes that are not valid UTF-8
-  | 'too-large' // more decoded bytes than the cap
-  | 'bad-encoding' // compressed content that cannot be decompressed, or an encoding never asked for
-  | 'envelope' // JSON without the documented list envelope, `success: false`, `data: null`
-  | 'page-mismatch' // another page than the one asked for
-  | 'size-mismatch' // more rows than `per_page`, or an impossible `per_page`
-  | 'repeated-page' // the same page again under another number
-  | 'status' // a status the specification does not know
-  | 'cached-answer' // made before it was asked for
-  | 'tenant-mixup' // the customers of another organization
+export type ContractCode = CodesOf<'ContractBroken'>
 
 /** Stop this run and keep its data: the answer cannot be trusted, for the reason named by `code`. */
-export class ContractBroken extends Error {
+export class ContractBroken extends OurError {
   override name = 'ContractBroken' as const
   readonly code: ContractCode
 
@@ -128,20 +121,11 @@ export class ContractBroken extends Error {
 }
 
 /** What is wrong with a mirror file. */
-export type MirrorCode =
-  | 'directory'
-  | 'unreadable'
-  | 'read-only'
-  | 'newer'
-  | 'corrupt'
-  | 'foreign'
-  | 'full'
-  | 'missing'
-  | 'locked'
-  | 'replaced' // deleted, or another file put in its place, while it was open
+export type MirrorCode = WithoutMirror<CodesOf<'MirrorUnusable'>>
+type WithoutMirror<Code extends string> = Code extends `mirror-${infer Rest}` ? Rest : never
 
 /** Stop: the mirror file cannot be used as it is. Nothing was written. */
-export class MirrorUnusable extends Error {
+export class MirrorUnusable extends OurError {
   override name = 'MirrorUnusable' as const
   readonly code: `mirror-${MirrorCode}`
 
@@ -149,46 +133,64 @@ export class MirrorUnusable extends Error {
     super(message, options)
     this.code = `mirror-${details.code}`
   }
-
-  /** Whether it can be used again once another program is done with it, space was freed, or it was opened anew. */
-  get isTemporary(): boolean {
-    return this.code === 'mirror-locked' || this.code === 'mirror-full' || this.code === 'mirror-replaced'
-  }
 }
 
 /** Come back later: another run holds the organization, or took it over while this one was paused. */
-export class OrganizationHeld extends Error {
+export class OrganizationHeld extends OurError {
   override name = 'OrganizationHeld' as const
-  readonly code: 'held' | 'lease-lost'
+  readonly code: CodesOf<'OrganizationHeld'>
 
-  constructor(message: string, details: { code: 'held' | 'lease-lost' }, options?: ErrorOptions) {
+  constructor(message: string, details: { code: CodesOf<'OrganizationHeld'> }, options?: ErrorOptions) {
     super(message, options)
     this.code = details.code
   }
 }
 
 /** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
-export class QueueUnavailable extends Error {
+export class QueueUnavailable extends OurError {
   override name = 'QueueUnavailable' as const
   readonly code = 'queue'
 }
 
 /** The numbers of a page or a run do not add up. A defect of this program; the transaction was rolled back. */
-export class AccountingBroken extends Error {
+export class AccountingBroken extends OurError {
   override name = 'AccountingBroken' as const
   readonly code = 'accounting'
 }
 
 /** We were asked to stop. The page at hand was finished and kept. */
-export class Interrupted extends Error {
+export class Interrupted extends OurError {
   override name = 'Interrupted' as const
   readonly code = 'interrupted'
 }
 
 /** The run has taken as long as `maxRun` lets it. What it read is kept, and the next run goes on from there. */
-export class MaxRunReached extends Error {
+export class MaxRunReached extends OurError {
   override name = 'MaxRunReached' as const
   readonly code = 'max-run'
+}
+
+/**
+ * The error of a run that another process made, as its report describes it: what follows from its code follows here too. What
+ * the error carried beside that is not known.
+ */
+export function reportedError({ code, message }: { code: string; message: string }): Error {
+  return isErrorCode(code) ? new ReportedError(message, code) : new Error(message)
+}
+
+class ReportedError extends OurError {
+  override name = 'ReportedError' as const
+  readonly code: ErrorCode
+
+  constructor(message: string, code: ErrorCode) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Whether an error was thrown on purpose: then its message is written for people. */
+export function isOurs(error: unknown): error is OurError {
+  return error instanceof OurError
 }
 
 /** Any error as its stable code, `unexpected` for one not thrown on purpose, and its message. */
@@ -198,23 +200,12 @@ export function describeError(error: unknown): { code: string; message: string }
   return { code, message: error.message }
 }
 
-/** Whether an error was thrown on purpose: then its message is written for people. */
-export function isOurs(error: unknown): error is OurError {
-  return OUR_ERRORS.some((kind) => error instanceof kind)
+/** What follows from any error. */
+export function factsOf(error: unknown): ErrorFacts {
+  return factsOfCode(describeError(error).code)
 }
 
-type OurError = InstanceType<(typeof OUR_ERRORS)[number]>
-const OUR_ERRORS = [
-  ConfigError,
-  UsageError,
-  SourceRefused,
-  RateLimited,
-  SourceUnavailable,
-  ContractBroken,
-  MirrorUnusable,
-  OrganizationHeld,
-  QueueUnavailable,
-  AccountingBroken,
-  Interrupted,
-  MaxRunReached,
-] as const
+/** Milliseconds the service asked to wait before the next request; undefined where it named no time. */
+export function namedWaitMs(error: unknown): number | undefined {
+  return error instanceof RateLimited || error instanceof SourceUnavailable ? error.waitMs : undefined
+}

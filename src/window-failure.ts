@@ -1,15 +1,18 @@
-import { ContractBroken, SourceRefused, SourceUnavailable } from './errors.ts'
-import type { WindowFailure } from './scan/window.ts'
+import { factsOf, SourceUnavailable } from './errors.ts'
+
+/**
+ * Why a window could not be read: `hole` at every attempt an error (a poison row), `size-refused` a 422 for its size,
+ * `page-mismatch` another page or more rows than asked for, `repeated-page` an identical page under another number,
+ * `cached-answer` an answer made before it was asked for, `too-large` more bytes than an answer may have.
+ */
+export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 
 /**
  * What an error says about the one window that was asked for; undefined when it says something about the whole service, so
  * that the run has to end.
  */
 export function windowFailureOf(error: unknown): WindowFailure | undefined {
-  if (error instanceof SourceUnavailable) return error.status === 500 ? 'hole' : undefined
-  if (error instanceof SourceRefused) return error.code === 'unprocessable' ? 'size-refused' : undefined
-  if (!(error instanceof ContractBroken)) return undefined
-  if (error.code === 'not-utf8') return 'hole'
-  if (error.code === 'repeated-page' || error.code === 'cached-answer' || error.code === 'too-large') return error.code
-  return error.code === 'page-mismatch' || error.code === 'size-mismatch' ? 'page-mismatch' : undefined
+  // The other statuses of a server in trouble come from what stands before it, and are the same for every window.
+  if (error instanceof SourceUnavailable && error.status !== 500) return undefined
+  return factsOf(error).window
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { BUILT_IN } from '../../src/config/schema.ts'
+import { factsOfCode } from '../../src/error-facts.ts'
 import { mirrorOrganization, type Outcome } from '../../src/mirror-organization.ts'
 import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
 import { openSource, type Source } from '../../src/source/customers.ts'
@@ -94,13 +95,16 @@ function saidOf({ report }: Outcome): Pick<Said, 'claim' | 'word' | 'reasons' | 
   const { status, proof, reasons, error } = report
   if (status !== 'complete') {
     const code = error?.code ?? status
-    return { claim: 'failed', word: 'failed', reasons: [code], isDefect: DEFECTS.has(code) }
+    return { claim: 'failed', word: 'failed', reasons: [code], isDefect: error !== undefined && isDefect(code) }
   }
   return { claim: proof === 'unproven' ? 'doubtful' : 'whole', word: proof, reasons, isDefect: false }
 }
 
 /** Nothing a service does may lead to these. */
-const DEFECTS: ReadonlySet<string> = new Set(['unexpected', 'accounting', 'lease-lost', 'held', 'usage', 'config'])
+function isDefect(code: string): boolean {
+  const { from } = factsOfCode(code)
+  return from === 'ours' || from === 'other-run'
+}
 
 async function holesOf(mirror: Mirror, { report }: Outcome): Promise<Said['holes']> {
   const run = report.runId === undefined ? undefined : await mirror.findRun(report.runId)

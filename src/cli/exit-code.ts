@@ -1,15 +1,4 @@
-import {
-  ConfigError,
-  ContractBroken,
-  MaxRunReached,
-  MirrorUnusable,
-  OrganizationHeld,
-  QueueUnavailable,
-  RateLimited,
-  SourceRefused,
-  SourceUnavailable,
-  UsageError,
-} from '../errors.ts'
+import { factsOf } from '../errors.ts'
 
 /** The program's exit codes. A contract: scripts depend on them. */
 export const EXIT_CODES = {
@@ -28,14 +17,7 @@ export type ExitCode = keyof typeof EXIT_CODES
 
 /** The exit code for one error. */
 export function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof ConfigError || error instanceof UsageError) return 2
-  if (error instanceof ContractBroken) return 3
-  if (error instanceof SourceRefused) return 4
-  if (error instanceof RateLimited || error instanceof SourceUnavailable || error instanceof QueueUnavailable) return 5
-  if (error instanceof MaxRunReached) return 5
-  if (error instanceof OrganizationHeld) return 6
-  if (error instanceof MirrorUnusable) return error.isTemporary ? 5 : 7
-  return 1
+  return factsOf(error).exitCode
 }
 
 /** The exit code for many organizations, given what became of each: an error, or undefined for a complete run. */

@@ -1,30 +1,9 @@
+import { factsOfCode } from '../error-facts.ts'
 import type { RunStatus } from '../report.ts'
 import type { Connection } from './database.ts'
 import type { Start } from './runs.ts'
 import { fromSqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-
-/** Errors after which the windows read so far are as good as before: nothing was wrong with them. */
-const RESUMABLE_ERRORS = [
-  'interrupted',
-  'max-run',
-  'rate-limited',
-  'network',
-  'timeout',
-  'tls',
-  'server-error',
-  'lease-lost',
-  'config',
-  'unauthorized',
-  'forbidden',
-  'not-found',
-  'unprocessable',
-  'page-mismatch',
-  'size-mismatch',
-  'repeated-page',
-  'mirror-locked',
-  'mirror-full',
-]
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
 export function findResumable(db: Connection, { organization, nowMs, resumeWithinMs }: Start) {
@@ -38,7 +17,7 @@ export function findResumable(db: Connection, { organization, nowMs, resumeWithi
   // One that begins in the future was begun by a clock that was set back since: how old it is cannot be known.
   const ageMs = nowMs - standsSinceMs(db, last)
   if (ageMs < 0 || ageMs > resumeWithinMs) return undefined
-  const endedEarly = last.status === 'running' || RESUMABLE_ERRORS.includes(last.error_code ?? '')
+  const endedEarly = last.status === 'running' || factsOfCode(last.error_code ?? '').resumable
   return endedEarly ? last : undefined
 }
 

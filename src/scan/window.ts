@@ -1,4 +1,7 @@
+import type { WindowFailure } from '../window-failure.ts'
 import type { Neighbours } from './neighbours.ts'
+
+export type { WindowFailure }
 
 /** A page to ask for; it covers the positions `[size * (page - 1), size * page)`. */
 export type Window = {
@@ -50,13 +53,6 @@ export type WindowRead = {
   /** The service answered that there is no such page (404); `rows` is empty. */
   readonly beyondEnd: boolean
 }
-
-/**
- * Why a window could not be read: `hole` at every attempt an error (a poison row), `size-refused` a 422 for its size,
- * `page-mismatch` another page or more rows than asked for, `repeated-page` an identical page under another number,
- * `cached-answer` an answer made before it was asked for, `too-large` more bytes than an answer may have.
- */
-export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 
 /** The window at which a reading stopped for good, and why; `not-found`: it came empty where the total promises rows. */
 export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' }

@@ -1,4 +1,4 @@
-import { RateLimited, SourceUnavailable } from '../errors.ts'
+import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors.ts'
 import type { Pace, Stopping } from './pace.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 import type { SourceEvent } from './source-event.ts'
@@ -43,7 +43,7 @@ export function createPatience(options: PatienceOptions): Patience {
       if (turn.value.succeeded) return turn.value.result
       refusal = turn.value.refusal
       tries += 1
-      if (refusal instanceof SourceUnavailable) await waitOutFailure(refusal, turn.value.waitMs, stop)
+      if (factsOf(refusal).askAgain === 'retry') await waitOutFailure(refusal, turn.value.waitMs, stop)
     }
   }
 
@@ -59,16 +59,17 @@ export function createPatience(options: PatienceOptions): Patience {
       if (waitMs === undefined) throw error
       refusedSinceMs ??= monotonicMs()
       // Set before the turn ends: the next in line must not start into the same refusal.
-      if (error instanceof RateLimited) pace.pauseUntil(monotonicMs() + waitMs)
+      if (factsOf(error).askAgain === 'wait') pace.pauseUntil(monotonicMs() + waitMs)
       return { succeeded: false, refusal: error, waitMs }
     }
   }
 
   /** Milliseconds until the next try; undefined when there is to be none. */
   function waitBeforeNext(error: unknown, tries: number): number | undefined {
-    if (error instanceof RateLimited) return error.waitMs ?? Math.max(FLOOR_MS, backoffMs(tries, random))
-    if (!(error instanceof SourceUnavailable) || error.code === 'tls') return undefined
-    if (error.status === 503) return error.waitMs ?? Math.max(FLOOR_MS, backoffMs(tries, random))
+    const { askAgain } = factsOf(error)
+    if (askAgain === 'never') return undefined
+    const isToldToWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
+    if (isToldToWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random))
     return tries < attempts ? backoffMs(tries, random) : undefined
   }
 
@@ -80,7 +81,7 @@ export function createPatience(options: PatienceOptions): Patience {
     }
   }
 
-  async function waitOutFailure(failure: SourceUnavailable, waitMs: number, signal: AbortSignal): Promise<void> {
+  async function waitOutFailure(failure: unknown, waitMs: number, signal: AbortSignal): Promise<void> {
     if (exceedsBudget(waitMs)) throw failure
     await waits.wait(waitMs, 'unavailable', signal)
   }
@@ -112,7 +113,7 @@ export function backoffMs(tries: number, random: () => number): number {
 
 /** Whether a refusal names the wait at hand itself, rather than a shorter one that has been overtaken. */
 function tells(refusal: unknown, waitMs: number): boolean {
-  return refusal instanceof RateLimited && (refusal.waitMs ?? waitMs) >= waitMs - 1000
+  return factsOf(refusal).askAgain === 'wait' && (namedWaitMs(refusal) ?? waitMs) >= waitMs - 1000
 }
 
 /** For a request that was never sent, because another one was told to wait. */

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest'
+import { verdictOf, type Circumstances } from '../jobs/outcome.ts'
+import { EXIT_CODES, exitCodeOf } from '../src/cli/exit-code.ts'
+import { explainFailure } from '../src/cli/explain-failure.ts'
+import { ERRORS, factsOfCode, isErrorCode, type ErrorCode, type ErrorFacts } from '../src/error-facts.ts'
+import * as errors from '../src/errors.ts'
+import { factsOf, reportedError } from '../src/errors.ts'
+import { windowFailureOf } from '../src/window-failure.ts'
+import { readProgram } from './support/program.ts'
+
+/** Each row of the table: the class, the code, and what follows. */
+const ROWS = Object.entries<Record<string, ErrorFacts>>(ERRORS).flatMap(([kind, codes]) =>
+  Object.entries(codes).flatMap(([code, facts]) => (isErrorCode(code) ? [{ kind, code, facts }] : [])),
+)
+const CODES = ROWS.map(({ code }) => code)
+
+/** An error with every code, as the program makes them: the compiler asks for codes that are added later. */
+const MADE: Record<ErrorCode, Error> = {
+  config: new errors.ConfigError([{ file: 'customer-mirror.yaml', message: 'made up' }]),
+  usage: new errors.UsageError('made up'),
+  ...each(['unauthorized', 'forbidden', 'not-found', 'unprocessable'], (code) => {
+    return new errors.SourceRefused('made up', { code, status: 400 })
+  }),
+  'rate-limited': new errors.RateLimited('made up', {}),
+  ...each(['network', 'tls', 'timeout'], (code) => new errors.SourceUnavailable('made up', { code })),
+  'server-error': new errors.SourceUnavailable('made up', { code: 'server-error', status: 500 }),
+  ...each(['redirect', 'not-json', 'not-utf8', 'too-large', 'bad-encoding', 'envelope'], breach),
+  ...each(['page-mismatch', 'size-mismatch', 'repeated-page', 'status', 'cached-answer', 'tenant-mixup'], breach),
+  'mirror-directory': new errors.MirrorUnusable('made up', { code: 'directory' }),
+  'mirror-unreadable': new errors.MirrorUnusable('made up', { code: 'unreadable' }),
+  'mirror-read-only': new errors.MirrorUnusable('made up', { code: 'read-only' }),
+  'mirror-newer': new errors.MirrorUnusable('made up', { code: 'newer' }),
+  'mirror-corrupt': new errors.MirrorUnusable('made up', { code: 'corrupt' }),
+  'mirror-foreign': new errors.MirrorUnusable('made up', { code: 'foreign' }),
+  'mirror-missing': new errors.MirrorUnusable('made up', { code: 'missing' }),
+  'mirror-full': new errors.MirrorUnusable('made up', { code: 'full' }),
+  'mirror-locked': new errors.MirrorUnusable('made up', { code: 'locked' }),
+  'mirror-replaced': new errors.MirrorUnusable('made up', { code: 'replaced' }),
+  ...each(['held', 'lease-lost'], (code) => new errors.OrganizationHeld('made up', { code })),
+  queue: new errors.QueueUnavailable('made up'),
+  accounting: new errors.AccountingBroken('made up'),
+  interrupted: new errors.Interrupted('made up'),
+  'max-run': new errors.MaxRunReached('made up'),
+}
+
+const CIRCUMSTANCES: Circumstances = {
+  ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, heldWaitMs: 30_000, mirrorWaitMs: 20_000 },
+  ...{ stopping: false, lockLost: false },
+}
+
+const PRODUCT = readProgram().filter(({ path }) => /^(src|jobs)\//.test(path))
+
+describe('the table of errors', () => {
+  test('has each code once', () => {
+    expect(CODES.length).toBeGreaterThan(35)
+    expect([...new Set(CODES)]).toEqual(CODES)
+  })
+
+  test.each(ROWS)('says everything about $code', ({ facts }) => {
+    expect(['wait', 'retry', 'never']).toContain(facts.again)
+    expect(['wait', 'retry', 'never']).toContain(facts.askAgain)
+    expect(Object.keys(EXIT_CODES)).toContain(String(facts.exitCode))
+    expect(typeof facts.resumable).toBe('boolean')
+    expect(Object.keys(facts)).toContain('window')
+    expect(['answer', 'outage', 'mirror', 'queue', 'other-run', 'stop', 'limit', 'ours']).toContain(facts.from)
+    expect(facts.title).toMatch(/^\S.*\S$/)
+    expect(facts.fix).toMatch(/^[A-Z].*\.$/)
+  })
+
+  test('only what the service does is about one window, or worth the same request again', () => {
+    const ours = ROWS.filter(({ facts }) => !['answer', 'outage'].includes(facts.from))
+
+    expect(ours.filter(({ facts }) => facts.window !== undefined || facts.askAgain !== 'never')).toEqual([])
+  })
+
+  test('every error ends a command with a code that says so, and every code up to 7 is that of an error', () => {
+    expect(new Set(ROWS.map(({ facts }) => facts.exitCode))).toEqual(new Set([1, 2, 3, 4, 5, 6, 7]))
+  })
+
+  test('says of a code that it does not know what it says of a defect', () => {
+    for (const code of ['made-up', '', 'constructor', '__proto__', 'unexpected']) {
+      expect(isErrorCode(code)).toBe(false)
+      expect(factsOfCode(code)).toMatchObject({ again: 'retry', exitCode: 1, resumable: false, title: 'unexpected' })
+    }
+    // The codes of other programs are not ours, even where they are the same word.
+    expect(factsOf(Object.assign(new Error('made up'), { code: 'timeout' }))).toBe(factsOfCode('unexpected'))
+  })
+})
+
+describe('classes and table agree', () => {
+  test('every class has its rows, and every row its class', () => {
+    const classes = Object.entries(errors).flatMap(([name, value]) => (isErrorClass(value) ? [name] : []))
+
+    expect(new Set(classes)).toEqual(new Set(Object.keys(ERRORS)))
+  })
+
+  test.each(ROWS)('$kind carries $code, and everything that decides goes by its row', ({ kind, code, facts }) => {
+    const error = MADE[code]
+
+    expect(error).toMatchObject({ name: kind, code })
+    expect(errors.isOurs(error)).toBe(true)
+    expect(factsOf(error)).toBe(facts)
+    expect(exitCodeOf(error)).toBe(facts.exitCode)
+    expect(windowFailureOf(error)).toBe(facts.window)
+    expect(explainFailure(error)).toEqual({ title: facts.title, fix: facts.fix })
+    if (facts.from === 'stop') return
+    expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)
+  })
+
+  test.each(CODES)('what follows from %s in a report is what follows from the error itself', (code) => {
+    const error = reportedError({ code, message: 'made up' })
+
+    expect(error.message).toBe('made up')
+    expect(errors.describeError(error)).toEqual({ code, message: 'made up' })
+    expect(factsOf(error)).toBe(factsOfCode(code))
+  })
+})
+
+describe('the program and the table', () => {
+  test('every error that one file throws for another has a class of errors.ts', () => {
+    const others = PRODUCT.filter(({ path }) => path !== 'src/errors.ts').flatMap(({ code }) =>
+      [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name),
+    )
+
+    // The wishes of a queue, a command line and a timer, which become an error of the table or none.
+    expect(new Set(others)).toEqual(new Set(['CommandLineEnded', 'RunFailed', 'TimedOut']))
+  })
+
+  test('every code is thrown somewhere', () => {
+    const throwing = PRODUCT.filter(({ path, imports }) => {
+      return !path.startsWith('src/error') && imports.some(({ target }) => target === 'src/errors.ts')
+    })
+    const isThrown = ({ kind, code }: { kind: string; code: string }) => {
+      const isOnly = ROWS.filter((row) => row.kind === kind).length === 1
+      const said = isOnly ? `new ${kind}(` : `'${code.replace(/^mirror-/, '')}'`
+      return throwing.some((file) => file.code.includes(said))
+    }
+
+    expect(throwing.length).toBeGreaterThan(20)
+    expect(ROWS.filter((row) => !isThrown(row)).map(({ code }) => code)).toEqual([])
+  })
+
+  test('classes and codes are asked for only where what an error carries is read', () => {
+    const code = `'(${CODES.join('|')})'`
+    const asks = new RegExp(String.raw`instanceof (${Object.keys(ERRORS).join('|')})\b|\bcode [!=]== ${code}`)
+
+    expect(PRODUCT.filter((file) => !READERS.has(file.path) && asks.test(file.code)).map(({ path }) => path)).toEqual(
+      [],
+    )
+  })
+
+  test('no other file lists codes', () => {
+    const list = new RegExp(String.raw`('(${CODES.join('|')})'(: \w+)?,\s*){3}`)
+    // The failures of windows, and the reasons of a scan, have some names in common with codes.
+    const files = PRODUCT.filter(({ path }) => !/^src\/(scan\/|error-facts\.ts)/.test(path))
+
+    expect(files.filter((file) => list.test(file.code)).map(({ path }) => path)).toEqual([])
+  })
+})
+
+/** Each reads a status, a wait, a clock or a sentence of an error, lets one of ours pass, or counts a kind of answer. */
+const READERS: ReadonlySet<string> = new Set([
+  'src/errors.ts',
+  'src/window-failure.ts',
+  'src/mirror-organization.ts',
+  'src/cli/explain-failure.ts',
+  'src/source/customers.ts',
+  'src/source/patience.ts',
+  'src/source/refusal.ts',
+  'src/source/request.ts',
+  'jobs/embedded.ts',
+])
+
+function isErrorClass(exported: unknown): boolean {
+  return typeof exported === 'function' && exported.prototype instanceof Error
+}
+
+function breach(code: errors.ContractCode): Error {
+  return new errors.ContractBroken('made up', { code })
+}
+
+function each<Code extends string>(codes: readonly Code[], make: (code: Code) => Error): Record<Code, Error>
+function each(codes: readonly string[], make: (code: string) => Error): Record<string, Error> {
+  return Object.fromEntries(codes.map((code) => [code, make(code)]))
+}
