@@ -40,6 +40,22 @@ const LIES: [string, string, number, Reply][] = [
   ],
 ]
 
+test('empty pages from the third request on, of a list that promises 600, are no end: exit 3, and no base line', async () => {
+  const server = await aFaultServer(
+    honest,
+    honest,
+    lying((body) => ({ ...body, data: [] })),
+  )
+  const { folder, mirror } = aWorkplace([organizationAt(server, { scan: 'chain' })])
+
+  const failed = await runCli(['sync', '--json'], { cwd: folder })
+
+  expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' } })
+  expect(failed.code).toBe(3)
+  expect(failed.stderr).toContain('held no customers, although the total promises more')
+  expect(rowsOf(mirror, 'SELECT read_as_of FROM freshness')).toEqual([{ read_as_of: null }])
+})
+
 test.each(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) => [scan, ...lie] as const)))(
   '%s: from the third request on %s for everything, and the run is failed with %s, exit %d; the next goes on',
   async (scan, _what, code, exit, lie) => {

@@ -36,6 +36,8 @@ export class LinkedPass implements Pass {
   readonly #lookBack: LookBack
   /** Windows left unread since the last of the chain. */
   #skipped = 0
+  /** The first of them, where it came empty although rows of the chain stand in it: then the list has not ended there. */
+  #emptied: Window | undefined
   readonly #otherSizes = new OtherSizes()
   /** The first window as first read, and the last two of the chain. */
   first: readonly Held[] = []
@@ -123,7 +125,7 @@ export class LinkedPass implements Pass {
   }
 
   #settleFailure(slot: Slot, failure: PassFailure): void {
-    if (failure === 'size-refused') return this.#stopAt(slot, failure, failure)
+    if (failure === 'size-refused') return this.#stopAt(slot.window, failure)
     if (failure === 'hole') return this.#skip(slot, failure)
     if (failure === 'cached-answer' || failure === 'too-large') return this.#askOtherwise(slot, failure)
     if (this.#reach > 0 && startOf(slot.window) >= this.#facts.total) return this.#stepBack(slot)
@@ -144,7 +146,11 @@ export class LinkedPass implements Pass {
     this.#overlap = Math.min(Math.ceil(this.#facts.pageSize / 5), this.#overlap + 2)
     this.#attempts += 1
     if (slot.bridge) this.#slots.remove(slot)
-    this.#slots.addBridge(bridge(left, this.#attempts, this.#facts, slot.window))
+    const { refusedAt, exhausted } = this.#lookBack
+    if (refusedAt === undefined) this.#slots.addBridge(bridge(left, this.#attempts, this.#facts, slot.window))
+    // What lies between the two was refused; pages further back know whether the list has become shorter.
+    else if (!exhausted) this.#slots.addBridge(this.#lookBack.next(left, slot.window, this.#windowAfter(this.#reach)))
+    else this.#stopAt(refusedAt.window, refusedAt.failure)
   }
 
   #link(slot: Slot, held: Held, seam?: Seam): void {
@@ -158,6 +164,7 @@ export class LinkedPass implements Pass {
     this.#reach = held.reach
     this.#attempts = 0
     this.#skipped = 0
+    this.#emptied = undefined
     this.#lookBack.reached(held.reach)
     if (isEnd(held)) this.#conclude()
   }
@@ -174,14 +181,14 @@ export class LinkedPass implements Pass {
   #settleNotFound(slot: Slot): void {
     if (startOf(slot.window) >= this.#facts.total) return this.#stepBack(slot)
     if (!this.#lookBack.hasBegun && this.#attempts < FEW_TRIES) return this.#tryAgain(slot, 'short-page')
-    if (!this.#looksBack(slot)) this.#stopAt(slot, 'not-found', 'short-page')
+    if (!this.#looksBack(slot, 'not-found')) this.#stopAt(slot.window, 'not-found')
   }
 
   /** Takes the window for one beyond the end, and asks for one before it; false when all of that was tried. */
-  #looksBack(slot: Slot): boolean {
+  #looksBack(slot: Slot, failure: 'not-found' | 'page-mismatch'): boolean {
     if (this.#lookBack.exhausted) return false
     this.#slots.remove(slot)
-    this.#lookBack.refused(slot.window)
+    this.#lookBack.refused(slot.window, failure)
     const next = () => this.#lookBack.next(this.#last, slot.window, this.#windowAfter(this.#reach))
     if (this.#slots.empty) this.#slots.addBridge(next())
     return true
@@ -210,7 +217,7 @@ export class LinkedPass implements Pass {
 
   #giveUp(slot: Slot, reason: Reason): void {
     const held = slot.held
-    if (reason === 'page-mismatch' && this.#reach > 0 && this.#looksBack(slot)) return
+    if (reason === 'page-mismatch' && this.#reach > 0 && this.#looksBack(slot, reason)) return
     this.flaws.add(reason)
     if (reason === 'short-page') {
       // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
@@ -220,19 +227,21 @@ export class LinkedPass implements Pass {
     }
     if (reason === 'hole') return this.#skip(slot, reason)
     const isPromised = startOf(slot.window) < this.#facts.total
-    if (isPromised && held !== undefined && isBlank(held)) return this.#stopAt(slot, 'not-found', reason)
-    if (reason === 'page-mismatch' || reason === 'repeated-page') return this.#stopAt(slot, reason, reason)
+    if (isPromised && held !== undefined && isBlank(held)) return this.#stopAt(slot.window, 'not-found')
+    if (reason === 'page-mismatch' || reason === 'repeated-page') return this.#stopAt(slot.window, reason)
     this.over = true
   }
 
-  #stopAt({ window }: Slot, failure: StoppedAt['failure'], flaw: Reason): void {
+  #stopAt(window: Window, failure: StoppedAt['failure']): void {
     this.stoppedAt = { window, failure }
-    this.stop(flaw)
+    this.stop(failure === 'not-found' ? 'short-page' : failure)
   }
 
   /** Leaves positions unread and goes on behind them, a few times: then the list has most likely ended. */
   #skip(slot: Slot, reason: Reason): void {
     this.flaws.add(reason)
+    const isEmpty = slot.held?.all.length === 0 && startOf(slot.window) < this.#reach
+    if (this.#last !== undefined && isEmpty) this.#emptied = slot.window
     this.#chain.cut()
     this.#slots.remove(slot)
     this.#slots.removeUpTo(endOf(slot.window))
@@ -240,7 +249,9 @@ export class LinkedPass implements Pass {
     this.#attempts = 0
     this.#reach = Math.max(this.#reach, endOf(slot.window))
     this.#skipped += 1
-    if (reason === 'short-page' && this.#skipped > FEW_TRIES) this.#conclude()
+    if (reason !== 'short-page' || this.#skipped <= FEW_TRIES) return
+    if (this.#emptied === undefined) this.#conclude()
+    else this.#stopAt(this.#emptied, 'not-found')
   }
 
   #conclude(): void {

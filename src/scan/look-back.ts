@@ -1,7 +1,7 @@
 import type { Facts } from './facts.ts'
 import type { Held } from './held.ts'
 import { bridge } from './mend.ts'
-import type { Window } from './window.ts'
+import { startOf, type StoppedAt, type Window } from './window.ts'
 
 /** Steps back before page 1 is asked for, which is always there. */
 const MOST_STEPS = 5
@@ -14,11 +14,20 @@ export class LookBack {
   readonly #facts: Facts
   #furthest = 0
   #steps = 0
-  /** Until the chain reaches further, nothing beyond is asked for. */
-  underWay = false
+  /** The window that ended the list, and how; until the chain reaches further, nothing beyond is asked for. */
+  #at: StoppedAt | undefined
 
   constructor(facts: Facts) {
     this.#facts = facts
+  }
+
+  get underWay(): boolean {
+    return this.#at !== undefined
+  }
+
+  /** Where the list was refused although it promises more, as far as pages further back have told. */
+  get refusedAt(): StoppedAt | undefined {
+    return this.#at !== undefined && startOf(this.#at.window) < this.#facts.total ? this.#at : undefined
   }
 
   get hasBegun(): boolean {
@@ -33,12 +42,12 @@ export class LookBack {
     if (reach <= this.#furthest) return
     this.#furthest = reach
     this.#steps = 0
-    this.underWay = false
+    this.#at = undefined
   }
 
-  refused({ page }: Window): void {
-    this.underWay = true
-    this.#facts.avoidPage(page)
+  refused(window: Window, failure: StoppedAt['failure']): void {
+    this.#at = { window, failure }
+    this.#facts.avoidPage(window.page)
   }
 
   /** The next window to look back at from the last one of the chain; `onward` where the chain was cut. */
