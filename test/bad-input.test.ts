@@ -140,7 +140,7 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE removed_at IS NULL')).toBe(100)
   })
 
-  test('the same page again under another number, which proves nothing and removes nobody', async () => {
+  test('the same page again under another number, which removes no customer', async () => {
     const stale: Reply = (response, request) => {
       const { page, size } = request
       const { data } = envelopeOf(200, { page: 1, size })
@@ -148,16 +148,13 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     }
     const server = await aFaultServer(stale)
     const { config } = aWorkplace([organizationAt(server)], PATIENT)
-    const { stdout } = await runCommand(syncCommand, ['--json', '--config', config])
-    const { status, proof, reasons, removed, error } = onlyRun(stdout)
+    const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
+    const { status, proof, removed, error } = onlyRun(stdout)
 
-    expect({ status, proof, removed, error }).toEqual({
-      status: 'complete',
-      proof: 'unproven',
-      removed: 0,
-      error: null,
+    expect({ code, status, proof, removed, error: error?.code }).toEqual({
+      ...{ code: 3, status: 'failed', proof: 'unproven', removed: 0 },
+      error: 'repeated-page',
     })
-    expect(reasons).toContain('repeated-page')
   })
 })
 

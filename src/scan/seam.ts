@@ -80,9 +80,18 @@ function standsStill(left: Held, right: Held, shared: number): boolean {
   return readable === shared
 }
 
-/** The same rows at different positions: one of the two answers is most likely another's. */
+/**
+ * The same rows at different positions: one of the two answers is most likely another's. Rows without a readable id are alike
+ * without being the same.
+ */
 export function repeats(left: Held, right: Held): boolean {
   const compared = Math.min(left.all.length, right.all.length)
   if (left.start === right.start || left.total !== right.total || compared < 2) return false
-  return left.all.every((row, place) => place >= compared || keyOf(row) === keyOf(right.all[place]))
+  let readable = 0
+  for (let place = 0; place < compared; place += 1) {
+    const key = keyOf(left.all[place])
+    if (key !== keyOf(right.all[place])) return false
+    if (key !== undefined) readable += 1
+  }
+  return readable > 0
 }
