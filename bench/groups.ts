@@ -15,6 +15,8 @@ export type Member = {
   concurrency?: number
   /** Whether it starts with an empty file, or with the one its own program left behind the night before. */
   start: 'empty' | 'yesterday'
+  /** Runs its own program made before, when it starts with the file of the night before. */
+  nightsBefore?: number
   /** The member whose requests it repeats, for a floor. */
   repeats?: string
   /** What it is compared with; several together are one floor, their sum. */
@@ -82,8 +84,10 @@ function night(dataset: Dataset): Member[] {
   return [
     // What is compared runs one behind the other: the machine changes its speed within a round.
     ...[rest, plain(atRest('at rest, plain', dataset)), restFloor],
+    ...withFloor({ ...atRest('the second night', dataset), nightsBefore: 1 }),
     ...withFloor({ ...atRest('1 % changed', dataset), answering: edition('changed'), expect: CHANGED }),
-    ...extras(withFloor({ ...atRest('1 % gone', dataset), answering: edition('gone'), expect: GONE })),
+    ...withFloor({ ...atRest('1 % gone', dataset), answering: edition('gone'), expect: GONE }),
+    ...withFloor({ ...atRest('1 % new at the top', dataset), answering: edition('new'), expect: NEW }),
   ]
 }
 
@@ -158,6 +162,7 @@ const BASE: Answering = { latencyMs: 0, gzip: false, edition: 'base' }
 const AT_REST = { unchanged: [1, 1] } as const
 const CHANGED = { updated: [0.002, 0.03], unchanged: [0.97, 0.998] } as const
 const GONE = { missing: [0.002, 0.03], unchanged: [0.97, 0.998] } as const
+const NEW = { inserted: [0.009, 0.011], unchanged: [1, 1] } as const
 const LOADED = { inserted: [1, 1] } as const
 
 function edition(name: Answering['edition']): Answering {

@@ -1,8 +1,8 @@
 import { generateCustomers, type ServiceCustomer } from '../src/service/customers.ts'
 import { below, seededRandom } from '../src/service/random.ts'
 
-/** What the service lists: as it was, with 1 % of the rows changed, or with 1 % of them gone. */
-export const EDITIONS = ['base', 'changed', 'gone'] as const
+/** What the service lists: as it was, with 1 % of the rows changed, with 1 % of them gone, or with 1 % new at its top. */
+export const EDITIONS = ['base', 'changed', 'gone', 'new'] as const
 export type Edition = (typeof EDITIONS)[number]
 
 /** A list whose records were rendered once, so that a page of any size is a slice of bytes and nothing else. */
@@ -20,10 +20,22 @@ export function servedList({ seed, count, edition }: { seed: string; count: numb
 /** The rows to change or to leave out are drawn at random, so that they fall on pages as they would in life. */
 function editionOf(customers: ServiceCustomer[], edition: Edition, seed: string): ServiceCustomer[] {
   if (edition === 'base') return customers
+  if (edition === 'new') return [...newAtTop(customers, seed), ...customers]
   const random = seededRandom(`${seed} ${edition}`)
   const isDrawn = () => below(random, 100) === 0
   if (edition === 'gone') return customers.filter(() => !isDrawn())
   return customers.map((customer) => (isDrawn() ? { ...customer, name: `${customer.name} II` } : customer))
+}
+
+/** As many customers more as one in a hundred, which stand before all others in the order of the list. */
+function newAtTop(customers: readonly ServiceCustomer[], seed: string): ServiceCustomer[] {
+  const [first] = customers
+  if (first === undefined) return []
+  const count = Math.ceil(customers.length / 100)
+  return generateCustomers({ seed: `${seed} new`, count }).map((customer, place) => ({
+    ...customer,
+    created_at: new Date(Date.parse(first.created_at) - (count - place) * 1000).toISOString(),
+  }))
 }
 
 function rendered(customers: readonly ServiceCustomer[]): ServedList {

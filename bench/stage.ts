@@ -16,10 +16,7 @@ export type Stage = {
   clear(): Promise<void>
 }
 
-/**
- * Nights before the one that is measured: a first load, and one more, since what a load leaves for the next night to do is
- * not part of an ordinary one.
- */
+/** Nights before the one that is measured: an initial sync, and one more where nothing else is said. */
 export const NIGHTS_BEFORE = 2
 
 /** `folder` holds the files; it must be on the disk that is to be measured. */
@@ -44,7 +41,8 @@ export function createStage(folder: string, how: HowToRun): Stage {
   const askedFile = (name: string) => join(folder, `${name.replaceAll(/\W+/g, '-')}.asked.json`)
 
   function yesterdaysFile(member: Member): Promise<string> {
-    const key = `${keyOf(member.dataset)}-${member.program}-${member.scan}`
+    const { nightsBefore = NIGHTS_BEFORE } = member
+    const key = `${keyOf(member.dataset)}-${member.program}-${member.scan}-${nightsBefore}`
     const made = yesterday.get(key) ?? makeYesterday(member, join(folder, `yesterday-${key}.db`))
     yesterday.set(key, made)
     return made
@@ -53,7 +51,7 @@ export function createStage(folder: string, how: HowToRun): Stage {
   async function makeYesterday(member: Member, file: string): Promise<string> {
     const service = await serviceFor(member.dataset)
     await service.answer({ latencyMs: 0, gzip: false, edition: 'base' })
-    for (let night = 0; night < NIGHTS_BEFORE; night += 1) {
+    for (let night = 0; night < (member.nightsBefore ?? NIGHTS_BEFORE); night += 1) {
       await runProgram(member.program, await taskFor({ ...member, concurrency: CONCURRENCY }, file), {
         python: member.python,
       })
@@ -116,7 +114,8 @@ function refuseUnexpected(member: Member, { counts = {}, customers }: Measuremen
     if (share < from || share > to) refuse(`${what} ${counts[what]} of ${all}`)
   }
   // A floor repeats overlapping windows, and so receives some customers twice.
-  const isWhole = repeats !== undefined || answering.edition === 'gone' || customers === all
+  const isOther = answering.edition === 'gone' || answering.edition === 'new'
+  const isWhole = repeats !== undefined || isOther || customers === all
   if (!isWhole) refuse(`${customers} customers of ${all}`)
   if (program === 'mirror' && scan === 'chain' && counts['proven'] !== dataset.organizations) refuse('it is unproven')
 }

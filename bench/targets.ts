@@ -48,7 +48,14 @@ const ONE_LARGE_AT_REST = 'at rest, one organization'
 /** The limits are of one run on two cores. */
 export const TARGETS: readonly Target[] = [
   ratio('at rest, over downloading the same', 1.2, wall('at rest', floorOf('at rest'))),
-  ratio('1 % changed, over downloading the same', 2.1, wall('1 % changed', floorOf('1 % changed'))),
+  ratio('the second night, over downloading the same', 1.2, wall('the second night', floorOf('the second night'))),
+  ratio('1 % changed, over downloading the same', 1.5, wall('1 % changed', floorOf('1 % changed'))),
+  ratio('1 % gone, over downloading the same', 1.5, wall('1 % gone', floorOf('1 % gone'))),
+  ratio(
+    '1 % new at the top, over downloading the same',
+    1.5,
+    wall('1 % new at the top', floorOf('1 % new at the top')),
+  ),
   ratio(
     'first load, over downloading and inserting the same',
     1.35,
