@@ -44,7 +44,6 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
       startedIn.set(run, mirror)
       return run
     },
-    recallPage: async (run, window) => of(run).recallPage(run, window),
     savePages: async (run, pages, nowMs) => of(run).savePages(run, pages, nowMs),
     renewLease: async (run, nowMs) => of(run).renewLease(run, nowMs),
     recallWindows: async (run) => of(run).recallWindows(run),

@@ -68,9 +68,10 @@ export async function confirmAbsences(
 function noting(found: Set<string>, candidates: readonly Candidate[], search: Search): Search {
   const ids = new Set(candidates.map(({ id }) => id))
   return async (text) => {
-    const answer = await search(text)
-    for (const id of idsIn(answer)) if (ids.has(id)) found.add(id)
-    return answer
+    const page = await search(text)
+    const records = page.records()
+    for (const id of idsIn({ records })) if (ids.has(id)) found.add(id)
+    return { ...page, records: () => records }
   }
 }
 
@@ -82,6 +83,8 @@ type Kind = 'works' | 'unsure' | 'fails'
 type Kinds = Record<Field, Kind>
 
 type Text = { field: Field; text: string }
+
+type Answer = Pick<CustomersPage, 'total' | 'size'> & { records: readonly unknown[] }
 
 function textsOfCandidate(candidate: Candidate): Text[] {
   const texts = new Map<string, Text>()
@@ -137,24 +140,25 @@ async function lookFor(
 }
 
 /** Undefined where the service refuses to search for this text, or its answer cannot be read. */
-async function answerTo(text: string, search: Search): Promise<CustomersPage | undefined> {
+async function answerTo(text: string, search: Search): Promise<Answer | undefined> {
   try {
-    return await search(text)
+    const page = await search(text)
+    return { records: page.records(), total: page.total, size: page.size }
   } catch (error) {
     if (factsOf(error).from !== 'answer' && windowFailureOf(error) === undefined) throw error
     return undefined
   }
 }
 
-function isWhole({ records, total, size }: CustomersPage): boolean {
+function isWhole({ records, total, size }: Answer): boolean {
   return records.length < size && total === records.length
 }
 
-function holds(answer: CustomersPage, id: string): boolean {
+function holds(answer: Pick<Answer, 'records'>, id: string): boolean {
   return idsIn(answer).includes(id)
 }
 
-function idsIn({ records }: CustomersPage): string[] {
+function idsIn({ records }: Pick<Answer, 'records'>): string[] {
   return records.flatMap((record) => {
     const isObject = typeof record === 'object' && record !== null
     return isObject && 'id' in record && typeof record.id === 'string' ? [record.id.toLowerCase()] : []

@@ -1,19 +1,24 @@
 import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
 import { describeError, Interrupted, isOurs, MaxRunReached, OrganizationHeld } from './errors.ts'
 import { limitRun } from './max-run.ts'
+import type { ListAsRead } from './list-as-read.ts'
 import { holdOrganization } from './mirror/hold-organization.ts'
 import type { Searched } from './mirror/mark-absent.ts'
 import type { Mirror } from './mirror/mirror.ts'
-import type { SortedPage } from './mirror/pages.ts'
 import type { RemovalRule } from './mirror/removals.ts'
 import type { Ending, Run } from './mirror/runs.ts'
+import { ListMemory } from './list-memory/list-memory.ts'
+import { ListRecorder } from './list-memory/list-recorder.ts'
+import { nextList } from './list-memory/next-list.ts'
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
 import type { Certificate } from './scan/certificate.ts'
 import type { Scan } from './scan/scan.ts'
-import type { Window } from './scan/window.ts'
-import { sortPage } from './sort-page.ts'
-import type { CustomersPage, Source } from './source/customers.ts'
+import { writeOutline } from './run/outline.ts'
+import { sortPage, type ReadPage } from './run/read-page.ts'
+import { rowsForScan } from './run/report-window.ts'
+import type { SavedPage } from './sorted-page.ts'
+import type { Source } from './source/customers.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
 import { refuseTenantMixup } from './tenant-mixup.ts'
@@ -53,13 +58,6 @@ export type Mirroring = ScanSettings & {
 const PAGES_OF_A_LOAD = 96
 const PAGES_OF_A_NIGHT = 16
 
-/** What is left of a page once it is ready to be saved. Its records are not kept: they are worth as much memory again. */
-type Received = {
-  sorted: SortedPage
-  told: Pick<CustomersPage, 'size' | 'total' | 'beyondEnd'>
-  release: CustomersPage['release']
-}
-
 /**
  * How far a run has come: the customers received so far, each counted once, of those the service says it has. `readBefore` are
  * those an interrupted run had read, where this one goes on from it.
@@ -93,27 +91,32 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const held = holdOrganization(mirror, run, now)
   const limit = limitRun(mirroring)
   try {
-    const scan = await startScan(mirroring, mirror, run)
     const errors = readingErrors(organization)
-    // A first load has nothing to recall, and is busy enough: the night after it remembers.
-    const recall = run.isBaseline ? undefined : (window: Window) => mirror.recallPage(run, window)
+    const memory = new ListMemory(run.list, run)
+    const recognition = { memory, fingerprint: run.fingerprint }
+    const recorder = new ListRecorder(run.list.warnings)
+    const scan = await startScan(mirroring, { mirror, run, recorder })
     // Each page is made ready as it arrives, while the next ones are on their way.
-    const readPage: Reading<Received>['readPage'] = async (window, options) => {
-      const page = await errors.watch(source.readPage(window, { ...options, recall }))
-      const { size, total, beyondEnd, release } = page
-      return {
-        sorted: sortPage(page, mirroring.scan === 'chain' ? window : undefined, run.memory.fingerprint),
-        told: { size, total, beyondEnd },
-        release,
+    const sortArrived: Reading<ReadPage>['readPage'] = async (window, options) => {
+      const page = await source.readPage(window, options)
+      try {
+        return sortPage(page, mirroring.scan === 'chain' ? window : undefined, recognition)
+      } catch (error) {
+        page.release?.()
+        throw error
       }
     }
+    const readPage: typeof sortArrived = (window, options) => errors.watch(sortArrived(window, options))
     const savedTogether = run.isBaseline ? PAGES_OF_A_LOAD : PAGES_OF_A_NIGHT
     const reading = { ...mirroring, scan, readPage, savedTogether, stop: limit.signal, abort: held.lost }
-    await readWindows(reading, (arrivals) => saveArrivals(scan, arrivals))
+    await readWindows(reading, (arrivals) => saveArrivals({ scan, recorder }, arrivals))
     const certificate = scan.certificate()
     errors.refuseUnfinished(certificate)
     const searched = await searchForAbsent(certificate)
-    return { report: await finish(completed(certificate, { rule: mirroring.removals, ...searched })), error: undefined }
+    const isCutShort = certificate.reasons.includes('page-limit')
+    const list = isCutShort ? undefined : listRead(recorder, memory)
+    const ending = { ...completed(certificate, { rule: mirroring.removals, ...searched }), list }
+    return { report: await finish(ending), error: undefined }
   } catch (failure) {
     const error = whatEnded(failure)
     const status = statusAfter(error, run)
@@ -132,19 +135,36 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
     held.stop()
   }
 
-  async function saveArrivals(scan: Scan, arrivals: Arrival<Received>[]): Promise<void> {
+  async function saveArrivals({ scan, recorder }: Followers, arrivals: Arrival<ReadPage>[]): Promise<void> {
     const pages = arrivals.map(({ page }) => page.sorted)
     if (run.pages === 0) await refuseTenantMixup(mirror, organization, pages)
-    const { rows } = await mirror.savePages(run, pages, now())
-    arrivals.forEach(({ window, page: { sorted, told, release } }, index) => {
-      release?.()
-      scan.read({ ...told, window, rows: rows[index] ?? [], neighbours: sorted.neighbours, perPage: told.size })
-    })
+    const { pages: saved } = await mirror.savePages(run, pages, now())
+    for (const [index, { window, page }] of arrivals.entries()) {
+      const savedPage = saved[index] ?? NOTHING_SAVED
+      const { size, total, beyondEnd, outline, known, digest } = page
+      page.release?.()
+      const start = size * (page.sorted.page - 1)
+      scan.read({
+        ...{ window, total, beyondEnd, perPage: size },
+        rows: rowsForScan(page, savedPage),
+        neighbours: outline.order,
+      })
+      if (known !== undefined) recorder.addKnown({ start, size }, known, run.list.columns)
+      else recorder.add({ start, size, digest, outline: writeOutline(outline) }, savedPage.rowIds, page.sorted.rows)
+    }
     if (!scan.done) limit.look()
-    const total = arrivals.at(-1)?.page.told.total
+    const total = arrivals.at(-1)?.page.total
     const { received, duplicates } = run.records
     const { readBefore, pages: pagesRead } = run
     mirroring.onProgress?.({ organization, customers: received - duplicates, readBefore, total, pages: pagesRead })
+  }
+
+  function listRead(recorder: ListRecorder, memory: ListMemory): ListAsRead {
+    const customers = run.seen.size + run.rejectedIds.size
+    return nextList(recorder, {
+      customers,
+      before: { list: run.list, isCertain: (rowId) => memory.isCertain(rowId) },
+    })
   }
 
   /** The whole list has been read: an outage or a stop during the searches postpones removals, and ends nothing. */
@@ -189,6 +209,10 @@ function ofRun({ id, records, pages, resumedFrom, readBefore }: Run): Partial<Re
 }
 
 const NOT_SEARCHED: Searched = { confirmed: new Set() }
+const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }
+
+/** Who is told of each window that was saved. */
+type Followers = { scan: Scan; recorder: ListRecorder }
 
 function completed(certificate: Certificate, removals: Ending['removals']): Omit<Ending, 'source'> {
   const { proof, reasons } = certificate

@@ -2,6 +2,7 @@ import type { Mirror } from './mirror/mirror.ts'
 import { RowSet } from './row-set.ts'
 import type { Run } from './mirror/runs.ts'
 import type { RecordedWindow } from './mirror/windows.ts'
+import type { ListRecorder } from './list-memory/list-recorder.ts'
 import { chainScan } from './scan/chain-scan.ts'
 import { limitedScan } from './scan/limited-scan.ts'
 import { plainScan } from './scan/plain-scan.ts'
@@ -19,17 +20,24 @@ export type ScanSettings = {
 }
 
 /** The scan of a run: as configured, and from where an interrupted run had come, where this one goes on from it. */
-export async function startScan({ scan, pageSize, pageLimit }: ScanSettings, mirror: Mirror, run: Run): Promise<Scan> {
+export async function startScan(
+  { scan, pageSize, pageLimit }: ScanSettings,
+  { mirror, run, recorder }: { mirror: Mirror; run: Run; recorder: ListRecorder },
+): Promise<Scan> {
   const seen = seenRows()
   const whole =
     scan === 'plain'
       ? plainScan({ pageSize, seen })
-      : chainScan({ pageSize, seen, recalled: recalledReads(await mirror.recallWindows(run)) })
+      : chainScan({ pageSize, seen, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
 }
 
-function* recalledReads(windows: Iterable<RecordedWindow>): Generator<WindowRead> {
+/** The windows as the scan takes them. The list of the next run holds their customers too. */
+function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowRead> {
   for (const { page, size, rows, ...read } of windows) {
+    const start = read.perPage * (page - 1)
+    const rowIds = rows.map(({ rowId = 0 }) => rowId)
+    recorder.add({ start, size: read.perPage, digest: undefined, outline: '' }, rowIds, [])
     yield { ...read, window: { page, size }, rows: rows.map((row) => ({ ...row, isKept: row.rowId !== undefined })) }
   }
 }

@@ -1,7 +1,6 @@
 import { ContractBroken, SourceRefused, SourceUnavailable } from './errors.ts'
 import type { Certificate } from './scan/certificate.ts'
 import type { StoppedAt, Window } from './scan/window.ts'
-import type { CustomersPage } from './source/customers.ts'
 import { windowFailureOf } from './window-failure.ts'
 
 type Failure = StoppedAt['failure']
@@ -9,7 +8,7 @@ type Failure = StoppedAt['failure']
 /** Remembers why windows could not be read: a scan that never came to the end of the list ends its run with that error. */
 export type ReadingErrors = {
   /** Reads one page, and remembers the error or the 404 that answered. */
-  watch(page: Promise<CustomersPage>): Promise<CustomersPage>
+  watch<Page extends { refusal?: SourceRefused | undefined }>(page: Promise<Page>): Promise<Page>
   /** Throws what kept the scan from the end of the list, where anything of the service did. */
   refuseUnfinished(certificate: Certificate): void
 }

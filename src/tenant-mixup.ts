@@ -1,7 +1,6 @@
 import { ContractBroken } from './errors.ts'
 import type { Mirror } from './mirror/mirror.ts'
-import type { SortedPage } from './mirror/pages.ts'
-import type { SortedRow } from './sort-records.ts'
+import type { SortedPage } from './sorted-page.ts'
 
 /** So many ids of the first page decide: each costs one look into the mirror for each other organization. */
 const IDS_ASKED = 20
@@ -30,17 +29,13 @@ export async function refuseTenantMixup(
   )
 }
 
-/** The first page on which a customer can be told, each customer once: by its row where it was recalled, else by its id. */
+/** The first page with a customer on it, each customer once: by its row number where it is known, else by its id. */
 function customersOfFirst(pages: readonly SortedPage[]): (string | number)[] {
-  for (const { rows } of pages.toSorted((one, other) => one.page - other.page)) {
-    const customers = new Set(rows.flatMap((row) => nameOf(row) ?? []))
-    if (customers.size > 0) return [...customers]
+  for (const { rows, known } of pages.toSorted((one, other) => one.page - other.page)) {
+    const customers = rows.length === 0 ? Array.from(known) : rows.flatMap(({ rowId, id }) => rowId ?? id ?? [])
+    if (customers.length > 0) return [...new Set(customers)]
   }
   return []
-}
-
-function nameOf(row: SortedRow | number): string | number | undefined {
-  return typeof row === 'number' ? row : (row.rowId ?? row.id)
 }
 
 /** At most so many, the first one and others at even distances. */

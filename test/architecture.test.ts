@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { importCycle, importersOf, readProgram, type SourceFile } from './support/program.ts'
+import { chainsTo, importCycle, importersOf, readProgram, type SourceFile } from './support/program.ts'
 
 const program = readProgram()
 const product = program.filter(({ path }) => /^(src|jobs)\//.test(path))
@@ -8,7 +8,7 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 
 /** Files in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
-  /^src\/scan\//,
+  /^src\/(scan|list-memory)\//,
   /^src\/(customer|report|errors)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/outcome\.ts$/,
@@ -18,7 +18,7 @@ test('there is a program to read, and its imports are seen', () => {
   const story = src.find(({ path }) => path === 'src/mirror-organization.ts')
 
   expect(src.length).toBeGreaterThan(20)
-  expect(story?.imports).toContainEqual({ target: 'src/sort-page.ts', typeOnly: false })
+  expect(story?.imports).toContainEqual({ target: 'src/run/read-page.ts', typeOnly: false })
   expect(story?.imports).toContainEqual({ target: 'src/mirror/mirror.ts', typeOnly: true })
   expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/database.ts')
 })
@@ -43,16 +43,15 @@ describe('who may know whom', () => {
     expect(offenders(others, (target) => target.startsWith('src/cli/'))).toEqual([])
   })
 
-  test.each([
-    ['source', ['scan', 'mirror', 'service', 'reading', 'config']],
-    ['scan', ['source', 'mirror', 'service', 'reading', 'config']],
-    ['mirror', ['source', 'scan', 'service', 'reading', 'config']],
-  ])('%s does not know its neighbours', (folder, neighbours) => {
+  const ROOMS_APART = ['source', 'scan', 'list-memory', 'mirror']
+  test.each(ROOMS_APART)('%s reaches none of its neighbours, by any chain of imports', (folder) => {
     const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
+    const neighbours = [...ROOMS_APART, 'service', 'reading', 'config', 'run', 'cli'].filter((name) => name !== folder)
+    const isForbidden = (target: string) =>
+      target === 'src/mirror-organization.ts' || neighbours.some((name) => target.startsWith(`src/${name}/`))
 
     expect(files).not.toEqual([])
-    expect(offenders(files, (target) => neighbours.some((name) => target.startsWith(`src/${name}/`)))).toEqual([])
-    expect(offenders(files, (target) => target === 'src/mirror-organization.ts')).toEqual([])
+    expect(chainsTo(program, files, isForbidden)).toEqual([])
   })
 
   test('the service shares its signing with the source, and nothing else', () => {

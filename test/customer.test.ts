@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { UNKNOWN } from '../src/list-as-read.ts'
 import { addWarnings, TEXT_FIELDS } from '../src/customer.ts'
 import { MAX_RECORD_LENGTH, sortRecords } from '../src/sort-records.ts'
 import type { SentRecord } from './support/builders.ts'
@@ -45,7 +46,7 @@ test.each<[string, unknown, { recordId: string | null; fields: string[] }]>([
   expect(rejects[0]).toMatchObject({ recordId, position: 0, payload: JSON.stringify(record) })
   expect(rejects[0]?.reasons.map(({ field }) => field)).toEqual(fields)
   expect(rejects[0]?.reasons.every(({ message }) => message.startsWith('must be'))).toBe(true)
-  expect(rows).toEqual([{ id: recordId ?? undefined, createdAt: undefined }])
+  expect(rows).toMatchObject([{ id: recordId ?? undefined, createdAt: undefined, fingerprint: UNKNOWN }])
 })
 
 test.each(TEXT_FIELDS)('a reason names the field %s when it holds an object', (field) => {

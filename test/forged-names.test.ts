@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../src/fingerprint.ts'
+import { ListMemory } from '../src/list-memory/list-memory.ts'
 import type { Mirror } from '../src/mirror/mirror.ts'
 import { sortRecords } from '../src/sort-records.ts'
 import { expectAlike, makeNight, type Night } from './support/alike-nights.ts'
@@ -76,27 +77,31 @@ test.each([
 
 test('where all records have one fingerprint, only those of their own customers are known', () => {
   const sent = [...customers(1, 3), { ...aCustomer(4), id: 4 }, null]
-  const rows = [3, 2, 1, 4].map((rowId) => ({ rowId, fingerprint: 7 }))
-  const ids = new Map([1, 2, 3, 4].map((rowId) => [rowId, customerId(rowId)]))
-  const sort = (gone: number) => {
-    ids.delete(gone)
-    const remembered = { rows: () => rows.slice(0, 3), findMoved: () => rows[3], idsOf: () => ids }
-    return sortRecords(sent, { pageBytes: 0, fingerprint: () => 7, remembered })
+  const fingerprint = (value: unknown) => (typeof value === 'string' ? Number.parseInt(value, 16) : 7)
+  const columns = {
+    rowIds: Uint32Array.of(1, 2, 3, 4),
+    fingerprints: Float64Array.of(7, 7, 7, 7),
+    idFingerprints: Float64Array.of(1, 2, 3, 4),
+    oddities: new Uint8Array(4),
   }
+  const memory = new ListMemory({ columns, windows: [], warnings: [{}] }, { doubted: new Set(), written: new Set() })
 
-  expect(sort(4)).toMatchObject({ recalled: [1], customers: [{ id: customerId(2) }, { id: customerId(3) }] })
-  expect(sort(4).rejects).toHaveLength(2)
-  expect(sort(1)).toMatchObject({ recalled: [], customers: { length: 3 } })
+  const sorted = sortRecords(sent, { pageBytes: 0, fingerprint, memory })
+
+  expect(sorted).toMatchObject({ known: [1], customers: [{ id: customerId(2) }, { id: customerId(3) }] })
+  expect(sorted.rejects).toHaveLength(2)
 })
 
 function aNight(listed: readonly unknown[]): Night {
   return { list: listed, told }
 }
 
-/** Puts the fingerprints of other records in the place of those of the first page. */
+/** Puts the fingerprints of other records in the place of those of the first customers. */
 function remember({ file }: Mirror, records: readonly SentRecord[]): void {
   const key = valueOf(file, 'SELECT key FROM fingerprint_key')
   expect(key).toBeInstanceOf(Uint8Array)
-  const fingerprints = Float64Array.from(records, fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array()))
-  tamper(file, 'UPDATE remembered_pages SET fingerprints = ? WHERE start = 0', Buffer.from(fingerprints.buffer))
+  const forged = Float64Array.from(records, fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array()))
+  const stored = valueOf(file, 'SELECT fingerprints FROM list_chunks')
+  const rest = stored instanceof Uint8Array ? stored.subarray(forged.byteLength) : stored
+  tamper(file, 'UPDATE list_chunks SET fingerprints = ? || ?', Buffer.from(forged.buffer), rest)
 }

@@ -16,7 +16,6 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
   const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-scoreboard-'))
   const mirror = await openMirror(join(folder, 'customers.db'))
   const reader = new Database(mirror.file, { readonly: true })
-  const idOf = reader.prepare<[number], string>('SELECT id FROM customers WHERE row_id = ?').pluck()
 
   async function spendNight(listRead: () => void): Promise<Said> {
     const source = openOwnSource(organization, terms)
@@ -26,7 +25,7 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
         scan: 'chain',
         pageSize: BUILT_IN.pageSize,
         organization: organization.id,
-        source: watched(source, { read, listRead, idOf: (rowId) => idOf.get(rowId) }),
+        source: watched(source, { read, listRead }),
         mirror,
         trigger: 'schedule',
         concurrency: terms.concurrency,
@@ -69,19 +68,17 @@ function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms):
   })
 }
 
-type Watching = { read: Set<string>; listRead: () => void; idOf: (rowId: number) => string | undefined }
+type Watching = { read: Set<string>; listRead: () => void }
 
 /**
- * The source with somebody who notes which ids came, and when the list was done with: searches come after the scan. Of a page
- * that came as before only the rows are told.
+ * The source, noting which ids came and when the list was read: searches come after the scan.
  */
-function watched(source: Source, { read, listRead, idOf }: Watching): Pick<Source, 'readPage' | 'search' | 'counters'> {
+function watched(source: Source, { read, listRead }: Watching): Pick<Source, 'readPage' | 'search' | 'counters'> {
   return {
     counters: source.counters,
     async readPage(window, stopping) {
       const page = await source.readPage(window, stopping)
-      const ids = page.known?.rowIds.map((rowId) => idOf(rowId) ?? '') ?? idsIn(page.records)
-      for (const id of ids) read.add(id)
+      for (const id of idsIn(page.records())) read.add(id)
       return page
     },
     search(text, stopping) {

@@ -102,7 +102,9 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
       random: Math.random,
     })
     try {
-      const { total, records, size, askedSize } = await source.probe(organization.pageSize, { signal })
+      const page = await source.probe(organization.pageSize, { signal })
+      const { total, size, askedSize } = page
+      const records = page.records()
       const customers = total === undefined ? `${records.length} on the first page` : count(total, 'customer')
       const capped = size < askedSize ? `; the service caps pages at ${size}` : ''
       return { what, said: `answered, ${customers}${capped}, ${clockWords(source.clockOffsetMs)}`, decides: true }

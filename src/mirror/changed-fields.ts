@@ -8,8 +8,3 @@ export type ComparedField = (typeof COMPARED_FIELDS)[number]
 export function changedFields(before: Customer, after: Customer): ComparedField[] {
   return COMPARED_FIELDS.filter((field) => before[field] !== after[field])
 }
-
-/** Whether it differs in none of them. */
-export function isUnchanged(before: Customer, after: Customer): boolean {
-  return COMPARED_FIELDS.every((field) => before[field] === after[field])
-}

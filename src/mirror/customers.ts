@@ -29,27 +29,23 @@ const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} =
  * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
  * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
  * change the mirror back and forth every night. Adds to `counts` what became of each, to `warnings` what was odd about it,
- * to `seen` the rows that the run had not received before, and to `changed` those of them that were written again. `start`
- * is the position of the first of them, where they stand one behind the other.
+ * to `seen` the rows that the run had not received before, and to `written` those of them that were written again.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
-  { customers, start }: { customers: readonly Customer[]; start: number | undefined },
-  { counts, warnings, seen, changed }: Tallies,
+  customers: readonly Customer[],
+  { counts, warnings, seen, written }: Tallies,
   nowMs: number,
 ): CustomersSaved {
   const rowIds: (number | undefined)[] = customers.map(() => undefined)
   const unchanged = new Set<number>()
   const insert = insertion(db, run, nowMs)
-  const findLately = run.isBaseline && start !== undefined ? run.lately.finder(start, customers.length) : undefined
   const rest: Placed[] = []
   customers.forEach((customer, place) => {
-    // Of a first load nearly everybody is new, and inserting them tells who is not; later, nearly nobody is.
-    const isNew = run.isBaseline && (isRepeated(place, customer) || isInserted(place, customer))
-    if (!isNew) rest.push([place, customer])
+    // On an initial sync, INSERT first: a conflict identifies the few existing rows.
+    if (!run.isBaseline || !isInserted(place, customer)) rest.push([place, customer])
   })
-  if (run.isBaseline && start !== undefined) run.lately.add({ start, customers, rowIds: [...rowIds] })
   const stored = findStored(db, run, rest)
   const twice: Placed[] = []
   for (const [place, customer] of rest) {
@@ -63,15 +59,6 @@ export function saveCustomers(
     if (before !== undefined) saveKnown(place, customer, before)
   }
   return { rowIds, unchanged }
-
-  /** Whether the customer is one of those inserted just now, and is the same still. */
-  function isRepeated(place: number, customer: Customer): boolean {
-    const rowId = findLately?.(place, customer)
-    if (rowId === undefined) return false
-    rowIds[place] = rowId
-    counts.duplicates += 1
-    return true
-  }
 
   /** Whether the customer was new, and now is stored. */
   function isInserted(place: number, customer: Customer): boolean {
@@ -89,38 +76,39 @@ export function saveCustomers(
     rowIds[place] = rowId
     const differing = changedFields(before, customer)
     const isSame = differing.length === 0
-    if (isSame && !changed.has(rowId) && !run.memory.changed.has(rowId)) unchanged.add(place)
+    if (isSame && !written.has(rowId) && !run.written.has(rowId)) unchanged.add(place)
     if (run.seen.has(rowId) || !seen.add(rowId)) {
       counts.duplicates += 1
       if (!isSame) warn(warnings, 'conflicting_duplicate')
       return before
     }
     if (!saveAgain(db, run, { before, customer, differing }, counts, nowMs)) return before
-    changed.add(rowId)
+    written.add(rowId)
     return { ...before, ...customer }
   }
 }
 
-/** By their places: the row of each customer, and those that were stored, before the run, as they came. */
+/** By their index among the customers given: the row of each, and those that were stored, before the run, as they came. */
 export type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchanged: ReadonlySet<number> }
 
 /**
- * Counts customers that came as the run remembers them, and so are stored as they came. One that this run has read
- * differently elsewhere is a duplicate that differs.
+ * Counts customers that are known to be stored as they came. One that this run has read differently elsewhere is a duplicate
+ * that differs.
  */
-export function countRecalled(run: Run, rowIds: readonly number[], { counts, warnings, seen, changed }: Tallies): void {
-  for (const rowId of rowIds) {
+export function countKnown(run: Run, rowIds: ArrayLike<number>, { counts, warnings, seen, written }: Tallies): void {
+  for (let place = 0; place < rowIds.length; place += 1) {
+    const rowId = rowIds[place] ?? 0
     if (!run.seen.has(rowId) && seen.add(rowId)) {
       counts.unchanged += 1
     } else {
       counts.duplicates += 1
-      if (run.memory.changed.has(rowId) || changed.has(rowId)) warn(warnings, 'conflicting_duplicate')
+      if (run.written.has(rowId) || written.has(rowId)) warn(warnings, 'conflicting_duplicate')
     }
   }
 }
 
-/** `seen` and `changed` are rows of `customers`. */
-type Tallies = { counts: RecordCounts; warnings: Warnings; seen: RowSet; changed: Set<number> }
+/** `seen` and `written` are rows of `customers`. */
+type Tallies = { counts: RecordCounts; warnings: Warnings; seen: RowSet; written: RowSet }
 
 /** A customer behind its place among those of its page. */
 type Placed = readonly [place: number, customer: Customer]

@@ -88,15 +88,6 @@ export function writeTransaction<Result>(db: Connection, file: string, work: () 
   }
 }
 
-/** Runs `work`, which is a single statement and so needs no transaction of its own. */
-export function readStatement<Result>(file: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    throw sqliteError(error, file)
-  }
-}
-
 /** Runs `work` on one unchanging state of the file. */
 export function readTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
   try {

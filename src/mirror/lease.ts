@@ -11,7 +11,6 @@ type Lease = {
   holder: string
   /** By the wall clock. */
   expires_at_ms: number
-  edits: number
   /** By the monotonic clock that counts from `boot`; null where the run had none. */
   boot: string | null
   expires_monotonic_ms: number | null
@@ -45,15 +44,12 @@ export function takeLease(
   ).run(organization, id, holder, ...expiries(clocks))
 }
 
-/**
- * Throws OrganizationHeld unless the run still holds its organization; renews the lease when a third of it is used. Tells how
- * often somebody has edited the organization's customers by hand since it was taken.
- */
+/** Throws OrganizationHeld unless the run still holds its organization; renews the lease when a third of it is used. */
 export function renewLease(
   db: Connection,
   run: { id: number; organization: string; monotonicMs?: (() => number) | undefined },
   nowMs: number,
-): Pick<Lease, 'edits'> {
+): void {
   const find = 'SELECT * FROM leases WHERE organization = ? AND run_id = ?'
   const lease = statement<[string, number], Lease>(db, find).get(run.organization, run.id)
   if (lease === undefined) {
@@ -69,7 +65,6 @@ export function renewLease(
       run.organization,
     )
   }
-  return lease
 }
 
 /** A third of it is used, or more is left of it than there ever was: then the clock was set back. */

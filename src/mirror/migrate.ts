@@ -9,6 +9,7 @@ const MIGRATIONS = [
   '0003-remembered-pages.sql',
   '0004-remembered-rows.sql',
   '0005-trust.sql',
+  '0006-lists.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length

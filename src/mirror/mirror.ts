@@ -1,10 +1,9 @@
-import type { RememberedPage } from '../remembered-page.ts'
 import type { Report } from '../report.ts'
+import type { SortedPage } from '../sorted-page.ts'
 import {
   findDamage,
   openDatabase,
   openRehearsal,
-  readStatement,
   readTransaction,
   writeTransaction,
   type Connection,
@@ -16,9 +15,8 @@ import { renewLease } from './lease.ts'
 import { findListed, type Listed } from './listed.ts'
 import { listLastRuns, type LastRun } from './last-runs.ts'
 import { openFile, type OpenFile, type Standing } from './open-file.ts'
-import { addSaved, savePages, type PagesSaved, type SortedPage } from './pages.ts'
+import { addSaved, savePages, type PagesSaved } from './pages.ts'
 import { listRejects, type StoredReject } from './rejects.ts'
-import { recallPage } from './remembered-pages.ts'
 import { findRemovalCandidates, type Candidate } from './removal-candidates.ts'
 import {
   approveRemovals,
@@ -49,8 +47,6 @@ export type Mirror = {
    * saved to or completed once the file was replaced or deleted: these three throw MirrorUnusable `mirror-replaced`.
    */
   startRun(start: Start): Promise<Run>
-  /** The page of this number and size as an earlier run left it, to be told whether it comes the same again. */
-  recallPage(run: Run, window: { page: number; size: number }): Promise<RememberedPage | undefined>
   /** Saves whole pages together: all of their records, or none. Throws OrganizationHeld if the lease was lost. */
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
   /** Keeps the organization held while a run waits. Throws OrganizationHeld if the lease was lost. */
@@ -128,17 +124,8 @@ function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Writ
       journal?.wrote(saved.records.inserted + saved.records.updated)
       return saved
     },
-    async recallPage(run, window) {
-      const page = readStatement(file, () => recallPage(run.memory, window))
-      if (page === undefined) return undefined
-      return {
-        ...page,
-        findMoved: (fingerprint) => readStatement(file, () => page.findMoved(fingerprint)),
-        idsOf: (rowIds) => readStatement(file, () => page.idsOf(rowIds)),
-      }
-    },
-    renewLease: async (run, nowMs) => writeTransaction(db, file, () => void renewLease(db, run, nowMs)),
-    recallWindows: async (run) => recallWindows(db, run.id),
+    renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
+    recallWindows: async (run) => recallWindows(db, run),
     findStrangers: async (organization, ids) => readTransaction(db, file, () => findStrangers(db, organization, ids)),
     findRemovalCandidates: async (run, ending) =>
       readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),

@@ -1,5 +1,5 @@
 import type { RecordCounts } from '../report.ts'
-import type { Reject } from '../sort-records.ts'
+import type { Reject } from '../sorted-page.ts'
 import type { Connection } from './database.ts'
 import { recordChange } from './customers.ts'
 import { releaseHeld } from './removals.ts'

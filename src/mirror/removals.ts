@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts'
 import type { Connection } from './database.ts'
+import { forgetList } from './lists.ts'
 import type { Run } from './runs.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
@@ -53,8 +54,8 @@ export function findAbsent(db: Connection, run: Run): Absent[] {
     else unseen.push(rowId)
   }
   if (found < run.seen.size) {
-    // Somebody replaced customers by others of the same id, which no trigger tells. The next run reads every page anew.
-    run.memory.kept.clear()
+    // Customers were replaced by others of the same id, which no trigger reports. The next run reads every page again.
+    forgetList(db, run.organization)
     return []
   }
   const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)

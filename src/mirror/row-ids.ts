@@ -1,5 +1,5 @@
 /** Row numbers as they are stored in one column: little-endian int32, on the machines there are. */
-export function rowIdsFrom(rowIds: readonly number[]): Buffer {
+export function rowIdsFrom(rowIds: ArrayLike<number>): Buffer {
   return Buffer.from(Int32Array.from(rowIds).buffer)
 }
 

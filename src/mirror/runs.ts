@@ -1,5 +1,7 @@
 import type { Warnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
+import { fingerprintWith, type Fingerprint } from '../fingerprint.ts'
+import type { ListAsRead } from '../list-as-read.ts'
 import {
   addsUp,
   emptyReport,
@@ -12,15 +14,15 @@ import {
   type Trigger,
 } from '../report.ts'
 import type { Connection } from './database.ts'
-import { InsertedLately } from './inserted-lately.ts'
+import { fingerprintKey } from './fingerprint-key.ts'
 import { READ_TO_END } from './last-runs.ts'
+import { doubtedRows, lastEdit, loadList, storeList } from './lists.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
-import { forgetOtherPages, startMemory, type PageMemory } from './remembered-pages.ts'
 import { doubted, markAbsent, type Removals } from './mark-absent.ts'
 import { findHeldRows } from './removals.ts'
 import { findResumable } from './resume.ts'
-import type { RowSet } from '../row-set.ts'
+import { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 import { startStopwatch, type Stopwatch } from './stopwatch.ts'
@@ -49,10 +51,16 @@ export type Run = {
   readonly rejectedIds: Set<string>
   /** Rows whose removal is held back, when the run began. */
   readonly heldRows: ReadonlySet<number>
-  /** What it may take for read, and what it leaves to be taken for read. */
-  readonly memory: PageMemory
-  /** The customers a first load has inserted last. */
-  readonly lately: InsertedLately
+  /** The list as the last complete run read it. */
+  readonly list: ListAsRead
+  /** Marks records under the key of the mirror. */
+  readonly fingerprint: Fingerprint
+  /** Rows that may be stored otherwise than the list says. */
+  readonly doubted: RowSet
+  /** The last edit by hand when the run began; `doubted` includes the rows of all until then. */
+  readonly lastEdit: number
+  /** Rows this run has written again. */
+  readonly written: RowSet
   readonly records: RecordCounts
   readonly warnings: Warnings
   pages: number
@@ -76,6 +84,8 @@ export type Ending = {
   source: SourceCounts
   /** Whether the list was read from its first position to its end, so that what was not received is no longer listed. */
   readToEnd: boolean
+  /** The list as this run read it, for the next one; without it, the list before is kept. */
+  list?: ListAsRead | undefined
   /** What the proof rests on, to be stored as JSON. */
   certificate?: object | undefined
   /** What to do about customers that were not received; without it, or without a proof, nothing. */
@@ -91,7 +101,6 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   const { organization, trigger, nowMs, monotonicMs } = start
   const isBaseline = !hasBaseline(db, organization)
   const resumable = findResumable(db, start)
-  const memory = startMemory(db, organization)
   const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
   const { lastInsertRowid } = statement(
     db,
@@ -103,7 +112,8 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   closeAbandoned(db, organization, id, nowMs)
   if (resumable === undefined) forgetWindows(db, organization)
   else inheritWindows(db, resumable.id, id)
-  const { seen, rejectedIds } = recallSeen(db, id)
+  const list = loadList(db, organization)
+  const { seen, rejectedIds } = recallSeen(db, { id, list })
   const readBefore = seen.size + rejectedIds.size
   if (readBefore > 0) statement(db, 'UPDATE runs SET read_before = ? WHERE id = ?').run(readBefore, id)
   return {
@@ -120,8 +130,11 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     seen,
     rejectedIds,
     heldRows: findHeldRows(db, organization),
-    memory,
-    lately: new InsertedLately(),
+    list,
+    fingerprint: fingerprintWith(fingerprintKey(db)),
+    doubted: doubtedRows(db, organization),
+    lastEdit: lastEdit(db),
+    written: new RowSet(),
     records: noRecords(),
     warnings: {},
     pages: 0,
@@ -148,12 +161,13 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   if (ending.status === 'complete') {
     renewLease(db, run, nowMs)
     requireSum(db, run)
+    // Before absences are settled: customers replaced by hand, which come to light there, have it forgotten.
+    if (ending.list !== undefined) storeList(db, run, ending.list)
     const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
     ending = doubted(ending, doubts)
     Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })
     if (ending.readToEnd) resolveRejects(db, run, nowMs)
     forgetWindows(db, run.organization)
-    forgetOtherPages(db, run.organization, run.memory.kept)
   }
   if (!releaseLease(db, run)) return report
   statement(

@@ -1,26 +1,21 @@
 import { ContractBroken, SourceRefused } from '../errors.ts'
-import type { KnownPage, RememberedPage } from '../remembered-page.ts'
 import type { Answer } from './answer.ts'
 import { decodedText } from './body.ts'
 import type { Window } from './customers-url.ts'
 import { cutPage } from './cut-page.ts'
 import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
 
-/** One page of the list, as received and not yet validated record by record. */
+/** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
 export type CustomersPage = {
   page: number
   /** The page size in effect: smaller than asked where the service caps it. Window numbers are multiples of this one. */
   size: number
   /** The page size the caller asked for. */
   askedSize: number
-  /** The records; none for a page that is known. */
-  records: unknown[]
-  /** What is known of a page that came byte for byte as remembered: its records were not read again. */
-  known: KnownPage | undefined
-  /** Of the bytes of its records, where they could be told from the rest. */
+  /** SHA-256 of the bytes of its records, where these could be told from the rest; such a page has at least one record. */
   digest: string | undefined
-  /** The page as it came before, where the caller remembers it. */
-  remembered: RememberedPage | undefined
+  /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
+  records: () => readonly unknown[]
   /** `meta.total` and `meta.last_page`, where they are given. */
   total: number | undefined
   lastPage: number | undefined
@@ -34,47 +29,44 @@ export type CustomersPage = {
   refusal?: SourceRefused | undefined
 }
 
-/** What the caller remembers of a page of this number and size. */
-export type Recall = (window: Window) => Promise<RememberedPage | undefined>
-
 /** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
-export async function pageFrom(answer: Answer, asked: Window, place: string, recall?: Recall): Promise<CustomersPage> {
-  const broken = (code: 'page-mismatch' | 'size-mismatch', what: string): ContractBroken =>
-    new ContractBroken(`${place}: ${what}. Nothing of that page is kept. Look for a cache or a proxy in between.`, {
-      code,
-    })
-  const { body } = answer
-  const cut = recall === undefined ? undefined : cutPage(body)
+export function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage {
+  const cut = cutPage(body)
   const outline = cut === undefined ? undefined : listEnvelope.safeParse(cut.envelope).data
-  const size = outline?.meta.per_page
-  const remembered = size === undefined ? undefined : await recall?.({ page: asked.page, size })
-  const known = remembered?.whole?.digest === cut?.digest ? remembered?.whole : undefined
-  const envelope = known === undefined ? undefined : outline
-  const { data, meta } = envelope ?? envelopeIn(decodedText(body, place), place)
-  const count = known?.rowIds.length ?? data.length
-
+  const { data, meta } = outline ?? envelopeIn(decodedText(body, place), place)
+  const { per_page: size, total, last_page: lastPage } = meta
   if (meta.current_page !== asked.page) {
-    throw broken('page-mismatch', `page ${meta.current_page} was answered instead`)
+    throw broken(place, 'page-mismatch', `page ${meta.current_page} was answered instead`)
   }
-  if (meta.per_page < 1 || meta.per_page > asked.size) {
-    throw broken('size-mismatch', `meta.per_page is ${meta.per_page}`)
-  }
-  if (count > meta.per_page) {
-    throw broken('size-mismatch', `${count} records came in a page of ${meta.per_page}`)
-  }
+  if (size < 1 || size > asked.size) throw broken(place, 'size-mismatch', `meta.per_page is ${size}`)
+  const isLazy = outline !== undefined
+  const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
+  const eager = isLazy ? undefined : atMost(size, data, place)
   return {
     page: asked.page,
-    size: meta.per_page,
+    size,
     askedSize: asked.size,
-    records: data,
-    known,
-    digest: cut?.digest,
-    remembered,
-    total: meta.total,
-    lastPage: meta.last_page,
+    digest: isLazy ? cut?.digest : undefined,
+    records: eager === undefined ? parse : () => eager,
+    total,
+    lastPage,
     bytes: body.byteLength,
-    beyondEnd: count === 0 && isPastEnd(meta),
+    beyondEnd: eager?.length === 0 && isPastEnd(meta),
   }
+}
+
+function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
+  if (records.length <= size) return records
+  throw broken(place, 'size-mismatch', `${records.length} records came in a page of ${size}`)
+}
+
+function broken(place: string, code: 'page-mismatch' | 'size-mismatch', what: string): ContractBroken {
+  return new ContractBroken(
+    `${place}: ${what}. Nothing of that page is kept. Look for a cache or a proxy in between.`,
+    {
+      code,
+    },
+  )
 }
 
 /** The page that a 404 stands for on services that answer so past the end of the list. */
@@ -86,10 +78,8 @@ export function missingPage(asked: Window, place: string): CustomersPage {
     page: asked.page,
     size: asked.size,
     askedSize: asked.size,
-    records: [],
-    known: undefined,
     digest: undefined,
-    remembered: undefined,
+    records: () => [],
     total: undefined,
     lastPage: undefined,
     bytes: 0,

@@ -5,7 +5,7 @@ import type { Answer } from './answer.ts'
 import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { createCachedAnswers } from './cached-answers.ts'
 import { createClock } from './clock.ts'
-import { type CustomersPage, missingPage, pageFrom, type Recall } from './customers-page.ts'
+import { type CustomersPage, missingPage, pageFrom } from './customers-page.ts'
 import {
   type Address,
   customersAt,
@@ -26,7 +26,7 @@ import type { Sleep } from './sleep.ts'
 import type { SourceEvent } from './source-event.ts'
 import type { SourceSettings } from './settings.ts'
 
-export type { CustomersPage, Recall } from './customers-page.ts'
+export type { CustomersPage } from './customers-page.ts'
 export type { Stopping } from './pace.ts'
 export type { SourceEvent } from './source-event.ts'
 
@@ -54,10 +54,7 @@ export type SourceOptions = {
 
 /** The customers of one organization, as its service lists them. */
 export type Source = {
-  /**
-   * Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. A page
-   * that comes as `recall` remembers it is known, and not read record by record.
-   */
+  /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
   readPage(window: Window, options: ReadOptions): Promise<CustomersPage>
   /** The first page of the customers that match a search; with patience, like readPage. */
   search(text: string, options: Stopping): Promise<CustomersPage>
@@ -71,7 +68,6 @@ export type Source = {
 }
 
 export type ReadOptions = Stopping & {
-  recall?: Recall | undefined
   /** Told when the answer is there, and nothing but work is left. */
   onAnswered?: (() => void) | undefined
 }
@@ -122,7 +118,7 @@ export function openSource(options: SourceOptions): Source {
     }
   }
 
-  async function readWindow(asked: Question, { recall, onAnswered, ...stopping }: ReadOptions): Promise<CustomersPage> {
+  async function readWindow(asked: Question, { onAnswered, ...stopping }: ReadOptions): Promise<CustomersPage> {
     const room = rooms.open()
     try {
       const answer = await answerTo(asked, stopping, room)
@@ -131,7 +127,7 @@ export function openSource(options: SourceOptions): Source {
       await afterOthers()
       stopping.signal.throwIfAborted()
       await whenRoomy(room, stopping.signal)
-      return { ...(await pageIn(answer, asked, recall)), release: () => room.release() }
+      return { ...pageIn(answer, asked), release: () => room.release() }
     } catch (error) {
       room.release()
       throw error
@@ -188,10 +184,10 @@ export function openSource(options: SourceOptions): Source {
     return answer
   }
 
-  async function pageIn(answer: Answer, asked: Question, recall?: Recall): Promise<CustomersPage> {
+  function pageIn(answer: Answer, asked: Question): CustomersPage {
     const place = list.placeOf(asked)
     if (isBeyondEnd(answer, asked)) return missingPage(asked, place)
-    const page = await pageFrom(answer, asked, place, recall)
+    const page = pageFrom(answer, asked, place)
     if (asked.search === undefined) repeatedPages.refuse(page, place)
     return page
   }

@@ -33,8 +33,8 @@ test.each(['copied as a file', 'copied by SQLite'])(
     const copy = await aMirror(copied)
     expect(keyOf(copied)).toBe(keyOf(file))
     expect((await makeNight(copy, 1, { list, told })).known).toBe(5)
-    const { moved, report } = await makeNight(copy, 2, { list: [...customers(101, 125), ...list], told })
-    expect(moved).toBeGreaterThan(10)
+    const { recognized, report } = await makeNight(copy, 2, { list: [...customers(101, 125), ...list], told })
+    expect(recognized).toBeGreaterThan(10)
     expect(report).toMatchObject({ proof: 'proven', inserted: 25, updated: 0 })
   },
 )
@@ -45,9 +45,15 @@ test('a mirror that lost its key takes another one, and knows none of its record
   const key = keyOf(mirror.file)
   tamper(mirror.file, 'DELETE FROM fingerprint_key')
 
-  const { moved, report } = await makeNight(mirror, 1, { list: [...customers(101, 125), ...list], told })
+  const { recognized, report } = await makeNight(mirror, 1, { list: [...customers(101, 125), ...list], told })
 
-  expect({ moved, ...report }).toMatchObject({ moved: 0, proof: 'proven', inserted: 25, updated: 0, missing: 0 })
+  expect({ recognized, ...report }).toMatchObject({
+    recognized: 0,
+    proof: 'proven',
+    inserted: 25,
+    updated: 0,
+    missing: 0,
+  })
   expect(keyOf(mirror.file)).toHaveLength(32)
   expect(keyOf(mirror.file)).not.toBe(key)
 })
@@ -82,7 +88,7 @@ test('a rehearsal has a key of its own, and tells the same as the run', async ()
 
   const counted = { proof: 'proven', inserted: 12, updated: 0, missing: 3, removed: 0 }
   expect([rehearsed.report, real.report]).toMatchObject([counted, counted])
-  expect([rehearsed.moved, keyOf(mirror.file)]).toEqual([0, key])
+  expect([rehearsed.recognized, keyOf(mirror.file)]).toEqual([0, key])
 })
 
 test('a run that goes on from an interrupted one knows records by the same key', async () => {
@@ -91,9 +97,9 @@ test('a run that goes on from an interrupted one knows records by the same key',
   const longer = [...customers(101, 125), ...list]
 
   await makeNight(mirror, 1, { list: longer, told, stopAfter: 2 })
-  const { moved, report } = await makeNight(mirror, 2, { list: longer, told })
+  const { recognized, report } = await makeNight(mirror, 2, { list: longer, told })
 
-  expect(moved).toBeGreaterThan(10)
+  expect(recognized).toBeGreaterThan(10)
   expect(report).toMatchObject({ proof: 'proven', updated: 0, missing: 0 })
 })
 

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/mirror/mirror.ts'
-import type { SortedPage } from '../../src/mirror/pages.ts'
+import type { SortedPage } from '../../src/sorted-page.ts'
 import type { Run } from '../../src/mirror/runs.ts'
 import type { RecordedWindow } from '../../src/mirror/windows.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { keyOf, type ToldRow } from '../../src/scan/window.ts'
+import { keyOf, type Row } from '../../src/scan/window.ts'
 import { sortRecords } from '../../src/sort-records.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS
@@ -190,10 +190,12 @@ type Told = Partial<Omit<RecordedWindow, 'rows'>>
 /** Saves windows in a run that is interrupted, and recalls them in the one that goes on from it. */
 async function recordAndRecall(mirror: Mirror, windows: readonly (readonly [readonly unknown[], Told])[]) {
   const first = await start(mirror)
-  const saved: (readonly ToldRow[])[] = []
+  const saved: Row[][] = []
   for (const [records, told] of windows) {
-    const { rows } = await mirror.savePages(first, [recorded(records, told)], START_MS)
-    saved.push(...rows)
+    const page = recorded(records, told)
+    const { pages } = await mirror.savePages(first, [page], START_MS)
+    const rowIds = pages[0]?.rowIds ?? []
+    saved.push(page.rows.map(({ id, createdAt }, place) => ({ id, createdAt, rowId: rowIds[place] || undefined })))
   }
   const error = { code: 'interrupted', message: 'acme: stopped as asked' }
   await mirror.finishRun(first, anEnding({ status: 'interrupted', reasons: ['interrupted'], error }), START_MS)

@@ -1,6 +1,12 @@
 import { inspect } from 'node:util'
 import { afterEach } from 'vitest'
-import { openSource, type Source, type SourceEvent, type SourceOptions } from '../../src/source/customers.ts'
+import {
+  openSource,
+  type CustomersPage,
+  type Source,
+  type SourceEvent,
+  type SourceOptions,
+} from '../../src/source/customers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { virtualTime } from './virtual-time.ts'
 
@@ -39,7 +45,27 @@ export function aSource(
     ...options,
   })
   opened.push(source)
-  return { source, events, slept: time.slept, now: time.now }
+  return { source: reading(source), events, slept: time.slept, now: time.now }
+}
+
+/** The source, with the records of each page parsed at once: what is wrong with them is wrong with the page. */
+function reading(source: Source): Source {
+  const parsed = async (page: Promise<CustomersPage>): Promise<CustomersPage> => {
+    const records = (await page).records()
+    return { ...(await page), records: () => records }
+  }
+  return {
+    readPage: (window, options) => parsed(source.readPage(window, options)),
+    search: (text, options) => parsed(source.search(text, options)),
+    probe: (size, options) => parsed(source.probe(size, options)),
+    get counters() {
+      return source.counters
+    },
+    get clockOffsetMs() {
+      return source.clockOffsetMs
+    },
+    close: () => source.close(),
+  }
 }
 
 /** A signal for those who never stop. */

@@ -17,13 +17,13 @@ test.each([
 ])('an answer compressed with %s is read, and its bytes are counted decoded', async (encoding, body) => {
   await using server = await faultServer(bytes(200, body, { 'Content-Encoding': encoding }))
   const page = await aSource(server).source.readPage(FIRST, PATIENT)
-  expect(page.records).toHaveLength(3)
+  expect(page.records()).toHaveLength(3)
   expect(page.bytes).toBe(BODY.length)
 })
 
 test('a byte order mark before the JSON is fine', async () => {
   await using server = await faultServer(bytes(200, `\uFEFF${BODY}`))
-  expect((await aSource(server).source.readPage(FIRST, PATIENT)).records).toHaveLength(3)
+  expect((await aSource(server).source.readPage(FIRST, PATIENT)).records()).toHaveLength(3)
 })
 
 test.each([
@@ -50,7 +50,7 @@ test('a body over the cap is given up', async () => {
   const { source } = aSource(server, { maxBodyBytes: BODY.length - 1 })
   expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ name: 'ContractBroken', code: 'too-large' })
   const exact = aSource(server, { maxBodyBytes: BODY.length })
-  expect((await exact.source.readPage(FIRST, PATIENT)).records).toHaveLength(3)
+  expect((await exact.source.readPage(FIRST, PATIENT)).records()).toHaveLength(3)
 })
 
 test('a body without end is given up at the cap', async () => {

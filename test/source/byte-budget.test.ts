@@ -90,7 +90,7 @@ test('pages that are larger than the budget are each read, one after the other, 
       await new Promise((resolve) => setTimeout(resolve, 5))
       held -= 1
       release?.()
-      return records.length
+      return records().length
     }),
   )
   expect(await Promise.all(reading)).toEqual(Array.from({ length: 8 }, () => 50))
@@ -124,5 +124,5 @@ test('a page that waits for room is not taken for one that never comes', async (
   const second = source.readPage({ page: 2, size: 50 }, PATIENT)
   await new Promise((resolve) => setTimeout(resolve, 700))
   first.release?.()
-  expect((await second).records).toHaveLength(50)
+  expect((await second).records()).toHaveLength(50)
 })

@@ -30,8 +30,8 @@ test.each(['6', '259200', '259200, 30'])('an answer that says it is %s seconds o
 
 test.each(['0', '4', '-7', 'soon', ''])('an age of "%s" is none', async (age) => {
   await using server = await faultServer(list(500, { headers: { Age: age, ...dateOf(0) } }))
-  const { records } = await aSource(server).source.readPage(WINDOW, PATIENT)
-  expect(records).toHaveLength(50)
+  const page = await aSource(server).source.readPage(WINDOW, PATIENT)
+  expect(page.records()).toHaveLength(50)
   expect(server.requests).toHaveLength(1)
 })
 
@@ -94,7 +94,7 @@ test('the clock of this machine may be set at any time, and fresh answers stay f
   const { source } = aSource(server, {}, { now: () => NOW_MS + stepMs, monotonicMs: () => 5000 })
   for (const [index, ms] of [0, 0, -3_600_000, 7_200_000, 0].entries()) {
     stepMs = ms
-    expect((await source.readPage({ page: index + 1, size: 50 }, PATIENT)).records).toHaveLength(50)
+    expect((await source.readPage({ page: index + 1, size: 50 }, PATIENT)).records()).toHaveLength(50)
   }
   expect(server.requests).toHaveLength(5)
 })
@@ -106,7 +106,7 @@ test('an answer without a date is taken, and so is one where no search is answer
   }
   for (const reply of [list(500), ahead]) {
     await using server = await faultServer(reply)
-    expect((await aSource(server).source.readPage(WINDOW, PATIENT)).records).toHaveLength(50)
+    expect((await aSource(server).source.readPage(WINDOW, PATIENT)).records()).toHaveLength(50)
   }
 })
 
@@ -127,7 +127,7 @@ test('a cached date does not teach the clock that signs: the date of the refusal
   await using server = await faultServer(serve)
   const { source } = aSource(server)
   expect(await rejection(source.readPage(WINDOW, PATIENT))).toMatchObject({ code: 'cached-answer' })
-  expect((await source.readPage({ page: 2, size: 50 }, PATIENT)).records).toHaveLength(50)
+  expect((await source.readPage({ page: 2, size: 50 }, PATIENT)).records()).toHaveLength(50)
   const signed = server.requests.map(({ headers }) => Number(headers['x-timestamp']) * 1000 - NOW_MS)
   for (const aheadMs of signed) expect(aheadMs).toBeGreaterThanOrEqual(0)
 })

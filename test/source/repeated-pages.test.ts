@@ -4,7 +4,7 @@ import { createRepeatedPages } from '../../src/source/repeated-pages.ts'
 
 function aPage(page: number, size: number, records: unknown[]): CustomersPage {
   const told = { total: 900, lastPage: 9, bytes: 0, beyondEnd: false }
-  return { page, size, askedSize: size, records, known: undefined, digest: undefined, remembered: undefined, ...told }
+  return { page, size, askedSize: size, records: () => records, digest: undefined, ...told }
 }
 
 test('records seen under another number of the same size are refused', () => {

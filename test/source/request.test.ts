@@ -67,7 +67,7 @@ test.each([
   ['before the answer', slam()],
 ])('a connection cut %s is asked about again, and the page is read', async (_, reply) => {
   await using server = await faultServer(reply, list(3))
-  expect((await aSource(server).source.readPage(FIRST, PATIENT)).records).toHaveLength(3)
+  expect((await aSource(server).source.readPage(FIRST, PATIENT)).records()).toHaveLength(3)
   expect(server.requests).toHaveLength(2)
 })
 

@@ -41,7 +41,7 @@ export function aReading(list: readonly unknown[], { readPage, save, ...setting 
     saves.push(arrivals.length)
     saved.push(...arrivals)
     for (const { window, page } of arrivals) {
-      scan.read({ ...page, window, perPage: page.size, rows: page.records.map(rowOf) })
+      scan.read({ ...page, window, perPage: page.size, rows: page.records().map(rowOf) })
     }
   })
   return { run, asked, saved, saves, scan }
@@ -76,5 +76,5 @@ export function pagesOf(arrivals: readonly Arrival[]): number[] {
 }
 
 export function idsIn(arrivals: readonly Arrival[]): Set<string> {
-  return new Set(arrivals.flatMap(({ page }) => page.records.map((record) => rowOf(record).id)))
+  return new Set(arrivals.flatMap(({ page }) => page.records().map((record) => rowOf(record).id)))
 }

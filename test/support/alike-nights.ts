@@ -4,7 +4,7 @@ import type { Mirror } from '../../src/mirror/mirror.ts'
 import type { Report } from '../../src/report.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
 import { listedSource, type ListedOptions, type PageSource } from './listed-source.ts'
-import { aMirror, rowsOf } from './mirror-file.ts'
+import { aMirror, rowsOf, tamper } from './mirror-file.ts'
 import { mirroring } from './mirroring.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
@@ -22,36 +22,35 @@ export type Night = {
   meanwhile?: { after: number; meddle: (mirror: Mirror) => Promise<void> }
 }
 
-/**
- * Makes the nights in a mirror that remembers pages and in one whose source recalls none: after each they are alike. Before
- * them comes a first load, which remembers nothing.
- */
+/** Makes the nights in a mirror that keeps the list as last read and in one that forgets it: after each they are alike. */
 export async function expectAlike(nights: readonly Night[]) {
   const remembering = await aMirror()
   const forgetting = await aMirror()
   const known: number[] = []
-  const moved: number[] = []
+  const recognized: number[] = []
   const reports: Report[] = []
   const [{ list, told } = { list: [] }] = nights
   for (const mirror of [remembering, forgetting])
     await makeNight(mirror, -1, told === undefined ? { list } : { list, told })
   for (const [index, night] of nights.entries()) {
     const made = await makeNight(remembering, index, night)
-    const anew = await makeNight(forgetting, index, night, { recalling: false })
+    tamper(forgetting.file, 'DELETE FROM lists')
+    const anew = await makeNight(forgetting, index, night)
     expect({ night: index, ...made.report }).toEqual({ night: index, ...anew.report })
     expect({ night: index, ...contents(remembering) }).toEqual({ night: index, ...contents(forgetting) })
-    expect(anew.known).toBe(0)
+    expect([anew.known, anew.recognized]).toEqual([0, 0])
     known.push(made.known)
-    moved.push(made.moved)
+    recognized.push(made.recognized)
     reports.push(made.report)
   }
-  return { mirror: remembering, known, moved, reports }
+  return { mirror: remembering, known, recognized, reports }
 }
 
-export async function makeNight(mirror: Mirror, index: number, night: Night, { recalling = true } = {}) {
+/** One run; `known` counts the pages that were not parsed, `recognized` the records on other pages that were not compared. */
+export async function makeNight(mirror: Mirror, index: number, night: Night) {
   const { list, told = {}, options, stopAfter, failAfter, meanwhile } = night
   const stop = new AbortController()
-  let [answered, known, moved] = [0, 0, 0]
+  let [answered, known, recognized] = [0, 0, 0]
   const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list), options)
   if (meanwhile?.after === 0) await meanwhile.meddle(mirror)
   const source: PageSource = {
@@ -59,28 +58,30 @@ export async function makeNight(mirror: Mirror, index: number, night: Night, { r
     get counters() {
       return listed.counters
     },
-    async readPage(window, { recall, ...reading }) {
+    async readPage(window, reading) {
       if (answered === failAfter) throw new Error('reset')
-      const page = await listed.readPage(window, recalling ? { ...reading, recall } : reading)
+      const page = await listed.readPage(window, reading)
       answered += 1
-      if (page.known !== undefined) known += 1
       if (answered === stopAfter) stop.abort()
       if (answered === meanwhile?.after) await meanwhile.meddle(mirror)
-      const { remembered } = page
-      if (remembered === undefined) return page
-      const findMoved = (fingerprint: number) => {
-        const row = remembered.findMoved(fingerprint)
-        if (row !== undefined) moved += 1
-        return row
+      return page
+    },
+  }
+  const watched: Mirror = {
+    ...mirror,
+    savePages(run, pages, nowMs) {
+      for (const page of pages) {
+        if (page.known.length > 0 && page.rows.length === 0) known += 1
+        else recognized += page.known.length
       }
-      return { ...page, remembered: { ...remembered, findMoved } }
+      return mirror.savePages(run, pages, nowMs)
     },
   }
   const now = () => START_MS + index * DAY_MS
   const { report } = await mirrorOrganization(
-    mirroring(mirror, source, { resumeWithinMs: 2 * DAY_MS, ...told, now, signal: stop.signal }),
+    mirroring(watched, source, { resumeWithinMs: 2 * DAY_MS, ...told, now, signal: stop.signal }),
   )
-  return { known, moved, report }
+  return { known, recognized, report }
 }
 
 /** All that the mirror tells anybody, of runs and customers and what became of them. */

@@ -1,7 +1,7 @@
 import type { Customer } from '../../src/customer.ts'
-import type { SortedPage } from '../../src/mirror/pages.ts'
 import type { Ending } from '../../src/mirror/runs.ts'
 import { sortRecords } from '../../src/sort-records.ts'
+import type { SortedPage } from '../../src/sorted-page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 
 /** A record as JSON carries it, before anybody has looked at it. */
@@ -49,8 +49,8 @@ export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer
 /** A page as it comes from the source. */
 export function aSourcePage(page: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
   const bytes = JSON.stringify(records).length
-  const unknown = { total: undefined, lastPage: undefined, known: undefined, digest: undefined, remembered: undefined }
-  return { page, size: 100, askedSize: 100, records, bytes, beyondEnd: false, ...unknown, ...overrides }
+  const unknown = { total: undefined, lastPage: undefined, digest: undefined }
+  return { page, size: 100, askedSize: 100, records: () => records, bytes, beyondEnd: false, ...unknown, ...overrides }
 }
 
 /** A page sorted for the mirror to save. */

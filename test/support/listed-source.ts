@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { RememberedPage } from '../../src/remembered-page.ts'
 import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
 import { aSourcePage } from './builders.ts'
@@ -58,16 +57,9 @@ export function listedSource(
   list: readonly unknown[] | (() => readonly unknown[]),
   options: ListedOptions = {},
 ): PageSource & { asked: Window[] } {
-  return sourceOf(async (window, { recall }) => {
+  return sourceOf(async (window) => {
     const page = pageOfList(typeof list === 'function' ? list() : list, window, options)
-    return recall === undefined ? page : recognized(page, await recall({ page: page.page, size: page.size }))
+    const records = page.records()
+    return records.length === 0 ? page : { ...page, digest: hash('sha256', JSON.stringify(records)) }
   })
-}
-
-/** The page as a source gives it to somebody who remembers what it was. */
-function recognized(page: CustomersPage, remembered: RememberedPage | undefined): CustomersPage {
-  if (page.records.length === 0) return page
-  const digest = hash('sha256', JSON.stringify(page.records))
-  const known = remembered?.whole?.digest === digest ? remembered.whole : undefined
-  return { ...page, digest, remembered, known, records: known === undefined ? page.records : [] }
 }

@@ -34,6 +34,31 @@ export function importersOf(files: readonly SourceFile[], name: string): string[
     .map(({ path }) => path)
 }
 
+/** How each of `files` reaches a forbidden one over imports, type-only ones too, as `a → b → c`; the shortest way of each. */
+export function chainsTo(
+  program: readonly SourceFile[],
+  files: readonly SourceFile[],
+  isForbidden: (path: string) => boolean,
+): string[] {
+  const byPath = new Map(program.map((file) => [file.path, file]))
+  return files.flatMap(({ path }) => shortestChain(path, byPath, isForbidden) ?? [])
+}
+
+function shortestChain(from: string, byPath: ReadonlyMap<string, SourceFile>, isEnd: (path: string) => boolean) {
+  const seen = new Set([from])
+  const trails = [[from]]
+  for (const trail of trails) {
+    const last = trail.at(-1) ?? ''
+    if (isEnd(last)) return trail.join(' → ')
+    for (const { target } of byPath.get(last)?.imports ?? []) {
+      if (seen.has(target)) continue
+      seen.add(target)
+      trails.push([...trail, target])
+    }
+  }
+  return undefined
+}
+
 /** Files that need each other at start, as `a → b → a`; undefined when there are none. */
 export function importCycle(files: readonly SourceFile[]): string | undefined {
   const byPath = new Map(files.map((file) => [file.path, file]))

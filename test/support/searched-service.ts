@@ -51,7 +51,8 @@ export const WORKING = {
   'by name only': finding(({ name }, text) => name === text),
   'with ids in upper case': async (listed: readonly SentRecord[], text: string) => {
     const page = await finding(partial)(listed, text)
-    return { ...page, records: listed.filter((record) => partial(record, text)).map(upperCased) }
+    const records = listed.filter((record) => partial(record, text)).map(upperCased)
+    return { ...page, records: () => records }
   },
 } satisfies Record<string, Answer>
 

@@ -112,8 +112,5 @@ CREATE TABLE fingerprint_key (
   key BLOB NOT NULL CHECK (typeof(key) = 'blob' AND length(key) = 16)
 );
 
--- What was remembered without the key is forgotten: the next run reads every page record by record.
-DELETE FROM remembered_pages;
-
 -- Before a customer is removed it is searched for by the values read last: they are looked up here.
 CREATE INDEX changes_by_customer ON changes (organization, id);

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/mirror/mirror.ts'
-import { keyOf } from '../../src/scan/window.ts'
-import { sortPage } from '../../src/sort-page.ts'
-import { aCustomer, aSourcePage, customers, START_MS, type SentRecord } from '../support/builders.ts'
+import type { SavedPage } from '../../src/sorted-page.ts'
+import { aCustomer, aPage, customers, START_MS, type SentRecord } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 
-/** Windows of a first load: the second begins with the last customer of the first, and the third with the two last of it. */
+/** Windows of an initial sync: the second begins with the last customer of the first, and the third with the two last of it. */
 const FIRST = { page: 1, size: 10 }
 const SECOND = { page: 2, size: 9 }
 const THIRD = { page: 3, size: 8 }
@@ -22,7 +21,7 @@ test('customers that come again in an overlapping window are duplicates, and the
     [8, 1],
     [6, 2],
   ])
-  expect(saved.map(({ rows }) => rows[0]?.map(keyOf))).toEqual([numbers(1, 10), numbers(10, 18), numbers(17, 24)])
+  expect(saved.map(({ pages }) => rowIdsOf(pages))).toEqual([numbers(1, 10), numbers(10, 18), numbers(17, 24)])
   expect(warnings).toEqual({})
 })
 
@@ -30,7 +29,7 @@ test('it makes no difference whether the windows are saved together, or in their
   const { saved } = await load([SECOND, customers(10, 18)], [FIRST, customers(1, 10)])
 
   expect(saved[1]?.records).toMatchObject({ inserted: 9, duplicates: 1 })
-  expect(saved[1]?.rows[0]?.map(keyOf).at(-1)).toBe(1)
+  expect(rowIdsOf(saved[1]?.pages).at(-1)).toBe(1)
 })
 
 test('a customer that comes again changed contradicts itself each time, and is stored as it came first', async () => {
@@ -55,22 +54,25 @@ test('a customer that stands elsewhere the second time, or beside a reject, is a
   )
 
   expect(saved.map(({ records }) => records.duplicates)).toEqual([0, 1, 1])
-  expect(saved[2]?.rows[0]?.slice(0, 2).map(keyOf)).toEqual([undefined, 18])
+  expect(rowIdsOf(saved[2]?.pages).slice(0, 2)).toEqual([0, 18])
 })
 
 type Received = [window: { page: number; size: number }, records: readonly SentRecord[]]
 
-/** What became of the pages of a first load, each saved by itself. */
+/** What became of the pages of an initial sync, each saved by itself. */
 async function load(...pages: Received[]) {
   const mirror = await aMirror()
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   const saved: Awaited<ReturnType<Mirror['savePages']>>[] = []
   for (const [window, records] of pages) {
-    const page = aSourcePage(window.page, [...records], { size: window.size })
-    saved.push(await mirror.savePages(run, [sortPage(page, window, run.memory.fingerprint)], START_MS))
+    saved.push(await mirror.savePages(run, [aPage(window.page, records)], START_MS))
   }
   expect(rowsOf(mirror.file, 'SELECT id FROM customers')).toHaveLength(run.records.inserted)
   return { mirror, saved, warnings: run.warnings }
+}
+
+function rowIdsOf(pages: readonly SavedPage[] = []): number[] {
+  return pages.flatMap(({ rowIds }) => Array.from(rowIds))
 }
 
 function numbers(from: number, to: number): number[] {

@@ -1,0 +1,81 @@
+import { addWarnings, type Warnings } from '../customer.ts'
+import type { ListAsRead, ListedWindow } from '../list-as-read.ts'
+import { PlaceIndex } from './place-index.ts'
+
+/** Rows of customers, by their number in the mirror. */
+export type RowNumbers = { has(rowId: number): boolean; readonly size: number }
+
+/** A page whose bytes are known: its records need not be parsed. */
+export type KnownPage = {
+  readonly window: ListedWindow
+  /** The row number of each record. */
+  readonly rowIds: Uint32Array
+  /** What is odd about its records. */
+  readonly warnings: Warnings
+}
+
+/** A record that came as it is stored. */
+export type KnownRecord = { readonly rowId: number; readonly place: number }
+
+/**
+ * The list as the last complete run read it. It answers which customers a page or a record is known to be, without asking
+ * the mirror. Why the answer can be trusted: the list holds the fingerprint of a record only if that run found the customer
+ * stored as that record; customers written since, by a run or by hand, are `doubted`; so the same bytes, or the same
+ * fingerprint with the same id, mean that the customer is stored as received.
+ */
+export class ListMemory {
+  readonly #list: ListAsRead
+  readonly #doubted: RowNumbers
+  /** Customers this run has written; grows while the run lasts. */
+  readonly #written: RowNumbers
+  readonly #index: PlaceIndex
+  readonly #windows: ReadonlyMap<string, ListedWindow>
+
+  constructor(list: ListAsRead, doubts: { doubted: RowNumbers; written: RowNumbers }) {
+    this.#list = list
+    this.#doubted = doubts.doubted
+    this.#written = doubts.written
+    this.#index = PlaceIndex.over(list.columns.fingerprints)
+    this.#windows = new Map(list.windows.map((window) => [window.digest, window]))
+  }
+
+  get list(): ListAsRead {
+    return this.#list
+  }
+
+  /** The page whose records have this digest; undefined when it is new, or a customer on it may have changed since. */
+  pageOf(digest: string | undefined): KnownPage | undefined {
+    const window = digest === undefined ? undefined : this.#windows.get(digest)
+    if (window === undefined) return undefined
+    const { place, count } = window
+    const rowIds = this.#list.columns.rowIds.subarray(place, place + count)
+    if (this.#doubted.size + this.#written.size > 0 && !rowIds.every((rowId) => this.isCertain(rowId))) return undefined
+    return { window, rowIds, warnings: this.#warningsOf(window) }
+  }
+
+  /** The customer a record is known to be: the fingerprints of the record and of its id must both agree. */
+  recordOf(fingerprint: number, idFingerprint: number): KnownRecord | undefined {
+    const place = this.#index.find(fingerprint)
+    if (place < 0 || this.#list.columns.idFingerprints[place] !== idFingerprint) return undefined
+    const rowId = this.#list.columns.rowIds[place] ?? 0
+    return this.isCertain(rowId) ? { rowId, place } : undefined
+  }
+
+  /** What is odd about the record at a place. */
+  oddityAt(place: number): Warnings | undefined {
+    const oddity = this.#list.columns.oddities[place] ?? 0
+    return oddity === 0 ? undefined : this.#list.warnings[oddity]
+  }
+
+  /** Whether a customer is still stored as the list says. */
+  isCertain(rowId: number): boolean {
+    return !this.#doubted.has(rowId) && !this.#written.has(rowId)
+  }
+
+  #warningsOf({ place, count }: ListedWindow): Warnings {
+    const warnings: Warnings = {}
+    if (this.#list.warnings.length === 1) return warnings
+    for (let at = place; at < place + count; at += 1) addWarnings(warnings, this.oddityAt(at) ?? {})
+    return warnings
+  }
+}

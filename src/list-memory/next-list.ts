@@ -1,0 +1,105 @@
+import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
+import type { ListRecorder, RecordedWindow } from './list-recorder.ts'
+import { PlaceIndex } from './place-index.ts'
+
+export type NextListOptions = {
+  /** How many customers the windows hold at most, each counted once. */
+  customers: number
+  /** The list the run began with, and whether a customer is still stored as it says. */
+  before: { list: ListAsRead; isCertain: (rowId: number) => boolean }
+}
+
+/**
+ * The list a complete run leaves behind: its windows in the order of their positions, each customer at the first place where
+ * it was met. A customer that came with two different records is kept without a fingerprint, since only one of them is stored;
+ * a window that is not one unbroken part of that list, or holds a customer without a fingerprint, is not kept.
+ */
+export function nextList(recorder: ListRecorder, { customers, before }: NextListOptions): ListAsRead {
+  const windows = [...recorder.windows].toSorted((one, other) => one.start - other.start)
+  if (isUnchanged(windows, before.list)) return before.list
+  const columns = emptyColumns(customers)
+  const index = new PlaceIndex(columns.rowIds)
+  let count = 0
+  const listed: ListedWindow[] = []
+  for (const window of windows) {
+    const added = appendWindow(window, { columns, index, count })
+    if (added.window !== undefined) listed.push(added.window)
+    count = added.count
+  }
+  carryOver(columns, count, before)
+  const kept = firstOfEachDigest(listed).filter((window) => isRecognizable(columns, window))
+  return { columns: cut(columns, count), windows: kept, warnings: recorder.warnings }
+}
+
+/** Whether every window came as the list before knows it, and at the same place. */
+function isUnchanged(windows: readonly RecordedWindow[], { columns, windows: known }: ListAsRead): boolean {
+  if (windows.length === 0 || windows.length !== known.length) return false
+  return windows.every((window, number) => window.columns === columns && window.from === known[number]?.place)
+}
+
+type Growing = { columns: ListColumns; index: PlaceIndex; count: number }
+
+function appendWindow(window: RecordedWindow, { columns, index, count }: Growing) {
+  const { columns: source, from, digest, outline } = window
+  let length = count
+  let place = -1
+  let isUnbroken = digest !== undefined
+  for (let at = from; at < from + window.count; at += 1) {
+    const rowId = source.rowIds[at] ?? 0
+    let stands = index.find(rowId)
+    if (stands < 0 && rowId !== 0) {
+      stands = length
+      copyEntry(source, at, columns, stands)
+      index.add(stands)
+      length += 1
+    } else if (stands >= 0 && source.fingerprints[at] !== columns.fingerprints[stands]) {
+      columns.fingerprints[stands] = UNKNOWN
+    }
+    if (at === from) place = stands
+    isUnbroken &&= stands >= 0 && stands === place + (at - from)
+  }
+  const isPart = isUnbroken && digest !== undefined && window.count > 0
+  return { count: length, window: isPart ? { place, count: window.count, digest, outline } : undefined }
+}
+
+function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number): void {
+  to.rowIds[place] = from.rowIds[at] ?? 0
+  to.fingerprints[place] = from.fingerprints[at] ?? UNKNOWN
+  to.idFingerprints[place] = from.idFingerprints[at] ?? UNKNOWN
+  to.oddities[place] = from.oddities[at] ?? 0
+}
+
+/**
+ * Customers of windows that an interrupted run had read are known by their rows only. Where nothing has written them since the
+ * list before, that run found them stored as that list says.
+ */
+function carryOver(columns: ListColumns, count: number, { list, isCertain }: NextListOptions['before']): void {
+  let byRow: PlaceIndex | undefined
+  for (let place = 0; place < count; place += 1) {
+    if (columns.idFingerprints[place] !== UNKNOWN) continue
+    const rowId = columns.rowIds[place] ?? 0
+    byRow ??= PlaceIndex.over(list.columns.rowIds)
+    const before = byRow.find(rowId)
+    if (before >= 0 && isCertain(rowId)) copyEntry(list.columns, before, columns, place)
+  }
+}
+
+/** The same records can stand in several windows: one is enough. */
+function firstOfEachDigest(windows: readonly ListedWindow[]): ListedWindow[] {
+  const seen = new Set<string>()
+  return windows.filter(({ digest }) => !seen.has(digest) && seen.add(digest))
+}
+
+function isRecognizable({ fingerprints }: ListColumns, { place, count }: ListedWindow): boolean {
+  for (let at = place; at < place + count; at += 1) if (fingerprints[at] === UNKNOWN) return false
+  return true
+}
+
+function cut({ rowIds, fingerprints, idFingerprints, oddities }: ListColumns, count: number): ListColumns {
+  return {
+    rowIds: rowIds.subarray(0, count),
+    fingerprints: fingerprints.subarray(0, count),
+    idFingerprints: idFingerprints.subarray(0, count),
+    oddities: oddities.subarray(0, count),
+  }
+}

@@ -1,0 +1,146 @@
+import { EMPTY_LIST, emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
+import { TEXT_FIELDS, type Warnings } from '../customer.ts'
+import { RowSet } from '../row-set.ts'
+import { version } from '../version.ts'
+import type { Connection } from './database.ts'
+import type { Run } from './runs.ts'
+import { statement } from './statement.ts'
+
+/** Customers a stored chunk of the list holds. */
+const CHUNK = 4096
+
+/** A program that knows other fields stores the same record in another way: it reads every record again. */
+const READER = `${version()} ${TEXT_FIELDS.join(' ')}`
+
+/** The list of an organization as its last complete run read it; empty where there is none this program can rely on. */
+export function loadList(db: Connection, organization: string): ListAsRead {
+  const list = statement<[string, string], { customers: number; warnings: string }>(
+    db,
+    'SELECT customers, warnings FROM lists WHERE organization = ? AND reader = ?',
+  ).get(organization, READER)
+  if (list === undefined) return EMPTY_LIST
+  const columns = emptyColumns(list.customers)
+  const chunks = statement<[string], Chunk>(db, 'SELECT * FROM list_chunks WHERE organization = ?')
+  for (const chunk of chunks.iterate(organization)) copyChunk(chunk, columns)
+  const warnings: Warnings[] = JSON.parse(list.warnings)
+  return { columns, windows: loadWindows(db, organization), warnings }
+}
+
+type Chunk = { chunk: number; row_ids: Buffer; fingerprints: Buffer; id_fingerprints: Buffer; oddities: Buffer }
+
+function copyChunk({ chunk, row_ids, fingerprints, id_fingerprints, oddities }: Chunk, columns: ListColumns): void {
+  const at = chunk * CHUNK
+  bytesOf(columns.rowIds).set(row_ids, at * 4)
+  bytesOf(columns.fingerprints).set(fingerprints, at * 8)
+  bytesOf(columns.idFingerprints).set(id_fingerprints, at * 8)
+  columns.oddities.set(oddities, at)
+}
+
+function loadWindows(db: Connection, organization: string): ListedWindow[] {
+  return statement<[string], ListedWindow>(
+    db,
+    'SELECT place, count, digest, outline FROM list_windows WHERE organization = ? ORDER BY number',
+  ).all(organization)
+}
+
+/** Keeps the list as a run that completes has read it, in place of the one it began with; what is the same is not written. */
+export function storeList(db: Connection, run: ListOfRun, list: ListAsRead): void {
+  const { organization, id } = run
+  if (list !== run.list) {
+    storeChunks(db, organization, { before: run.list.columns, after: list.columns })
+    storeWindows(db, organization, { before: run.list.windows, after: list.windows })
+  }
+  statement(
+    db,
+    `INSERT INTO lists (organization, run_id, reader, customers, warnings) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader,
+       customers = excluded.customers, warnings = excluded.warnings`,
+  ).run(organization, id, READER, list.columns.rowIds.length, JSON.stringify(list.warnings))
+  // Edits since the run began are for the next one.
+  statement(db, 'DELETE FROM edited_customers WHERE organization = ? AND edit <= ?').run(organization, run.lastEdit)
+}
+
+type ListOfRun = Pick<Run, 'id' | 'organization' | 'list' | 'lastEdit'>
+
+type Change<Value> = { before: Value; after: Value }
+
+function storeChunks(db: Connection, organization: string, { before, after }: Change<ListColumns>): void {
+  const chunks = Math.ceil(after.rowIds.length / CHUNK)
+  const store = statement(
+    db,
+    `REPLACE INTO list_chunks (organization, chunk, row_ids, fingerprints, id_fingerprints, oddities)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  )
+  for (let chunk = 0; chunk < chunks; chunk += 1) {
+    const [was, is] = [chunkOf(before, chunk), chunkOf(after, chunk)]
+    if (is.every((column, place) => column.equals(was[place] ?? NO_BYTES))) continue
+    store.run(organization, chunk, ...is)
+  }
+  statement(db, 'DELETE FROM list_chunks WHERE organization = ? AND chunk >= ?').run(organization, chunks)
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** The columns of one chunk, as they are stored. */
+function chunkOf({ rowIds, fingerprints, idFingerprints, oddities }: ListColumns, chunk: number): Buffer[] {
+  const [from, to] = [chunk * CHUNK, (chunk + 1) * CHUNK]
+  return [rowIds, fingerprints, idFingerprints, oddities].map((column) => bytesOf(column.subarray(from, to)))
+}
+
+/** The bytes of a column: little-endian, on the machines there are. */
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+function storeWindows(db: Connection, organization: string, { before, after }: Change<readonly ListedWindow[]>): void {
+  const store = statement(
+    db,
+    'REPLACE INTO list_windows (organization, number, place, count, digest, outline) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  for (const [number, { place, count, digest, outline }] of after.entries()) {
+    const was = before[number]
+    if (was?.digest === digest && was.place === place && was.count === count && was.outline === outline) continue
+    store.run(organization, number, place, count, digest, outline)
+  }
+  statement(db, 'DELETE FROM list_windows WHERE organization = ? AND number >= ?').run(organization, after.length)
+}
+
+/** Forgets the list of an organization: its next run reads every record again. */
+export function forgetList(db: Connection, organization: string): void {
+  statement(db, 'DELETE FROM lists WHERE organization = ?').run(organization)
+}
+
+/** The number of the last edit by hand there was; 0 before the first. */
+export function lastEdit(db: Connection): number {
+  return statement<[], number>(db, 'SELECT MAX(edit) FROM edited_customers').pluck().get() ?? 0
+}
+
+/**
+ * Customers that may be stored otherwise than the list says: written since it was read, by a run or by hand, or not listed any
+ * more.
+ */
+export function doubtedRows(db: Connection, organization: string): RowSet {
+  const doubted = new RowSet()
+  const add = (sql: string, ...parameters: unknown[]) => {
+    for (const rowId of statement<unknown[], number>(db, sql)
+      .pluck()
+      .iterate(...parameters))
+      doubted.add(rowId)
+  }
+  const readBy = statement<[string], number>(db, 'SELECT run_id FROM lists WHERE organization = ?').pluck()
+  const runId = readBy.get(organization) ?? 0
+  const hasWritten = statement(
+    db,
+    'SELECT 1 FROM runs WHERE organization = ? AND id > ? AND inserted + updated > 0 LIMIT 1',
+  )
+  if (runId > 0 && hasWritten.get(organization, runId) !== undefined) {
+    add('SELECT row_id FROM customers WHERE organization = ? AND last_run_id > ?', organization, runId)
+  }
+  add('SELECT row_id FROM edited_customers WHERE organization = ?', organization)
+  add(
+    `SELECT row_id FROM customers
+     WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)`,
+    organization,
+  )
+  return doubted
+}

@@ -1,0 +1,67 @@
+import type { Fingerprint } from '../fingerprint.ts'
+import type { KnownPage, ListMemory } from '../list-memory/list-memory.ts'
+import type { Window } from '../scan/window.ts'
+import { sortRecords } from '../sort-records.ts'
+import type { Sorted, SortedPage } from '../sorted-page.ts'
+import type { CustomersPage } from '../source/customers.ts'
+import { outlineOf, readOutline, type Outline } from './outline.ts'
+
+/** A page that was read and sorted, ready to be saved. Its records are not kept: they are worth as much memory again. */
+export type ReadPage = {
+  readonly sorted: SortedPage
+  /** What is known of the page, where its bytes came before. */
+  readonly known: KnownPage | undefined
+  readonly outline: Outline
+  /** By which the page is known again; undefined where its records must be read again. */
+  readonly digest: string | undefined
+  /** The page size in effect. */
+  readonly size: number
+  readonly total: number | undefined
+  readonly beyondEnd: boolean
+  /** What a 404 is where the list does not end there after all. */
+  readonly refusal: CustomersPage['refusal']
+  /** Gives back the room its bytes take; to be called once it is saved. */
+  readonly release: CustomersPage['release']
+}
+
+/** What a run knows of records that came before, and how it marks those that come now. */
+export type Recognition = { readonly memory: ListMemory; readonly fingerprint: Fingerprint }
+
+/**
+ * Sorts a page into customers and rejects, or takes it for what it is known to be: then its records are not even parsed.
+ * Throws ContractBroken where its records cannot be parsed.
+ */
+export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
+  const { size, total, lastPage, beyondEnd, digest, refusal, release } = page
+  const known = pageThatFits(recognition.memory.pageOf(digest), size)
+  const { sorted, received, outline } = known === undefined ? sortNew(page, recognition) : takeKnown(known)
+  const answered = window && { ...window, perPage: size, total, lastPage, beyondEnd }
+  return {
+    sorted: { ...sorted, page: page.page, received, listedAt: known?.window.place, window: answered },
+    known,
+    outline,
+    digest: sorted.rejects.length === 0 ? digest : undefined,
+    size,
+    total,
+    beyondEnd,
+    refusal,
+    release,
+  }
+}
+
+/** A known page that is larger than it may be is parsed all the same, and refused like any other. */
+function pageThatFits(known: KnownPage | undefined, size: number): KnownPage | undefined {
+  return known === undefined || known.rowIds.length > size ? undefined : known
+}
+
+type SortedWithOutline = { sorted: Sorted; received: number; outline: Outline }
+
+function takeKnown({ rowIds, warnings, window }: KnownPage): SortedWithOutline {
+  const sorted = { known: rowIds, customers: [], places: [], rejects: [], warnings, rows: [] }
+  return { sorted, received: rowIds.length, outline: readOutline(window.outline) }
+}
+
+function sortNew(page: CustomersPage, { memory, fingerprint }: Recognition): SortedWithOutline {
+  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, fingerprint, memory })
+  return { sorted, received: sorted.rows.length, outline: outlineOf(sorted) }
+}

@@ -1,0 +1,30 @@
+import type { Row } from '../customer.ts'
+import type { ToldRow } from '../scan/window.ts'
+import type { SavedPage } from '../sorted-page.ts'
+import type { ReadPage } from './read-page.ts'
+
+/** The rows of a saved page as the scan takes them. Of a known page they are row numbers, but for its first and last. */
+export function rowsForScan({ sorted: { rows }, known, outline }: ReadPage, saved: SavedPage): ToldRow[] {
+  const { rowIds, unchanged } = saved
+  if (known === undefined) {
+    return rows.map(({ id, createdAt, rowId }, place) => ({
+      id,
+      createdAt,
+      rowId: rowIds[place] === 0 ? undefined : rowIds[place],
+      isKept: rowId !== undefined || unchanged.has(place),
+    }))
+  }
+  const told: ToldRow[] = Array.from(rowIds)
+  const last = rowIds.length - 1
+  for (const [place, end] of [
+    [0, outline.ends?.[0]],
+    [last, outline.ends?.[1]],
+  ] as const) {
+    if (end !== undefined) told[place] = keptRow(end, rowIds[place])
+  }
+  return told
+}
+
+function keptRow({ id, createdAt }: Row, rowId: number | undefined): ToldRow {
+  return { id, createdAt, rowId, isKept: true }
+}

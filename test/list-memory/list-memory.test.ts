@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { EMPTY_LIST, type ListAsRead } from '../../src/list-as-read.ts'
+import { ListMemory } from '../../src/list-memory/list-memory.ts'
+import { RowSet } from '../../src/row-set.ts'
+
+const LIST: ListAsRead = {
+  columns: {
+    rowIds: Uint32Array.of(11, 12, 13, 14),
+    fingerprints: Float64Array.of(101, 102, 0, 104),
+    idFingerprints: Float64Array.of(1, 2, 3, 4),
+    oddities: Uint8Array.of(0, 1, 0, 2),
+  },
+  windows: [{ place: 0, count: 2, digest: 'first', outline: '{"ends":[]}' }],
+  warnings: [{}, { odd_email: 1 }, { odd_email: 1, unknown_field: 2 }],
+}
+
+test('a page whose digest is known is the rows at its place, with what is odd about them', () => {
+  const { memory } = aMemory()
+
+  const page = memory.pageOf('first')
+
+  expect(Array.from(page?.rowIds ?? [])).toEqual([11, 12])
+  expect(page).toMatchObject({ window: LIST.windows[0], warnings: { odd_email: 1 } })
+  expect([memory.pageOf('other'), memory.pageOf(undefined)]).toEqual([undefined, undefined])
+})
+
+test('a record is known when its fingerprint and that of its id agree', () => {
+  const { memory } = aMemory()
+
+  expect(memory.recordOf(104, 4)).toEqual({ rowId: 14, place: 3 })
+  expect(memory.oddityAt(3)).toEqual({ odd_email: 1, unknown_field: 2 })
+  expect(memory.oddityAt(0)).toBeUndefined()
+})
+
+test.each([
+  ['the fingerprint of a neighbour with an id of its own', 101, 2],
+  ['a fingerprint that is nowhere', 105, 4],
+  ['no fingerprint, like a customer that must be read again', 0, 3],
+])('a record with %s is not known', (_, fingerprint, idFingerprint) => {
+  expect(aMemory().memory.recordOf(fingerprint, idFingerprint)).toBeUndefined()
+})
+
+test.each(['doubted', 'written'] as const)('a customer that is %s is known by no page and no record', (how) => {
+  const { memory, ...sets } = aMemory()
+  sets[how].add(12)
+
+  expect(memory.pageOf('first')).toBeUndefined()
+  expect(memory.recordOf(102, 2)).toBeUndefined()
+  expect(memory.recordOf(101, 1)).toEqual({ rowId: 11, place: 0 })
+})
+
+test('an empty list knows nothing', () => {
+  const memory = new ListMemory(EMPTY_LIST, { doubted: new RowSet(), written: new RowSet() })
+
+  expect(memory.pageOf('first')).toBeUndefined()
+  expect(memory.recordOf(101, 1)).toBeUndefined()
+})
+
+function aMemory() {
+  const [doubted, written] = [new RowSet(), new RowSet()]
+  return { memory: new ListMemory(LIST, { doubted, written }), doubted, written }
+}

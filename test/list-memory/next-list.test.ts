@@ -1,0 +1,179 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Warnings } from '../../src/customer.ts'
+import { EMPTY_LIST, UNKNOWN, type ListAsRead } from '../../src/list-as-read.ts'
+import { ListMemory } from '../../src/list-memory/list-memory.ts'
+import { ListRecorder, type Marked } from '../../src/list-memory/list-recorder.ts'
+import { nextList } from '../../src/list-memory/next-list.ts'
+
+/** Row `n` with the fingerprint of its `version`. */
+type Told = readonly [n: number, version?: number, warnings?: Warnings]
+
+describe('the order', () => {
+  test('windows follow each other by their positions, and a customer stands where it was met first', () => {
+    const list = read([
+      [4, [[4], [5], [6]]],
+      [0, [[1], [2], [3], [4]]],
+    ])
+
+    expect(rowsOf(list)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(list.windows.map(({ place, count }) => [place, count])).toEqual([
+      [0, 4],
+      [3, 3],
+    ])
+  })
+
+  test('records without a customer have no place', () => {
+    const recorder = new ListRecorder()
+    const reject = { fingerprint: UNKNOWN, idFingerprint: UNKNOWN, warnings: undefined }
+    recorder.add(window(0, undefined), [1, 0, 2], [told([1]), reject, told([2])])
+
+    expect(rowsOf(nextList(recorder, { customers: 2, before }))).toEqual([1, 2])
+  })
+})
+
+describe('what is not known again', () => {
+  test('a customer that came with two different records: only one of them is stored', () => {
+    const list = read([
+      [0, [[1], [2, 1]]],
+      [1, [[2, 2], [3]]],
+    ])
+
+    expect(Array.from(list.columns.fingerprints)).toEqual([mark(1), UNKNOWN, mark(3)])
+    expect(list.windows).toEqual([])
+  })
+
+  test('a window in which a customer appeared between two that were met before', () => {
+    const list = read([
+      [0, [[1], [2], [3]]],
+      [1, [[2], [9], [3], [4]]],
+    ])
+
+    expect(rowsOf(list)).toEqual([1, 2, 3, 9, 4])
+    expect(list.windows).toHaveLength(1)
+  })
+
+  test('a window that lists a customer twice', () => {
+    expect(read([[0, [[1], [2], [1]]]]).windows).toEqual([])
+  })
+
+  test('a window without a digest, whose records are known all the same', () => {
+    const recorder = new ListRecorder()
+    recorder.add(window(0, undefined), [1], [told([1])])
+    const list = nextList(recorder, { customers: 1, before })
+
+    expect(list.windows).toEqual([])
+    expect(new ListMemory(list, NO_DOUBTS).recordOf(mark(1), idMark(1))).toMatchObject({ rowId: 1 })
+  })
+
+  test('more kinds of oddities than a byte can tell apart', () => {
+    const many = Array.from({ length: 300 }, (_, n): Told => [n + 1, 0, { unknown_field: n + 1 }])
+    const list = read([[0, many]])
+
+    expect(list.warnings).toHaveLength(256)
+    expect(list.columns.fingerprints[254]).toBe(mark(255))
+    expect(list.columns.fingerprints[255]).toBe(UNKNOWN)
+  })
+})
+
+describe('with a list before', () => {
+  const yesterday = read([
+    [0, [[1], [2, 0, { odd_email: 1 }], [3]]],
+    [3, [[3], [4]]],
+  ])
+  const memory = new ListMemory(yesterday, NO_DOUBTS)
+
+  test('windows that all come as before leave the very same list', () => {
+    const recorder = new ListRecorder(yesterday.warnings)
+    for (const digest of ['3', '0']) takeKnown(recorder, digest)
+
+    expect(nextList(recorder, { customers: 4, before: { list: yesterday, isCertain: () => true } })).toBe(yesterday)
+  })
+
+  test('a known window among new ones keeps its records, its digest and its oddities', () => {
+    const recorder = new ListRecorder(yesterday.warnings)
+    recorder.add(window(0, 'new'), [9, 1], [told([9, 0, { missing_field: 1 }]), told([1])])
+    takeKnown(recorder, '0', 1)
+
+    const list = nextList(recorder, { customers: 4, before: { list: yesterday, isCertain: () => true } })
+
+    expect(rowsOf(list)).toEqual([9, 1, 2, 3])
+    expect(list.windows.map(({ digest, place }) => [digest, place])).toEqual([
+      ['new', 0],
+      ['0', 1],
+    ])
+    const kinds = Array.from(list.columns.oddities, (oddity) => list.warnings[oddity])
+    expect(kinds).toEqual([{ missing_field: 1 }, {}, { odd_email: 1 }, {}])
+  })
+
+  test('customers known only by their row keep what the list before says, unless they were written since', () => {
+    const recorder = new ListRecorder(yesterday.warnings)
+    recorder.add(window(0, undefined), [4, 2, 8], [])
+
+    const list = nextList(recorder, { customers: 3, before: { list: yesterday, isCertain: (row) => row !== 4 } })
+
+    expect(Array.from(list.columns.fingerprints)).toEqual([UNKNOWN, mark(2), UNKNOWN])
+  })
+
+  function takeKnown(recorder: ListRecorder, digest: string, start = Number(digest)) {
+    const known = memory.pageOf(digest)
+    if (known === undefined) throw new Error('not known')
+    recorder.addKnown({ start, size: 10 }, known, yesterday.columns)
+  }
+})
+
+test('whatever windows a run reads, what the next one knows by them is what they held', () => {
+  const row = fc.tuple(fc.integer({ min: 1, max: 12 }), fc.nat(1))
+  const windows = fc.array(fc.tuple(fc.nat(20), fc.array(row, { maxLength: 8 })), { maxLength: 8 })
+  fc.assert(
+    fc.property(windows, (reads) => {
+      const list = read(reads)
+      const memory = new ListMemory(list, NO_DOUBTS)
+      const last = new Map(reads.map(([start, rows]) => [String(start), rows]))
+      for (const [digest, rows] of last) {
+        const known = memory.pageOf(digest)
+        if (known !== undefined) expect(Array.from(known.rowIds)).toEqual(rows.map(([n]) => n))
+      }
+      for (const [n, version] of [...last.values()].flat()) {
+        const versions = new Set([...last.values()].flat().flatMap(([other, its]) => (other === n ? [its] : [])))
+        const known = memory.recordOf(mark(n, version), idMark(n))
+        expect(known?.rowId).toBe(versions.size === 1 ? n : undefined)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+const NO_DOUBTS = { doubted: new Set<number>(), written: new Set<number>() }
+const before = { list: EMPTY_LIST, isCertain: () => true }
+
+function mark(n: number, version = 0): number {
+  return 1000 * n + version + 1
+}
+
+function idMark(n: number): number {
+  return n + 0.5
+}
+
+function told([n, version, warnings]: Told): Marked {
+  return { fingerprint: mark(n, version), idFingerprint: idMark(n), warnings }
+}
+
+function window(start: number, digest: string | undefined) {
+  return { start, size: 10, digest, outline: '{}' }
+}
+
+/** The list after a run that read these windows, each with its start for a digest. */
+function read(windows: readonly (readonly [start: number, rows: readonly Told[]])[]): ListAsRead {
+  const recorder = new ListRecorder()
+  for (const [start, rows] of windows) {
+    const rowIds = rows.map(([n]) => n)
+    recorder.add(window(start, String(start)), rowIds, rows.map(told))
+  }
+  const customers = new Set(windows.flatMap(([, rows]) => rows.map(([n]) => n))).size
+  return nextList(recorder, { customers, before })
+}
+
+function rowsOf({ columns }: ListAsRead): number[] {
+  return Array.from(columns.rowIds)
+}

@@ -1,0 +1,234 @@
+import Database from 'better-sqlite3'
+import { readFileSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
+import { fingerprintWith } from '../../src/fingerprint.ts'
+import { ListMemory } from '../../src/list-memory/list-memory.ts'
+import { ListRecorder } from '../../src/list-memory/list-recorder.ts'
+import { nextList } from '../../src/list-memory/next-list.ts'
+import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import type { Run } from '../../src/mirror/runs.ts'
+import { sortPage } from '../../src/run/read-page.ts'
+import {
+  anEnding,
+  aCustomer,
+  aSourcePage,
+  customerId,
+  customers,
+  START_MS,
+  type SentRecord,
+} from '../support/builders.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { DAY_MS } from './nights.ts'
+
+const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
+
+test('the list is given back as the last complete run read it, in order, with its windows and oddities', async () => {
+  const mirror = await aMirror()
+  const odd = aCustomer(2, { created_at: null, note: 'x' })
+  await aNight(mirror, [aCustomer(3), odd, aCustomer(1)])
+
+  const { list } = await nextRun(mirror)
+
+  expect(Array.from(list.columns.rowIds)).toEqual([1, 2, 3])
+  expect(Array.from(list.columns.fingerprints)).toEqual([aCustomer(3), odd, aCustomer(1)].map(fingerprint))
+  expect(list.windows).toEqual([{ place: 0, count: 3, digest: 'digest', outline: '{}' }])
+  expect(list.warnings).toEqual([{}, { unknown_field: 1 }])
+  expect(Array.from(list.columns.oddities)).toEqual([0, 1, 0])
+  expect((await nextRun(mirror, 'globex')).list.columns.rowIds).toHaveLength(0)
+})
+
+test('a list of many chunks is given back whole, and what did not change is not written again', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 10_000)
+  await aNight(mirror, list)
+  const before = rowsOf(mirror.file, 'SELECT rowid, chunk FROM list_chunks ORDER BY chunk')
+
+  await aNight(mirror, list.with(9000, aCustomer(9001, { name: 'Renamed' })), { night: 1 })
+
+  const after = rowsOf(mirror.file, 'SELECT rowid, chunk FROM list_chunks ORDER BY chunk')
+  expect(after.map(({ rowid }, chunk) => rowid === before[chunk]?.['rowid'])).toEqual([true, true, false])
+  expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(10_000)
+  await aNight(mirror, customers(1, 10), { night: 2 })
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM list_chunks')).toBe(1)
+  expect(Array.from((await nextRun(mirror)).list.columns.rowIds)).toHaveLength(10)
+})
+
+test('the list another program stored is not relied on', async () => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 3))
+  tamper(mirror.file, `UPDATE lists SET reader = reader || ' loyalty_points'`)
+
+  expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(0)
+})
+
+test('a run that fails leaves the list as it was, and the customers it wrote are doubted', async () => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 3))
+  await aNight(mirror, [aCustomer(2, { name: 'Renamed' }), aCustomer(7)], { night: 1, ending: { status: 'failed' } })
+
+  const { list, doubted } = await nextRun(mirror)
+
+  expect(Array.from(list.columns.rowIds)).toEqual([1, 2, 3])
+  expect([...doubted]).toEqual([2, 4])
+})
+
+test.each([
+  ...['id', 'name', 'username', 'email', 'phone', 'address', 'company_name', 'language', 'timezone', 'created_at'],
+  ...['created_at_utc', 'extra', 'organization', 'first_seen_at'],
+])('a customer whose %s is changed by hand is doubted, until a run has read it', async (column) => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 3))
+  tamper(mirror.file, `UPDATE customers SET ${column} = '{}' WHERE row_id = 2`)
+
+  expect([...(await nextRun(mirror)).doubted]).toEqual([2])
+  await aNight(mirror, customers(1, 3), { night: 2 })
+  const left = [...(await nextRun(mirror)).doubted].filter((row) => row <= 3)
+  expect(left).toEqual([])
+})
+
+test.each([
+  ['deleted', `DELETE FROM customers WHERE row_id = 2`, [2]],
+  ['deleted with all others', 'DELETE FROM customers', [1, 2, 3]],
+  ['given another row number', 'UPDATE customers SET row_id = 77 WHERE row_id = 2', [2, 77]],
+  ['put back as before', `UPDATE customers SET name = 'Before', last_run_id = 1 WHERE row_id = 2`, [2]],
+])('a customer that is %s by hand is doubted', async (_, sql, rows) => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 2))
+  const renamed = customers(1, 3).map((record) => ({ ...record, name: 'Renamed' }))
+  await aNight(mirror, renamed, { night: 1 })
+
+  tamper(mirror.file, sql)
+
+  expect([...(await nextRun(mirror)).doubted]).toEqual(rows)
+})
+
+test('an edit while a run reads is for the next run: the list that run leaves does not settle it', async () => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 3))
+  const edit = () => tamper(mirror.file, `UPDATE customers SET name = 'By Hand' WHERE row_id = 2`)
+
+  await aNight(mirror, customers(1, 3), { night: 1, beforeItEnds: edit })
+
+  expect([...(await nextRun(mirror)).doubted]).toEqual([2])
+})
+
+test('a rehearsal knows no list', async () => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 3))
+  const rehearsal = await rehearseMirror(mirror.file, ['acme'])
+  onTestFinished(() => rehearsal.close())
+
+  expect((await nextRun(rehearsal)).list.columns.rowIds).toHaveLength(0)
+})
+
+test('a mirror with remembered pages is brought up to date: no list, and the windows of an interrupted run resolved', async () => {
+  const versions = ['0001-initial', '0002-scan', '0003-remembered-pages', '0004-remembered-rows']
+  const { file, db } = await aMirrorOfVersion(versions)
+  const at = '2026-01-05 02:00:00.000'
+  db.exec(`INSERT INTO runs (id, organization, "trigger", started_at, data_as_of, status, error_code)
+    VALUES (1, 'acme', 'sync', '${at}', '${at}', 'interrupted', 'interrupted')`)
+  db.exec(`INSERT INTO customers (row_id, organization, id, first_seen_at, changed_at, last_run_id)
+    VALUES (7, 'acme', '${customerId(7)}', '${at}', '${at}', 1)`)
+  db.exec(`INSERT INTO remembered_pages VALUES ('acme', 10, 10, '0.1.0', 'd', x'07000000', x'0000000000000000', '{}')`)
+  db.exec(`INSERT INTO windows VALUES (1, 0, 10, 10, 30, 3, 0, x'0700000000000000', '["${customerId(8)}"]'),
+    (1, 10, 10, 10, 30, 3, 0, NULL, NULL), (1, 20, 10, 10, 30, 3, 0, NULL, NULL)`)
+  db.close()
+
+  const opened = await aMirror(file)
+  const run = await opened.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS, resumeWithinMs: DAY_MS })
+
+  expect(run.list.columns.rowIds).toHaveLength(0)
+  const recalled = [...(await opened.recallWindows(run))]
+  expect(recalled.map(({ page, rows }) => [page, rows.map(({ id }) => id)])).toEqual([
+    [1, [customerId(7), customerId(8)]],
+    [2, [customerId(7)]],
+  ])
+  await opened.finishRun(run, anEnding({ status: 'failed' }), START_MS)
+  tamper(file, `UPDATE customers SET name = 'By Hand'`)
+  expect(valueOf(file, 'SELECT count(*) FROM edited_customers')).toBe(1)
+})
+
+test('the windows of a run that the first version left interrupted are gone on from', async () => {
+  const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan'])
+  const at = '2026-01-05 02:00:00.000'
+  db.exec(`INSERT INTO runs (id, organization, "trigger", started_at, data_as_of, status, error_code)
+    VALUES (1, 'acme', 'sync', '${at}', '${at}', 'interrupted', 'interrupted')`)
+  db.exec(`INSERT INTO customers (row_id, organization, id, first_seen_at, changed_at, last_run_id)
+    VALUES (7, 'acme', '${customerId(7)}', '${at}', '${at}', 1)`)
+  const window = db.prepare('INSERT INTO windows VALUES (1, ?, ?, ?, 12, 2, 0, ?, ?)')
+  window.run(2, 10, 10, Buffer.from(Int32Array.of(0, 0).buffer), `["${customerId(8)}",null]`)
+  window.run(1, 10, 10, Buffer.from(Int32Array.of(7).buffer), '[]')
+  db.close()
+
+  const opened = await aMirror(file)
+  const run = await opened.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS, resumeWithinMs: DAY_MS })
+
+  const told = { size: 10, perPage: 10, total: 12, lastPage: 2, beyondEnd: false }
+  const nobody = { createdAt: undefined, rowId: undefined }
+  expect([...(await opened.recallWindows(run))]).toEqual([
+    { ...told, page: 1, rows: [{ id: customerId(7), createdAt: undefined, rowId: 7 }] },
+    {
+      ...told,
+      page: 2,
+      rows: [
+        { id: customerId(8), ...nobody },
+        { id: undefined, ...nobody },
+      ],
+    },
+  ])
+  expect([run.seen.has(7), run.rejectedIds.has(customerId(8))]).toEqual([true, true])
+})
+
+/** An empty mirror as an earlier version made it. */
+async function aMirrorOfVersion(migrations: readonly string[]) {
+  const file = aMirrorFile()
+  const mirror = await openMirror(file)
+  await mirror.close()
+  const db = new Database(file)
+  for (const { name } of rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'view'`))
+    db.exec(`DROP VIEW ${String(name)}`)
+  db.pragma('foreign_keys = OFF')
+  for (const { name } of rowsOf(
+    file,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+  )) {
+    db.exec(`DROP TABLE ${String(name)}`)
+  }
+  for (const name of migrations)
+    db.exec(readFileSync(new URL(`../../src/mirror/migrations/${name}.sql`, import.meta.url), 'utf8'))
+  db.pragma(`user_version = ${migrations.length}`)
+  return { file, db }
+}
+
+type NightOptions = { night?: number; ending?: { status?: 'complete' | 'failed' }; beforeItEnds?: () => void }
+
+/** A run that received one page; it leaves the list where it completes. */
+async function aNight(mirror: Mirror, records: readonly SentRecord[], told: NightOptions = {}): Promise<void> {
+  const { night = 0, ending = {}, beforeItEnds } = told
+  const atMs = START_MS + night * DAY_MS
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: atMs })
+  const memory = new ListMemory(run.list, run)
+  const recorder = new ListRecorder(run.list.warnings)
+  const size = records.length
+  for (let start = 0; start < size; start += 100) {
+    const part = records.slice(start, start + 100)
+    const digest = start === 0 ? 'digest' : undefined
+    const page = sortPage(aSourcePage(start / 100 + 1, part), undefined, { memory, fingerprint })
+    const { pages } = await mirror.savePages(run, [page.sorted], atMs)
+    recorder.add({ start, size: 100, digest, outline: '{}' }, pages[0]?.rowIds ?? [], page.sorted.rows)
+  }
+  beforeItEnds?.()
+  const list = nextList(recorder, {
+    customers: size,
+    before: { list: run.list, isCertain: (row) => memory.isCertain(row) },
+  })
+  await mirror.finishRun(run, anEnding({ ...ending, list }), atMs)
+}
+
+/** The next run as it starts; it ends at once, as interrupted. */
+async function nextRun(mirror: Mirror, organization = 'acme'): Promise<Run> {
+  const nowMs = START_MS + 9 * DAY_MS
+  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs })
+  await mirror.finishRun(run, anEnding({ status: 'interrupted' }), nowMs)
+  return run
+}
