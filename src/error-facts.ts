@@ -45,14 +45,7 @@ const OURS: ErrorFacts = {
 
 const REFUSED: ErrorFacts = { ...OURS, exitCode: 4, resumable: true, from: 'answer' }
 
-const OUTAGE: ErrorFacts = {
-  ...OURS,
-  again: 'retry',
-  askAgain: 'retry',
-  exitCode: 5,
-  resumable: true,
-  from: 'outage',
-}
+const OUTAGE: ErrorFacts = { ...OURS, again: 'retry', askAgain: 'retry', exitCode: 5, resumable: true, from: 'outage' }
 
 /** A page of a proxy, or half an answer, is often gone a minute later. */
 const BREACH: ErrorFacts = {
@@ -98,7 +91,9 @@ export const ERRORS = {
       fix: 'Set the variable or write the file named above.',
     },
   },
-  UsageError: { usage: { ...OURS, exitCode: 2 } },
+  UsageError: {
+    usage: { ...OURS, exitCode: 2, title: 'cannot be done', fix: 'Correct what is named above, then try again.' },
+  },
   SourceRefused: {
     unauthorized: {
       ...REFUSED,
@@ -189,10 +184,7 @@ export const ERRORS = {
       fix: 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
     },
   },
-  OrganizationHeld: {
-    held: OTHER_RUN,
-    'lease-lost': { ...OTHER_RUN, resumable: true },
-  },
+  OrganizationHeld: { held: OTHER_RUN, 'lease-lost': { ...OTHER_RUN, resumable: true } },
   QueueUnavailable: {
     queue: {
       ...OURS,
@@ -204,7 +196,16 @@ export const ERRORS = {
     },
   },
   AccountingBroken: { accounting: OURS },
-  Interrupted: { interrupted: { ...OURS, again: 'wait', resumable: true, from: 'stop' } },
+  Interrupted: {
+    interrupted: {
+      ...OURS,
+      again: 'wait',
+      resumable: true,
+      from: 'stop',
+      title: 'stopped',
+      fix: 'Sync again to go on.',
+    },
+  },
   MaxRunReached: {
     'max-run': {
       ...OURS,

@@ -67,6 +67,12 @@ describe('the table of errors', () => {
     expect(facts.fix).toMatch(/^[A-Z].*\.$/)
   })
 
+  test('asks people to report defects of this program, and nothing else', () => {
+    const defects = ROWS.filter(({ facts }) => facts.title === 'unexpected' || facts.fix === 'Please report it.')
+
+    expect(defects.map(({ code }) => code)).toEqual(['accounting'])
+  })
+
   test('only what the service does is about one window, or worth the same request again', () => {
     const ours = ROWS.filter(({ facts }) => !['answer', 'outage'].includes(facts.from))
 
@@ -113,6 +119,7 @@ describe('classes and table agree', () => {
     expect(error.message).toBe('made up')
     expect(errors.describeError(error)).toEqual({ code, message: 'made up' })
     expect(factsOf(error)).toBe(factsOfCode(code))
+    expect(explainFailure(error)).toMatchObject({ fix: factsOfCode(code).fix })
   })
 })
 
