@@ -32,7 +32,7 @@ const ADVICE = /\b(Check|Ask|Lower|Raise|Look for|Try|Wait|Set)\b/
 
 const QUICK = { defaults: { maxWait: '0s', requestTimeout: '300ms' } }
 /** For answers that come, however busy the machine is. */
-const PATIENT = { defaults: { maxWait: '0s', requestTimeout: '15s' } }
+const PATIENT = { defaults: { maxWait: '0s', requestTimeout: '1m' } }
 
 /** Syncs against a server that has answered three customers once and then does as the case has it. */
 async function syncTwice(
@@ -40,8 +40,9 @@ async function syncTwice(
   settings: Parameters<typeof aWorkplace>[1] = PATIENT,
 ): Promise<{ code: number; run: SyncRun; said: string; mirror: string; server: FaultServer; before: object }> {
   const server = await aFaultServer(list(3), reply)
-  const { config, mirror } = aWorkplace([organizationAt(server)], settings)
-  await runCommand(syncCommand, ['--config', config])
+  const { config: patient, mirror } = aWorkplace([organizationAt(server)], PATIENT)
+  const { config } = aWorkplace([organizationAt(server)], { ...settings, mirror })
+  await runCommand(syncCommand, ['--config', patient])
   const before = dump(mirror, ['customers', 'changes'])
   const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
   return { code, run: onlyRun(stdout), said: stdout + stderr, mirror, server, before }

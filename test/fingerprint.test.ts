@@ -4,6 +4,7 @@ import { fingerprintWith } from '../src/fingerprint.ts'
 import { sortRecords } from '../src/sort-records.ts'
 import { aCustomer, customerId } from './support/builders.ts'
 import { dice, type Dice } from './support/dice.ts'
+import { seeds } from './support/seeds.ts'
 
 const KEY = Uint8Array.from({ length: 16 }, (_, index) => 7 * index + 1)
 const fingerprint = fingerprintWith(KEY)
@@ -118,7 +119,7 @@ test('any two records have one fingerprint when they are the same, and then alon
         expect(fingerprint(one) === fingerprint(other)).toBe(written(one) === written(other))
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: seeds(2000) },
   )
 })
 

@@ -10,6 +10,7 @@ import { sourceOf } from './support/listed-source.ts'
 import { aMirror, tamper, valueOf } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'
 import { randomNights } from './support/random-nights.ts'
+import { seeds } from './support/seeds.ts'
 
 const CHAIN = { scan: 'chain', concurrency: 1 } as const
 
@@ -301,6 +302,7 @@ test('what somebody changes in the mirror while a changed page is under way is m
 })
 
 test('any nights give the same mirror, with the list as last read and without it', async () => {
+  const drawn = seeds(120, { least: 30 })
   let [pagesKnown, recordsRecognized] = [0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
@@ -308,10 +310,10 @@ test('any nights give the same mirror, with the list as last read and without it
       pagesKnown += known.reduce((sum, pages) => sum + pages, 0)
       recordsRecognized += recognized.reduce((sum, rows) => sum + rows, 0)
     }),
-    { numRuns: 120 },
+    { numRuns: drawn },
   )
-  expect(pagesKnown).toBeGreaterThan(100)
-  expect(recordsRecognized).toBeGreaterThan(100)
+  expect(pagesKnown).toBeGreaterThan(0.8 * drawn)
+  expect(recordsRecognized).toBeGreaterThan(0.8 * drawn)
 })
 
 async function heldRun(mirror: Mirror): Promise<number> {

@@ -8,6 +8,7 @@ import { aCustomer, customerId, customers, START_MS, type SentRecord } from './s
 import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
 import { mirroring, movingClock, namesOf, storedNames } from './support/mirroring.ts'
+import { seeds } from './support/seeds.ts'
 
 test('a list is mirrored whole, page by page, and the report says what was done', async () => {
   const mirror = await aMirror()
@@ -74,7 +75,7 @@ test('the order in which pages arrive makes no difference', async () => {
       expect(report).toEqual(expected.report)
       expect(strip(mirror)).toEqual(strip(reference))
     }),
-    { numRuns: 25 },
+    { numRuns: seeds(25) },
   )
 })
 

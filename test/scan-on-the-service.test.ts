@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Mirror } from '../src/mirror/mirror.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
 import type { Sandbox, SandboxOptions } from '../src/service/sandbox.ts'
+import { onThisMachine } from './support/busy-machine.ts'
 import { activeIds, goneIds, syncSandbox, type Syncing } from './support/mirrored-sandbox.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
 import { aSandbox } from './support/workplace.ts'
@@ -217,7 +218,8 @@ test('a plain scan is as honest: it proves nothing and removes nobody, whatever 
 async function staged(scenario: string, options: SandboxOptions = {}) {
   const sandbox = await aSandbox({ organizations: 1, scenario, ...options })
   const mirror: Mirror = await aMirror()
-  const nightly = (settings: Syncing = {}) => syncSandbox(sandbox, mirror, { requestTimeoutMs: 1000, ...settings })
+  const requestTimeoutMs = onThisMachine(1000)
+  const nightly = (settings: Syncing = {}) => syncSandbox(sandbox, mirror, { requestTimeoutMs, ...settings })
   return { sandbox, mirror, nightly }
 }
 

@@ -8,6 +8,7 @@ import { dice, type Dice } from './support/dice.ts'
 import { aMirror, rowsOf } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'
 import { BROKEN, OUTAGES, searchedSource, WORKING, type SearchKind } from './support/searched-service.ts'
+import { seeds } from './support/seeds.ts'
 
 const SEARCHES = {
   working: Object.values(WORKING),
@@ -56,7 +57,7 @@ test('over random nights of replicas that stopped, and search no better, no list
 })
 
 async function overSeeds(nights: (seed: number) => Promise<void>): Promise<void> {
-  await fc.assert(fc.asyncProperty(fc.nat(), nights), { numRuns: 30 })
+  await fc.assert(fc.asyncProperty(fc.nat(), nights), { numRuns: seeds(30) })
 }
 
 /** A list to which customers come, each later than those before, and which some leave for good. */

@@ -65,7 +65,7 @@ describe('the page on performance', () => {
   )
 })
 
-test('the curves are measured at each size, and the page is written from them', { timeout: 60_000 }, async () => {
+test('the curves are measured at each size, and the page is written from them', async () => {
   const file = join(temporaryFolder(), 'docs', 'PERFORMANCE.md')
   const output = { stdout: { write: () => true }, stderr: { write: () => true } }
 

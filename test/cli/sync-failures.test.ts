@@ -100,7 +100,7 @@ test('while another run holds the organization, the program ends with 6 and chan
   const server = await aFaultServer(hang())
   const { folder, config, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1m' } })
   startCli(['sync'], { cwd: folder })
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => server.requests.length).toBe(1)
   const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
 
   expect(code).toBe(6)
@@ -123,7 +123,7 @@ test('an organization that another run holds does not keep the others from being
     { defaults: { requestTimeout: '1m' } },
   )
   startCli(['sync', 'acme'], { cwd: folder })
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => server.requests.length).toBe(1)
   const { code } = await runCli(['sync'], { cwd: folder })
 
   expect(code).toBe(3)

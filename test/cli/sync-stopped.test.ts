@@ -16,7 +16,7 @@ test.each([
   const server = await aFaultServer(list(1_000_000))
   const { folder, mirror } = aWorkplace([organizationAt(server)], ONE_AT_A_TIME)
   const running = startCli(['sync', '--json'], { cwd: folder })
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBeGreaterThan(2)
+  await expect.poll(() => server.requests.length).toBeGreaterThan(2)
   running.send(signal)
   const { code, stdout, stderr } = await running.ended
   const { pages } = onlyRun(stdout)
@@ -66,7 +66,7 @@ test('who insists is let go, whatever the page at hand does', async () => {
   const server = await aFaultServer(hang())
   const { folder, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1h' } })
   const running = startCli(['sync'], { cwd: folder })
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => server.requests.length).toBe(1)
   const insisting = new AbortController()
   const insist = async () => {
     while (!insisting.signal.aborted) {

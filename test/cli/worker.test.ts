@@ -7,9 +7,7 @@ import { mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
-const MINUTE = 60_000
-
-describe('worker --once', { timeout: MINUTE }, () => {
+describe('worker --once', () => {
   test('mirrors everybody through the queue, and ends with 0', async () => {
     const sandbox = await aSandbox({ customers: [250, 40] })
     const place = aJobsWorkplace(organizationsOf(sandbox))
@@ -68,7 +66,7 @@ describe('worker --once', { timeout: MINUTE }, () => {
     const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
     const running = startCli(['worker', '--once', '--config', place.config, '--embedded'], { cwd: place.folder })
     const begun = () => (existsSync(place.mirror) ? valueOf(place.mirror, SAVED) : 0)
-    await expect.poll(begun, { timeout: MINUTE }).toBe(8)
+    await expect.poll(begun).toBe(8)
     running.send('SIGINT')
     const { stdout, stderr } = await running.ended
     const runs = rowsOf(place.mirror, 'SELECT organization, received - duplicates AS customers FROM runs')
@@ -104,7 +102,7 @@ test('a schedule that names no day is a mistake of the configuration', async () 
   expect(stderr).toContain('schedule of acme: its cron line names no moment')
 })
 
-describe('run', { timeout: MINUTE }, () => {
+describe('run', () => {
   if (!isEmbedded) {
     test('puts one job into the queue, however often it is asked for', async () => {
       const sandbox = await aSandbox({ customers: [1, 1] })

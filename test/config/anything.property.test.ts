@@ -6,6 +6,7 @@ import { stringify } from 'yaml'
 import { readConfig } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors.ts'
 import { acme, aFolder } from './configuration-folder.ts'
+import { seeds } from '../support/seeds.ts'
 
 const KEYS = [
   'mirror',
@@ -70,7 +71,7 @@ test('whatever data the file holds, reading it ends in a configuration or a Conf
   const cwd = await aFolder()
   await fc.assert(
     fc.asyncProperty(anything, (data) => outcome(cwd, stringify(data))),
-    { numRuns: 300 },
+    { numRuns: seeds(300) },
   )
 })
 
@@ -85,7 +86,7 @@ test('whatever slips into a good file, reading it ends in a configuration or a C
       }, good)
       return outcome(cwd, text)
     }),
-    { numRuns: 500 },
+    { numRuns: seeds(500) },
   )
 })
 
@@ -93,6 +94,6 @@ test('whatever bytes the file holds, reading it ends in a configuration or a Con
   const cwd = await aFolder()
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), (bytes) => outcome(cwd, bytes)),
-    { numRuns: 200 },
+    { numRuns: seeds(200) },
   )
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { comingRuns, localTime, previousDueMs, scheduleProblem, startDelayMs } from '../../jobs/due-times.ts'
+import { seeds } from '../support/seeds.ts'
 
 const NIGHTLY = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
 
@@ -81,7 +82,7 @@ test('what was due last is never later than now, and what comes is always later'
       expect(next?.atMs).toBeGreaterThan(nowMs)
       expect(previousDueMs('acme', schedule, next?.atMs ?? 0)).toBe(next?.atMs)
     }),
-    { numRuns: 2000 },
+    { numRuns: seeds(2000) },
   )
 })
 

@@ -6,10 +6,9 @@ import { runCli } from '../support/run-cli.ts'
 import { message, startWorkerProcess } from '../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
-const MINUTE = 60_000
 const TOKEN = 'made-up-token-of-the-board'
 
-describe('a worker that is asked how it is', { timeout: MINUTE }, () => {
+describe('a worker that is asked how it is', () => {
   test('is alive, ready once everybody is mirrored, and counts what it did', async () => {
     const { place, origin, worker } = await aWatchedWorker()
     await worker.ran('acme')
@@ -71,7 +70,7 @@ describe('a worker that is asked how it is', { timeout: MINUTE }, () => {
   })
 })
 
-test('a token that could be guessed is refused', { timeout: MINUTE }, async () => {
+test('a token that could be guessed is refused', async () => {
   const place = await aPlace()
   const env = { CUSTOMER_MIRROR_BOARD_TOKEN: 'short' }
   const { code, stderr } = await runCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder, env })
@@ -80,7 +79,7 @@ test('a token that could be guessed is refused', { timeout: MINUTE }, async () =
   expect(stderr).toContain('must have at least 16 characters')
 })
 
-test('a port that is taken ends the worker, and nothing is left behind', { timeout: MINUTE }, async () => {
+test('a port that is taken ends the worker, and nothing is left behind', async () => {
   const { origin } = await aWatchedWorker()
   const place = await aPlace()
   const { port } = new URL(origin)
@@ -90,7 +89,7 @@ test('a port that is taken ends the worker, and nothing is left behind', { timeo
   expect(stderr).toContain(`port ${port}: the port is in use`)
 })
 
-test('spans are made when an OpenTelemetry SDK was loaded before', { timeout: MINUTE }, async () => {
+test('spans are made when an OpenTelemetry SDK was loaded before', async () => {
   const sdk = `data:text/javascript,globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.0', trace: {} }`
   const without = await (await aWorker()).worker.said(message('worker started'))
   const traced = await (await aWorker({}, ['--import', sdk])).worker.said(({ msg }) => msg === 'worker started')
@@ -100,7 +99,7 @@ test('spans are made when an OpenTelemetry SDK was loaded before', { timeout: MI
 })
 
 if (isEmbedded) {
-  test('a second worker on an embedded queue is turned away', { timeout: MINUTE }, async () => {
+  test('a second worker on an embedded queue is turned away', async () => {
     const { place, worker } = await aWorker()
     await worker.said(message('worker started'))
 

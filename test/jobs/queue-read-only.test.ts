@@ -6,15 +6,13 @@ import { examine } from '../../jobs/health.ts'
 import { someQueues } from '../support/jobs-workplace.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
-const MINUTE = 60_000
-
 /** The session of an embedded PostgreSQL cannot be made read-only from outside, so its table says what a server would. */
 const READ_ONLY = `
   CREATE FUNCTION bullmq.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN RAISE EXCEPTION 'cannot execute % in a read-only transaction', TG_OP USING ERRCODE = '25006'; END $$;
   CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON bullmq.meta EXECUTE FUNCTION bullmq.refuse();`
 
-test('a PostgreSQL that takes no writes is told with the reason and what to do', { timeout: MINUTE }, async () => {
+test('a PostgreSQL that takes no writes is told with the reason and what to do', async () => {
   const folder = await aQueueFolder()
   await alter(folder, READ_ONLY)
 

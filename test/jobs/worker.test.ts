@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { parse, stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
+import { onThisMachine } from '../support/busy-machine.ts'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
@@ -8,35 +9,29 @@ import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { message, startWorkerProcess } from '../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
-const MINUTE = 60_000
+test('a worker mirrors every organization that was never mirrored, and stops when it is told', async () => {
+  const sandbox = await aSandbox({ customers: [250, 40, 3] })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const worker = startWorkerProcess(place)
 
-test(
-  'a worker mirrors every organization that was never mirrored, and stops when it is told',
-  { timeout: MINUTE },
-  async () => {
-    const sandbox = await aSandbox({ customers: [250, 40, 3] })
-    const place = aJobsWorkplace(organizationsOf(sandbox))
-    const worker = startWorkerProcess(place)
+  for (const { id } of sandbox.organizations) await worker.ran(id)
+  worker.send('SIGTERM')
+  const { code, tookMs } = await worker.ended
 
-    for (const { id } of sandbox.organizations) await worker.ran(id)
-    worker.send('SIGTERM')
-    const { code, tookMs } = await worker.ended
-
-    expect(code).toBe(143)
-    expect(tookMs).toBeLessThan(10_000)
-    expect(rowsOf(place.mirror, 'SELECT organization, count(*) AS rows FROM customers GROUP BY 1')).toEqual([
-      { organization: 'acme', rows: 250 },
-      { organization: 'globex', rows: 40 },
-      { organization: 'initech', rows: 3 },
-    ])
-    expect(rowsOf(place.mirror, 'SELECT DISTINCT "trigger", status FROM runs')).toEqual([
-      { trigger: 'catch-up', status: 'complete' },
-    ])
-  },
-)
+  expect(code).toBe(143)
+  expect(tookMs).toBeLessThan(onThisMachine(10_000))
+  expect(rowsOf(place.mirror, 'SELECT organization, count(*) AS rows FROM customers GROUP BY 1')).toEqual([
+    { organization: 'acme', rows: 250 },
+    { organization: 'globex', rows: 40 },
+    { organization: 'initech', rows: 3 },
+  ])
+  expect(rowsOf(place.mirror, 'SELECT DISTINCT "trigger", status FROM runs')).toEqual([
+    { trigger: 'catch-up', status: 'complete' },
+  ])
+})
 
 describe('being stopped in the middle of a run', () => {
-  test('SIGTERM keeps the pages that came, and the next worker goes on', { timeout: MINUTE }, async () => {
+  test('SIGTERM keeps the pages that came, and the next worker goes on', async () => {
     const gate = aGate({ fromPage: 4 })
     const { place, worker } = await aWorkerOf(500, gate)
     await gate.reached
@@ -48,21 +43,19 @@ describe('being stopped in the middle of a run', () => {
     await next.ran('acme')
 
     expect(code).toBe(143)
-    expect(tookMs).toBeLessThan(10_000)
+    expect(tookMs).toBeLessThan(onThisMachine(10_000))
     expect(['interrupted', 'running']).toContain(status)
     expectWhole(place.mirror, 500)
   })
 
-  test('SIGTERM while pages come ends the run after one, and puts its job back', { timeout: MINUTE }, async () => {
-    const sandbox = await aSandbox({ customers: [2000], latencyMs: 60 })
+  test('SIGTERM while pages come ends the run after one, and puts its job back', async () => {
+    const gate = aGate({ fromPage: 3 })
+    const sandbox = await aSandbox({ customers: [2000], latencyMs: 60, intercept: gate.intercept })
     const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
     const worker = startWorkerProcess(place)
-    await worker.said(message('worker started'))
-    await eventually(
-      () => valueOf(place.mirror, 'SELECT count(*) FROM customers'),
-      (rows) => Number(rows) >= 200,
-    )
+    await gate.reached
     worker.send('SIGTERM')
+    gate.open()
     const stopped = await worker.said(message('worker stopped'))
     await worker.ended
 
@@ -76,7 +69,7 @@ describe('being stopped in the middle of a run', () => {
     ])
   })
 
-  test('kill -9 loses no page that was saved, and the next worker completes the run', { timeout: MINUTE }, async () => {
+  test('kill -9 loses no page that was saved, and the next worker completes the run', async () => {
     const gate = aGate({ fromPage: 4 })
     const { place, worker } = await aWorkerOf(500, gate)
     await gate.reached
@@ -96,60 +89,52 @@ describe('being stopped in the middle of a run', () => {
   })
 })
 
-test(
-  'a mirror that is deleted under a run fails that run, and the worker makes a new one for the next',
-  { timeout: MINUTE },
-  async () => {
-    const gate = aGate({ fromPage: 4 })
-    const { place, worker } = await aWorkerOf(500, gate)
-    await gate.reached
-    for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
-    gate.open()
+test('a mirror that is deleted under a run fails that run, and the worker makes a new one for the next', async () => {
+  const gate = aGate({ fromPage: 4 })
+  const { place, worker } = await aWorkerOf(500, gate)
+  await gate.reached
+  for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
+  gate.open()
 
-    expect((await worker.ran('acme', 'retry')).report).toMatchObject({
-      status: 'failed',
-      error: { code: 'mirror-replaced', message: expect.stringContaining('was deleted or moved away') },
-    })
-    await worker.ran('acme')
-    expectWhole(place.mirror, 500)
-  },
-)
+  expect((await worker.ran('acme', 'retry')).report).toMatchObject({
+    status: 'failed',
+    error: { code: 'mirror-replaced', message: expect.stringContaining('was deleted or moved away') },
+  })
+  await worker.ran('acme')
+  expectWhole(place.mirror, 500)
+})
 
-test(
-  'a 90-second Retry-After holds back one organization and uses none of its attempts',
-  { timeout: MINUTE },
-  async () => {
-    const sandbox = await aSandbox({
-      customers: [50, 500, 40],
-      rateLimits: [{ organization: 'globex', requests: 2, windowMs: 90_000 }],
-    })
-    const place = aJobsWorkplace(organizationsOf(sandbox))
-    const worker = startWorkerProcess(place)
+test('a 90-second Retry-After holds back one organization and uses none of its attempts', async () => {
+  const sandbox = await aSandbox({
+    customers: [50, 500, 40],
+    rateLimits: [{ organization: 'globex', requests: 2, windowMs: 90_000 }],
+  })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const worker = startWorkerProcess(place)
 
-    const [waits] = await Promise.all([worker.ran('globex', 'wait'), worker.ran('acme'), worker.ran('initech')])
-    worker.send('SIGTERM')
-    await worker.ended
+  const [waits] = await Promise.all([worker.ran('globex', 'wait'), worker.ran('acme'), worker.ran('initech')])
+  worker.send('SIGTERM')
+  await worker.ended
 
-    const { queues } = await someQueues(place.queue, place.mirror)
-    const delayed = await eventually(
-      () => queues.sync.getDelayed(),
-      (jobs) => jobs.length > 0,
-    )
-    expect(waits.verdict).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms > 80_000 && ms < 95_000) })
-    expect(delayed.map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
-      { organization: 'globex', attemptsMade: 0 },
-    ])
-    expect(waits.report).toMatchObject({ status: 'waiting', reasons: ['waiting'], error: { code: 'rate-limited' } })
-    expect(rowsOf(place.mirror, `SELECT status, error_code, reasons FROM runs WHERE organization = 'globex'`)).toEqual([
-      { status: 'waiting', error_code: 'rate-limited', reasons: '["waiting"]' },
-    ])
-    expect(valueOf(place.mirror, `SELECT last_status FROM freshness WHERE organization = 'globex'`)).toBe('waiting')
-  },
-)
+  const { queues } = await someQueues(place.queue, place.mirror)
+  const delayed = await eventually(
+    () => queues.sync.getDelayed(),
+    (jobs) => jobs.length > 0,
+  )
+  expect(waits.verdict).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms > 45_000 && ms < 95_000) })
+  expect(delayed.map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
+    { organization: 'globex', attemptsMade: 0 },
+  ])
+  expect(waits.report).toMatchObject({ status: 'waiting', reasons: ['waiting'], error: { code: 'rate-limited' } })
+  expect(rowsOf(place.mirror, `SELECT status, error_code, reasons FROM runs WHERE organization = 'globex'`)).toEqual([
+    { status: 'waiting', error_code: 'rate-limited', reasons: '["waiting"]' },
+  ])
+  expect(valueOf(place.mirror, `SELECT last_status FROM freshness WHERE organization = 'globex'`)).toBe('waiting')
+})
 
 // The embedded queue has no second worker, and nobody can add to it from outside.
 if (!isEmbedded) {
-  test('twelve ticks during one long run do not start another', { timeout: MINUTE }, async () => {
+  test('twelve ticks during one long run do not start another', async () => {
     const gate = aGate({ fromPage: 2 })
     const { place, worker } = await aWorkerOf(150, gate)
     await gate.reached
@@ -171,7 +156,7 @@ if (!isEmbedded) {
   })
 }
 
-test('a service that fails is tried again, one that refuses is not', { timeout: MINUTE }, async () => {
+test('a service that fails is tried again, one that refuses is not', async () => {
   let failures = 12
   const sandbox = await aSandbox({
     customers: [20, 20],
@@ -202,7 +187,7 @@ test('a service that fails is tried again, one that refuses is not', { timeout: 
   expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'globex'`)).toBe(1)
 })
 
-test('a worker follows its configuration, and keeps the last good one', { timeout: MINUTE }, async () => {
+test('a worker follows its configuration, and keeps the last good one', async () => {
   const sandbox = await aSandbox({ customers: [30, 20] })
   const [acme, globex] = organizationsOf(sandbox)
   if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
@@ -223,7 +208,7 @@ test('a worker follows its configuration, and keeps the last good one', { timeou
   expect(valueOf(place.mirror, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(30)
 })
 
-test('neither a key nor a secret nor a customer is in the queue or the log', { timeout: MINUTE }, async () => {
+test('neither a key nor a secret nor a customer is in the queue or the log', async () => {
   const sandbox = await aSandbox({ customers: [30] })
   const place = aJobsWorkplace(organizationsOf(sandbox))
   const worker = startWorkerProcess(place)
@@ -256,7 +241,7 @@ function expectWhole(mirrorFile: string, customers: number): void {
   expect(valueOf(mirrorFile, 'SELECT count(*) FROM leases')).toBe(0)
 }
 
-test('waits between pages that were saved do not add up to maxWait', { timeout: MINUTE }, async () => {
+test('waits between pages that were saved do not add up to maxWait', async () => {
   const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
   const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain', maxWait: '3s', concurrency: 1 }))
   const worker = startWorkerProcess(place, { timings: { longestWaitMs: 100 } })

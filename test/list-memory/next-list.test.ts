@@ -5,6 +5,7 @@ import { EMPTY_LIST, UNKNOWN, type ListAsRead } from '../../src/list-as-read.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
 import { ListRecorder, type Marked } from '../../src/list-memory/list-recorder.ts'
 import { nextList } from '../../src/list-memory/next-list.ts'
+import { seeds } from '../support/seeds.ts'
 
 /** Row `n` with the fingerprint of its `version`. */
 type Told = readonly [n: number, version?: number, warnings?: Warnings]
@@ -140,7 +141,7 @@ test('whatever windows a run reads, what the next one knows by them is what they
         expect(known?.rowId).toBe(versions.size === 1 ? n : undefined)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: seeds(300) },
   )
 })
 

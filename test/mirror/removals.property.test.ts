@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { changes, fateOf, night, type Fate } from './nights.ts'
+import { seeds } from '../support/seeds.ts'
 
 const KNOWN = [1, 2, 3, 4, 5, 6]
 
@@ -47,7 +48,7 @@ test('over any nights, everybody is missing and removed exactly as the rules say
         expect(told.map(([, change]) => change)).toEqual(history)
       }
     }),
-    { numRuns: 60 },
+    { numRuns: seeds(60) },
   )
 })
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { aCustomer, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { seeds } from '../support/seeds.ts'
 
 const LATER = { atMs: START_MS + MINUTE_MS }
 
@@ -28,7 +29,7 @@ test('any text comes through byte for byte, and is the same text the next time',
   const units = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd7f0, max: 0xe010 })))
   const texts = fc.sample(
     units.map((codes) => String.fromCharCode(...codes)),
-    { numRuns: 300, seed: 20260105 },
+    { numRuns: seeds(300), seed: 20260105 },
   )
   const page = texts.map((name, index) => aCustomer(index + 1, { name }))
 
@@ -36,7 +37,7 @@ test('any text comes through byte for byte, and is the same text the next time',
 
   const stored = rowsOf(mirror.file, 'SELECT hex(CAST(name AS BLOB)) AS name FROM customers ORDER BY id')
   expect(stored.map(({ name }) => name)).toEqual(texts.map((text) => hexOf(text.toWellFormed())))
-  expect(await mirrorPages(mirror, [page], LATER)).toMatchObject({ unchanged: 300 })
+  expect(await mirrorPages(mirror, [page], LATER)).toMatchObject({ unchanged: texts.length })
 })
 
 function hexOf(text: string): string {

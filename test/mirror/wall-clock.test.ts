@@ -4,6 +4,7 @@ import { LEASE_MS } from '../../src/mirror/lease.ts'
 import type { Mirror } from '../../src/mirror/mirror.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
+import { seeds } from '../support/seeds.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 const YEAR_MS = 365 * 24 * HOUR_MS
@@ -95,7 +96,7 @@ describe('how long a run took', () => {
         expect(await mirror.listRuns({ limit: 1 })).toEqual([told])
         expect(valueOf(mirror.file, 'SELECT finished_at >= started_at FROM runs')).toBe(1)
       }),
-      { numRuns: 20 },
+      { numRuns: seeds(20) },
     )
   })
 

@@ -8,6 +8,7 @@ import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS 
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { keyOf, type Row } from '../../src/scan/window.ts'
 import { sortRecords } from '../../src/sort-records.ts'
+import { seeds } from '../support/seeds.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS
 
@@ -74,7 +75,7 @@ test('any window of any records comes back the same', async () => {
 
       expect(recalled).toEqual([{ ...window, rows: saved[0] }])
     }),
-    { numRuns: 40 },
+    { numRuns: seeds(40) },
   )
 })
 

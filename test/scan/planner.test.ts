@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { overlappingPlan, windowAfter } from '../../src/scan/planner.ts'
 import { explainReason, isReason, REASONS } from '../../src/scan/reasons.ts'
 import { endOf, startOf } from '../../src/scan/window.ts'
+import { seeds } from '../support/seeds.ts'
 
 test('every window of a plan overlaps the one before and reaches beyond it, for any length and size from 11 up', () => {
   const lengths = fc.record({ total: fc.nat({ max: 20_000 }), largest: fc.integer({ min: 11, max: 100 }) })
@@ -18,7 +19,7 @@ test('every window of a plan overlaps the one before and reaches beyond it, for 
       }
       expect(Math.max(...plan.map(endOf))).toBeGreaterThan(total)
     }),
-    { seed: 1, numRuns: 300 },
+    { seed: 1, numRuns: seeds(300) },
   )
 })
 

@@ -8,6 +8,7 @@ import { seenIds } from '../../src/scan/seen.ts'
 import { Tally } from '../../src/scan/tally.ts'
 import { Witnesses, WITNESSES } from '../../src/scan/witness.ts'
 import { endOf, rowOf, type Row, type ToldRow, type Window } from '../../src/scan/window.ts'
+import { seeds } from '../support/seeds.ts'
 
 /** Few ids and fewer times, some of them missing, so that rows meet again and times tie. */
 const someRows = (most: number) =>
@@ -83,7 +84,7 @@ test('a seam is what comparing every row with every row says', () => {
       expect(seamBetween(left, right)).toEqual(seamByDefinition(left, right))
       for (const held of [left, right]) expect(held.hasDuplicates).toBe(new Set(held.keys).size < held.keys.length)
     }),
-    { seed: 1, numRuns: 3000 },
+    { seed: 1, numRuns: seeds(3000) },
   )
 })
 
@@ -100,7 +101,7 @@ test('rows that are known by a number give the same seam as rows known by their 
       const before = past.before.map(numbered)
       expect(seamBetween(...heldTogether(numbered(one), numbered(other), { ...past, before }))).toEqual(seam)
     }),
-    { seed: 1, numRuns: 3000 },
+    { seed: 1, numRuns: seeds(3000) },
   )
 })
 
@@ -123,7 +124,7 @@ test('rows that came as they are kept give the same seam when all but the ends a
       expect(seamBetween(...heldTogether(told(one, false), told(other, false), past))).toEqual(seam)
       expect(seamBetween(...heldTogether(told(one, false), told(other, true), past))).toEqual(seam)
     }),
-    { seed: 1, numRuns: 3000 },
+    { seed: 1, numRuns: seeds(3000) },
   )
 })
 
@@ -146,7 +147,7 @@ test('a candidate survives a window exactly when it orders every pair of neighbo
       })
       expect(witnesses.possible(100).map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
     }),
-    { seed: 1, numRuns: 3000 },
+    { seed: 1, numRuns: seeds(3000) },
   )
 })
 
@@ -169,6 +170,6 @@ test('the window from a position is, of those that start there or before, the on
       const [first] = windows.filter(({ page }) => !avoid.has(page)).toSorted((a, b) => endOf(b) - endOf(a))
       expect(windowFrom(position, largest, avoid)).toEqual(first ?? windows[0])
     }),
-    { seed: 1, numRuns: 1000 },
+    { seed: 1, numRuns: seeds(1000) },
   )
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { generateCustomers } from '../../src/service/customers.ts'
+import { seeds } from '../support/seeds.ts'
 
 test('the same seed and count give the same customers', () => {
   expect(generateCustomers({ seed: 'a', count: 200 })).toEqual(generateCustomers({ seed: 'a', count: 200 }))
@@ -44,7 +45,7 @@ test('customers are listed in the order they were created, no two in the same se
       const created = generateCustomers({ seed, count }).map(({ created_at }) => Date.parse(created_at))
       expect(created.every((at, index) => index === 0 || at >= (created[index - 1] ?? NaN) + 1000)).toBe(true)
     }),
-    { numRuns: 30 },
+    { numRuns: seeds(30) },
   )
 })
 

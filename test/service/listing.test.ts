@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { generateCustomers } from '../../src/service/customers.ts'
 import { listPage, readListQuery } from '../../src/service/listing.ts'
 import type { LargePages, ListQuery } from '../../src/service/listing.ts'
+import { seeds } from '../support/seeds.ts'
 
 const ADDRESS = 'http://127.0.0.1:4010/api/v1/customers'
 const customers = generateCustomers({ seed: 'listing', count: 230 })
@@ -31,7 +32,7 @@ test('pages follow each other without a gap or an overlap, whatever their size',
         expect(data.length === 0 ? 0 : (meta.to ?? NaN) - (meta.from ?? NaN) + 1).toBe(data.length)
       }
     }),
-    { numRuns: 50 },
+    { numRuns: seeds(50) },
   )
 })
 

@@ -29,7 +29,7 @@ export function aSource(
     settings: {
       baseUrl,
       signing: recipeOf(DEFAULT_PRESET),
-      requestTimeoutMs: 5000,
+      requestTimeoutMs: 60_000,
       concurrency: 4,
       maxWaitMs: 900_000,
       longestWaitMs: 900_000,

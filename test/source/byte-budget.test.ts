@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { createByteBudget, whenRoomy } from '../../src/source/byte-budget.ts'
+import { onThisMachine } from '../support/busy-machine.ts'
 import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT } from './a-source.ts'
 
@@ -119,10 +120,11 @@ test('a page that could not be read, a search, and a compressed page leave nothi
 test('a page that waits for room is not taken for one that never comes', async () => {
   await using server = await faultServer(large)
   const budget = createByteBudget(1000)
-  const { source } = aSource(server, { requestTimeoutMs: 300, attempts: 1 }, { budget })
+  const requestTimeoutMs = onThisMachine(300)
+  const { source } = aSource(server, { requestTimeoutMs, attempts: 1 }, { budget })
   const first = await source.readPage({ page: 1, size: 50 }, PATIENT)
   const second = source.readPage({ page: 2, size: 50 }, PATIENT)
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await new Promise((resolve) => setTimeout(resolve, 2 * requestTimeoutMs))
   first.release?.()
   expect((await second).records()).toHaveLength(50)
 })

@@ -22,7 +22,7 @@ test('one that shares with nobody, or asks with other limits, opens its own', as
 
   await readTwice(server, agents)
   await readTwice(server)
-  await readTwice(server, agents, { requestTimeoutMs: 4000 })
+  await readTwice(server, agents, { requestTimeoutMs: 50_000 })
   await readTwice(server, agents, { concurrency: 2 })
 
   expect(socketsOf(server)).toBe(4)

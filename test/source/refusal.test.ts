@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { quoted } from '../../src/source/quotation.ts'
+import { onThisMachine } from '../support/busy-machine.ts'
 import { bytes, cut, faultServer, hang, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, CREDENTIALS, everythingIn, PATIENT, rejection } from './a-source.ts'
 
@@ -124,7 +125,9 @@ test.each([
   ['unpacks to far more', bytes(403, gzipSync(Buffer.alloc(9_000_000)), { 'Content-Encoding': 'gzip' })],
 ])('the status of a refusal counts when its body %s', async (_, reply) => {
   await using server = await faultServer(reply)
-  const error = await rejection(aSource(server, { requestTimeoutMs: 300 }).source.readPage(FIRST, PATIENT))
+  const error = await rejection(
+    aSource(server, { requestTimeoutMs: onThisMachine(300) }).source.readPage(FIRST, PATIENT),
+  )
   expect(error).toMatchObject({ name: 'SourceRefused', status: 403 })
   expect(String(error).length).toBeLessThan(400)
 })

@@ -9,7 +9,6 @@ import { message, startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
-const MINUTE = 60_000
 
 /** One more than a worker mirrors at a time, so that a job is always waiting: BullMQ asks for it at once after an error. */
 const ORGANIZATIONS = 9
@@ -19,7 +18,7 @@ const REFUSALS: [what: string, begin: string[], end: string[], reason: string, r
   ['has become a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'READONLY', 'the primary'],
 ]
 
-describe.each(REFUSALS)('a Redis that %s', { timeout: 3 * MINUTE }, (_what, begin, end, reason, remedy) => {
+describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason, remedy) => {
   test('is told once, the workers pause, and all of it goes on by itself', async () => {
     const redis = await aRedis()
     const gate = aGate({ fromPage: 2 })
@@ -82,7 +81,7 @@ describe.each(REFUSALS)('a Redis that %s', { timeout: 3 * MINUTE }, (_what, begi
   })
 })
 
-test('worker --once ends with the reason when its queue refuses in the middle', { timeout: MINUTE }, async () => {
+test('worker --once ends with the reason when its queue refuses in the middle', async () => {
   const redis = await aRedis()
   const gate = aGate({ fromPage: 2 })
   const place = await aPlaceOn(redis, { organizations: ORGANIZATIONS, gate })

@@ -6,7 +6,7 @@ import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { message, startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
-test('a worker that was frozen and replaced writes nothing when it wakes up', { timeout: 60_000 }, async () => {
+test('a worker that was frozen and replaced writes nothing when it wakes up', async () => {
   const gate = aGate({ fromPage: 3 })
   const sandbox = await aSandbox({ customers: [600], intercept: gate.intercept })
   const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))

@@ -1,0 +1,16 @@
+import { inject } from 'vitest'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Whether every example is to be drawn, as by `npm run test:deep`, or a tenth of them, as by `npm test`. */
+    isDeep: boolean
+  }
+}
+
+/**
+ * How many examples a test draws, or how many simulated lists it plays: all of them in a deep run, else a tenth, and then at
+ * least `least`. Examples come from fixed seeds in a fixed order, so that the tenth is the beginning of the whole.
+ */
+export function seeds(all: number, { least = 10, isDeep = inject('isDeep') } = {}): number {
+  return isDeep ? all : Math.min(all, Math.max(least, Math.ceil(all / 10)))
+}
