@@ -20,20 +20,29 @@ export function loadList(db: Connection, organization: string): ListAsRead {
   ).get(organization, READER)
   if (list === undefined) return EMPTY_LIST
   const columns = emptyColumns(list.customers)
-  const chunks = statement<[string], Chunk>(db, 'SELECT * FROM list_chunks WHERE organization = ?')
-  for (const chunk of chunks.iterate(organization)) copyChunk(chunk, columns)
+  const chunks = statement<[string], Chunk>(db, 'SELECT * FROM list_chunks WHERE organization = ? ORDER BY chunk')
+  let copied = 0
+  for (const chunk of chunks.iterate(organization)) copied += copyChunk(chunk, columns)
+  // A list that was damaged by hand is as good as none.
+  if (copied !== list.customers) return EMPTY_LIST
   const warnings: Warnings[] = JSON.parse(list.warnings)
   return { columns, windows: loadWindows(db, organization), warnings }
 }
 
 type Chunk = { chunk: number; row_ids: Buffer; fingerprints: Buffer; id_fingerprints: Buffer; oddities: Buffer }
 
-function copyChunk({ chunk, row_ids, fingerprints, id_fingerprints, oddities }: Chunk, columns: ListColumns): void {
+/** How many customers were copied; none of a chunk that does not fit. */
+function copyChunk({ chunk, row_ids, fingerprints, id_fingerprints, oddities }: Chunk, columns: ListColumns): number {
   const at = chunk * CHUNK
+  const count = oddities.length
+  const isWhole =
+    row_ids.length === count * 4 && [fingerprints, id_fingerprints].every(({ length }) => length === count * 8)
+  if (!isWhole || at + count > columns.rowIds.length) return 0
   bytesOf(columns.rowIds).set(row_ids, at * 4)
   bytesOf(columns.fingerprints).set(fingerprints, at * 8)
   bytesOf(columns.idFingerprints).set(id_fingerprints, at * 8)
   columns.oddities.set(oddities, at)
+  return count
 }
 
 function loadWindows(db: Connection, organization: string): ListedWindow[] {

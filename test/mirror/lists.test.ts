@@ -61,6 +61,21 @@ test('the list another program stored is not relied on', async () => {
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(0)
 })
 
+test.each([
+  ['a chunk that is gone', 'DELETE FROM list_chunks'],
+  ['a chunk that is cut off', `UPDATE list_chunks SET fingerprints = x'00'`],
+  ['more customers than there are', 'UPDATE lists SET customers = 7'],
+  ['fewer customers than there are', 'UPDATE lists SET customers = 2'],
+])('a list with %s is as good as none, and the run goes well', async (_, sql) => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 3))
+  tamper(mirror.file, sql)
+
+  expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(0)
+  await aNight(mirror, customers(1, 3), { night: 1 })
+  expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(3)
+})
+
 test('a run that fails leaves the list as it was, and the customers it wrote are doubted', async () => {
   const mirror = await aMirror()
   await aNight(mirror, customers(1, 3))
