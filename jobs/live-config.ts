@@ -1,6 +1,6 @@
 import type { Organization } from '../src/config/organization.ts'
 import { readConfig, type Config } from '../src/config/read-config.ts'
-import { checkSchedules } from './schedule.ts'
+import { checkSchedules } from './schedule/reconcile.ts'
 
 /** The configuration as it was last read without a mistake. */
 export type LiveConfig = {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TEXT_FIELDS } from '../src/customer.ts'
-import { MAX_RECORD_LENGTH, sortRecords } from '../src/sort-records.ts'
+import { MAX_RECORD_LENGTH, sortRecords } from '../src/run/sort-records.ts'
 import { aCustomer } from './support/builders.ts'
 
 const sort = (...records: unknown[]) => sortRecords(records, { pageBytes: JSON.stringify(records).length })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { UNKNOWN } from '../src/list-as-read.ts'
 import { addWarnings, TEXT_FIELDS } from '../src/customer.ts'
-import { MAX_RECORD_LENGTH, sortRecords } from '../src/sort-records.ts'
+import { MAX_RECORD_LENGTH, sortRecords } from '../src/run/sort-records.ts'
 import type { SentRecord } from './support/builders.ts'
 import { aCustomer, customerId } from './support/builders.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { verdictOf, type Circumstances } from '../jobs/outcome.ts'
+import { verdictOf, type Circumstances } from '../jobs/run/outcome.ts'
 import { EXIT_CODES, exitCodeOf } from '../src/cli/exit-code.ts'
-import { explainFailure } from '../src/cli/explain-failure.ts'
+import { explainFailure } from '../src/cli/output/explain-failure.ts'
 import { ERRORS, factsOfCode, isErrorCode, type ErrorCode, type ErrorFacts } from '../src/error-facts.ts'
 import * as errors from '../src/errors.ts'
 import { factsOf, reportedError } from '../src/errors.ts'
@@ -170,12 +170,12 @@ const READERS: ReadonlySet<string> = new Set([
   'src/errors.ts',
   'src/window-failure.ts',
   'src/mirror-organization.ts',
-  'src/cli/explain-failure.ts',
+  'src/cli/output/explain-failure.ts',
   'src/source/customers.ts',
   'src/source/patience.ts',
   'src/source/refusal.ts',
   'src/source/request.ts',
-  'jobs/embedded.ts',
+  'jobs/queue/embedded.ts',
 ])
 
 function isErrorClass(exported: unknown): boolean {

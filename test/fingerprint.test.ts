@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../src/fingerprint.ts'
-import { sortRecords } from '../src/sort-records.ts'
+import { sortRecords } from '../src/run/sort-records.ts'
 import { aCustomer, customerId } from './support/builders.ts'
 import { dice, type Dice } from './support/dice.ts'
 import { seeds } from './support/seeds.ts'

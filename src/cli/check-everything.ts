@@ -8,8 +8,8 @@ import { isOurs, MirrorUnusable } from '../errors.ts'
 import { openMirrorToRead } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
-import { explainFailure } from './explain-failure.ts'
-import { count, duration } from './wording.ts'
+import { explainFailure } from './output/explain-failure.ts'
+import { count, duration } from './output/wording.ts'
 
 /** One thing looked at. `error` is set when it would keep a sync from working, and `fix` tells what to do. */
 export type Finding = {

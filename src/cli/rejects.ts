@@ -27,7 +27,7 @@ function asJson({ runId, recordId, seenAtMs, payload, ...reject }: StoredReject)
 }
 
 async function asTable(rejects: readonly StoredReject[], screen: Screen | undefined): Promise<string> {
-  const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  const [{ renderTable }, { moment }] = await Promise.all([import('./output/table.ts'), import('./output/wording.ts')])
   return renderTable(
     ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons'],
     rejects.map(({ organization, recordId, runId, page, position, seenAtMs, reasons }) => [

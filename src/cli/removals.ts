@@ -75,7 +75,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       const [{ readConfig }, { openMirror }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../mirror/mirror.ts'),
-        import('./wording.ts'),
+        import('./output/wording.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
       const mirror = await openMirror(config.mirror)
@@ -91,7 +91,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
 }
 
 async function asTable(held: readonly HeldRemovals[], screen: Screen | undefined): Promise<string> {
-  const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  const [{ renderTable }, { moment }] = await Promise.all([import('./output/table.ts'), import('./output/wording.ts')])
   return renderTable(
     ['run', 'organization', 'held', 'at'],
     held.map(({ runId, organization, held: number, startedAtMs }) => [

@@ -6,7 +6,7 @@ import { startSandbox } from '../service/sandbox.ts'
 import { SANDBOX_HEADING, writeConfig } from '../service/write-config.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { runsTable } from './runs-table.ts'
+import { runsTable } from './output/runs-table.ts'
 import { workOnce } from './work-once.ts'
 
 /** Small enough that the second organization is told to slow down, and to be waited for without boredom. */

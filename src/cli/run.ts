@@ -12,7 +12,7 @@ export function runCommand(io: Io) {
       const [{ readConfig }, { chooseOrganizations }, { requestRuns }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../config/organization.ts'),
-        import('../../jobs/run-now.ts'),
+        import('../../jobs/run/run-now.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = chooseOrganizations(config, ids).map(({ id }) => id)

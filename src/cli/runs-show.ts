@@ -26,7 +26,7 @@ export function runsShowCommand(io: Io) {
         const { runId, trigger, warnings, certificate = null } = run
         io.stdout.write(jsonDocument({ run: { id: runId, ...toJson(run), trigger, warnings, certificate } }))
       } else {
-        const { describeRun } = await import('./describe-run.ts')
+        const { describeRun } = await import('./output/describe-run.ts')
         io.stdout.write(describeRun(run satisfies StoredRun, waiting?.held ?? 0))
       }
     })

@@ -29,7 +29,7 @@ export function runsCommand(io: Io) {
         }))
         io.stdout.write(jsonDocument({ runs: documents }))
       } else {
-        const { runsTable } = await import('./runs-table.ts')
+        const { runsTable } = await import('./output/runs-table.ts')
         io.stdout.write(
           runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, screenOf(io.stdout), { withStart: true }),
         )

@@ -11,7 +11,7 @@ export function scheduleCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, next, json }) => {
-      const { listSchedule } = await import('../../jobs/list-schedule.ts')
+      const { listSchedule } = await import('../../jobs/schedule/list-schedule.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       io.stdout.write(
         json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, screenOf(io.stdout)),
@@ -39,7 +39,7 @@ function asJson({ organization, cron, timezone, dueNow, runs }: Line) {
 }
 
 async function asTable(lines: readonly Line[], screen: Screen | undefined): Promise<string> {
-  const [{ renderTable }, { moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  const [{ renderTable }, { moment }] = await Promise.all([import('./output/table.ts'), import('./output/wording.ts')])
   return renderTable(
     ['organization', 'due now', 'next runs', 'UTC', 'time zone', ''],
     lines.flatMap(({ organization, timezone, dueNow, runs }) => {

@@ -30,7 +30,7 @@ function explainCommand(io: Io) {
       const [{ chooseOrganizations }, { readConfig }, { explainSigning }] = await Promise.all([
         import('../config/organization.ts'),
         import('../config/read-config.ts'),
-        import('./explain-signing.ts'),
+        import('./output/explain-signing.ts'),
       ])
       const [organization] = chooseOrganizations(await readConfig({ file, cwd: process.cwd() }), [id])
       if (organization !== undefined) io.stdout.write(await explainSigning(organization, Date.now()))
@@ -61,7 +61,7 @@ function solveCommand(io: Io) {
     .action(async (options) => {
       const [{ solveRecipe }, { configurationOf }] = await Promise.all([
         import('../source/solve-signing.ts'),
-        import('./explain-signing.ts'),
+        import('./output/explain-signing.ts'),
       ])
       const secret = await readSecret({ env: options.secretEnv, file: options.secretFile })
       if (secret === undefined) throw new UsageError('Name the secret with --secret-env NAME or --secret-file FILE.')

@@ -120,7 +120,10 @@ async function asTable(
   { proven }: AgeLimit,
   screen: Screen | undefined,
 ): Promise<string> {
-  const [{ renderTable }, { duration, moment }] = await Promise.all([import('./table.ts'), import('./wording.ts')])
+  const [{ renderTable }, { duration, moment }] = await Promise.all([
+    import('./output/table.ts'),
+    import('./output/wording.ts'),
+  ])
   const asOf = (ms: number | undefined) => (ms === undefined ? 'never' : moment(ms))
   return renderTable(
     [

@@ -8,10 +8,10 @@ import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import type { HeldRemovals } from '../mirror/removals.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
-import type { BlockSettings } from './failure-blocks.ts'
+import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
-import { showProgress } from './progress.ts'
-import { SILENT, type Voice } from './voice.ts'
+import { showProgress } from './output/progress.ts'
+import { SILENT, type Voice } from './output/voice.ts'
 
 export type SyncOptions = {
   config?: string | undefined

@@ -34,8 +34,8 @@ export function syncCommand(io: Io) {
     }
     if (options.logLevel === undefined) {
       const [{ failureBlocks }, { heldWarning }] = await Promise.all([
-        import('./failure-blocks.ts'),
-        import('./held-warning.ts'),
+        import('./output/failure-blocks.ts'),
+        import('./output/held-warning.ts'),
       ])
       const { dryRun = false, config } = options
       const columns = screenOf(io.stderr)?.columns
@@ -63,7 +63,7 @@ async function describe(
   mirrorFile: string | undefined,
   screen: Screen | undefined,
 ): Promise<string> {
-  const { runsTable } = await import('./runs-table.ts')
+  const { runsTable } = await import('./output/runs-table.ts')
   const table = runsTable(
     outcomes.map(({ report }) => report),
     screen,

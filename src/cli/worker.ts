@@ -22,8 +22,8 @@ export function workerCommand(io: Io) {
       }
       const [{ workOnce }, { runsTable }, { failureBlocks }] = await Promise.all([
         import('./work-once.ts'),
-        import('./runs-table.ts'),
-        import('./failure-blocks.ts'),
+        import('./output/runs-table.ts'),
+        import('./output/failure-blocks.ts'),
       ])
       try {
         const { outcomes, organizations, mirrorFile } = await workOnce({ config, embedded }, io)
@@ -32,7 +32,7 @@ export function workerCommand(io: Io) {
         const columns = screenOf(io.stderr)?.columns
         io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun: false, config }))
         const [{ heldWarning }, { withMirror }] = await Promise.all([
-          import('./held-warning.ts'),
+          import('./output/held-warning.ts'),
           import('./reading.ts'),
         ])
         const held = await withMirror(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)

@@ -1,7 +1,7 @@
 import type { Fingerprint } from '../fingerprint.ts'
 import type { KnownPage, ListMemory } from '../list-memory/list-memory.ts'
 import type { Window } from '../scan/window.ts'
-import { sortRecords } from '../sort-records.ts'
+import { sortRecords } from './sort-records.ts'
 import type { Sorted, SortedPage } from '../sorted-page.ts'
 import type { CustomersPage } from '../source/customers.ts'
 import { outlineOf, readOutline, type Outline } from './outline.ts'

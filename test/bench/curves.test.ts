@@ -55,7 +55,7 @@ describe('the page on performance', () => {
     expect(page).toContain('takes 400 bytes of the file, 10,000,000 of them 3.7 GB')
   })
 
-  test.each(['jobs/sync-worker.ts', 'src/cli/progress.ts'])(
+  test.each(['jobs/run/sync-worker.ts', 'src/cli/output/progress.ts'])(
     'says how many organizations %s mirrors at a time',
     async (file) => {
       const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8')

@@ -7,7 +7,7 @@ import type { RecordedWindow } from '../../src/mirror/windows.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { keyOf, type Row } from '../../src/scan/window.ts'
-import { sortRecords } from '../../src/sort-records.ts'
+import { sortRecords } from '../../src/run/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS

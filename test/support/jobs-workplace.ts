@@ -2,8 +2,8 @@ import { cpSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
-import { openBackend, type Backend } from '../../jobs/backend.ts'
-import { openQueues, type Queues } from '../../jobs/queues.ts'
+import { openBackend, type Backend } from '../../jobs/queue/backend.ts'
+import { openQueues, type Queues } from '../../jobs/queue/queues.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 
 /** A moment that comes once a year: nothing becomes due while a test runs. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stderr } from 'node:process'
 import type { TestProject } from 'vitest/node'
-import { openEmbedded } from '../../jobs/embedded.ts'
+import { openEmbedded } from '../../jobs/queue/embedded.ts'
 import { chosenQueue } from './queue-choice.ts'
 import { startRedis } from './redis-server.ts'
 

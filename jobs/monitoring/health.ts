@@ -1,0 +1,80 @@
+import type { Organization } from '../../src/config/organization.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { within } from '../queue/deadline.ts'
+import { previousDueMs } from '../schedule/due-times.ts'
+import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
+import { scheduled } from '../schedule/reconcile.ts'
+import { wasReadSince, type SchedulePlan } from '../schedule/schedule-plan.ts'
+
+/**
+ * Whether the worker does its work, and what is wrong where it does not. Beside it the removals that wait for a person to
+ * decide: they keep no work from being done. Without `held` it is unknown whether there are any.
+ */
+export type Readiness = { ready: boolean; problems: string[]; held?: HeldBack[] }
+
+/** How many removals of an organization a run held back, as `customer-mirror removals --json` has it. */
+export type HeldBack = { run: number; organization: string; held: number }
+
+export type Examined = {
+  /** Writes to the queue, or rejects with what it said. */
+  write: () => Promise<void>
+  workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
+  /** What keeps the schedules in the queue from being those of the configuration. */
+  compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
+  organizations: readonly Organization[]
+  mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
+  nowMs: number
+}
+
+const ASK_MS = 2000
+/** How long after it was due an organization may still be on its way. */
+const GRACE_MS = 2 * 3_600_000
+
+export async function examine(examined: Examined): Promise<Readiness> {
+  const problems = [...(await queueProblems(examined)), ...workerProblems(examined), ...(await staleProblems(examined))]
+  return { ready: problems.length === 0, problems, held: await heldBack(examined) }
+}
+
+async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]> {
+  const configured = new Set(organizations.map(({ id }) => id))
+  const held = await mirror.listHeldRemovals()
+  return held
+    .filter(({ organization }) => configured.has(organization))
+    .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
+}
+
+async function queueProblems({ write, compareSchedules }: Examined): Promise<string[]> {
+  const problem = await within(write().then(noProblem, writeProblem), ASK_MS, UNREACHED)
+  if (problem !== undefined) return [problem]
+  const plan = await within(compareSchedules(), ASK_MS, undefined).catch(() => undefined)
+  if (plan === undefined) return ['the schedules cannot be read']
+  return [
+    ...plan.upsert.map(({ organization }) => `${organization}: its schedule is not in the queue yet`),
+    ...plan.remove.map((organization) => `${organization}: is scheduled, but not configured`),
+  ]
+}
+
+function noProblem(): undefined {
+  return undefined
+}
+
+function writeProblem(error: unknown): string {
+  return isRefusal(error) ? `the queue cannot be written: ${reasonOf(error)}` : UNREACHED
+}
+
+const UNREACHED = 'the queue cannot be reached'
+
+function workerProblems({ workers }: Examined): string[] {
+  return workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']
+}
+
+/** Organizations that were due a while ago and have not been read whole since. */
+async function staleProblems({ organizations, mirror, nowMs }: Examined): Promise<string[]> {
+  const lastRuns = await mirror.listLastRuns()
+  return scheduled([...organizations]).flatMap(({ organization, schedule }) => {
+    const lastRun = lastRuns.find((run) => run.organization === organization)
+    const dueMs = previousDueMs(organization, schedule, nowMs - GRACE_MS)
+    if (wasReadSince(dueMs, lastRun, nowMs)) return []
+    return [`${organization}: was due at ${new Date(dueMs).toISOString()} and has not been mirrored since`]
+  })
+}

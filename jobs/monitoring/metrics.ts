@@ -1,0 +1,131 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Freshness } from '../../src/mirror/freshness.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { within } from '../queue/deadline.ts'
+import type { RunOfJob } from '../run/sync-job.ts'
+import type { Verdict } from '../run/outcome.ts'
+import type { Queues } from '../queue/queues.ts'
+
+export type Metrics = {
+  countRun(run: RunOfJob): void
+  countAnswer(organization: string, answer: { status: number }): void
+  /** In the text format of Prometheus. */
+  text(): Promise<string>
+}
+
+export type Measured = {
+  mirror: Pick<Mirror, 'listFreshness'>
+  queues: Pick<Queues, 'tick' | 'sync'>
+  /** Ids of the organizations configured now. */
+  organizations: () => readonly string[]
+  now: () => number
+}
+
+const PREFIX = 'customer_mirror'
+/** How long a scrape waits for a queue that may be gone. */
+const COUNT_MS = 1000
+
+/** What this worker does, in numbers for Prometheus. Ages and counts of jobs are looked up when they are asked for. */
+export function createMetrics({ mirror, queues, organizations, now }: Measured): Metrics {
+  const registers = [new Registry()]
+  const [registry] = registers
+  const counter = (name: string, help: string, labelNames: string[]) =>
+    new Counter({ name: `${PREFIX}_${name}_total`, help, labelNames, registers })
+  const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => Promise<void>) =>
+    new Gauge({
+      name: `${PREFIX}_${name}`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        return collect(this)
+      },
+    })
+
+  // An organization that left the configuration would grow older for ever.
+  const configuredFreshness = async () =>
+    (await mirror.listFreshness()).filter(({ organization }) => organizations().includes(organization))
+  /** Looked up once for each scrape: it counts customers. */
+  let freshness: Promise<Freshness[]> = Promise.resolve([])
+  const gaugeOfFreshness = (name: string, help: string, valueOf: (fresh: Freshness) => number | undefined) =>
+    gauge(name, help, ['organization'], async (values) => {
+      values.reset()
+      for (const fresh of await freshness) {
+        const value = valueOf(fresh)
+        if (value !== undefined) values.set({ organization: fresh.organization }, value)
+      }
+    })
+  const ageSeconds = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : (now() - asOfMs) / 1000)
+
+  const runs = counter('runs', 'Runs, by what became of their job', ['organization', 'outcome'])
+  const pages = counter('pages', 'Pages saved', ['organization'])
+  const customers = counter('customers', 'Records, by what became of them', ['organization', 'change'])
+  const requests = counter('requests', 'Answers of the service, by class of status', ['organization', 'status'])
+  const throttled = counter('throttled', 'Answers that asked to slow down', ['organization'])
+  const waited = counter('waited_seconds', 'Seconds waited inside runs because the service asked', ['organization'])
+  const took = new Histogram({
+    name: `${PREFIX}_run_duration_seconds`,
+    help: 'How long runs take',
+    labelNames: ['organization'],
+    buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400],
+    registers,
+  })
+  gaugeOfFreshness('read_as_of_age_seconds', 'Age of the last run that read the list to its end', (fresh) =>
+    ageSeconds(fresh.readAsOfMs),
+  )
+  gaugeOfFreshness('proven_as_of_age_seconds', 'Age of the last run whose scan is proven', (fresh) =>
+    ageSeconds(fresh.provenAsOfMs),
+  )
+  gaugeOfFreshness('data_as_of_age_seconds', 'Age of what the mirror holds', (fresh) => ageSeconds(fresh.dataAsOfMs))
+  gaugeOfFreshness('open_rejects', 'Records that could not be kept as customers', (fresh) => fresh.openRejects)
+  gaugeOfFreshness('held_removals', 'Removals held back that wait to be approved or discarded', (fresh) => fresh.held)
+  gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
+    jobs.reset()
+    const counted = [
+      ['tick', queues.tick.getJobCounts()],
+      ['sync', queues.sync.getJobCounts()],
+    ] as const
+    for (const [queue, counting] of counted) {
+      const counts = await within(counting, COUNT_MS, {}).catch(() => ({}))
+      for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
+    }
+  })
+
+  return {
+    countRun({ organization, outcome: { report }, verdict }) {
+      runs.inc({ organization, outcome: verdict.kind })
+      pages.inc({ organization }, report.pages)
+      for (const change of CHANGES) customers.inc({ organization, change }, report[change])
+      throttled.inc({ organization }, report.throttled)
+      waited.inc({ organization }, seconds(report.waitedMs))
+      took.observe({ organization }, seconds(report.durationMs))
+    },
+    countAnswer(organization, { status }) {
+      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
+    },
+    text() {
+      freshness = configuredFreshness()
+      // A counter that begins at its first event shows no increase then; one that begins at 0 does.
+      for (const organization of organizations()) for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
+      return registry?.metrics() ?? Promise.resolve('')
+    },
+  }
+}
+
+/** A run that was measured by a clock that was set may have taken less than nothing, which no counter takes. */
+function seconds(ms: number): number {
+  return Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0
+}
+
+const OUTCOMES = ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'] as const satisfies Verdict['kind'][]
+
+const CHANGES = [
+  'received',
+  'inserted',
+  'updated',
+  'unchanged',
+  'duplicates',
+  'rejected',
+  'removed',
+  'returned',
+] as const

@@ -1,0 +1,24 @@
+import { isOurs } from '../../src/errors.ts'
+import type { Logger } from '../../src/log.ts'
+import type { HeldRemovals } from '../../src/mirror/removals.ts'
+import type { RunOfJob } from '../run/sync-job.ts'
+
+/**
+ * What became of a run, in one line, with the number of removals of its organization that wait for a decision, and the run
+ * that held them back: a warning while there are any. Without `held` the mirror could not be asked.
+ */
+export function logRun(
+  log: Logger,
+  { organization, outcome: { report, error }, verdict, isLast }: RunOfJob,
+  open: readonly HeldRemovals[] | undefined,
+): void {
+  const waiting = open?.find((held) => held.organization === organization)
+  const held = open === undefined ? {} : { held: waiting?.held ?? 0, heldBy: waiting?.runId }
+  const facts = { report, verdict, isLast, ...held }
+  if (verdict.kind === 'complete') log[waiting === undefined ? 'info' : 'warn'](facts, 'run complete')
+  else if (verdict.kind === 'hand-back') log.info(facts, 'run put back into the queue')
+  else if (verdict.kind === 'wait' || report.status === 'waiting') log.info(facts, 'run waits in the queue')
+  else if (verdict.kind === 'abandon') log.warn(facts, 'run left to another worker')
+  else if (isOurs(error)) log.error(facts, isLast ? 'run given up' : 'run failed, to be tried again')
+  else log.error({ ...facts, err: error }, 'run failed unexpectedly')
+}

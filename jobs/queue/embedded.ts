@@ -1,0 +1,46 @@
+import { chmod, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { createPostgresBackend, DEFAULT_SCHEMA, runMigrations } from 'bullmq'
+import { QueueUnavailable } from '../../src/errors.ts'
+import type { Store } from './backend.ts'
+import { EmbeddedPool } from './embedded-pool.ts'
+import { lockFolder } from './folder-lock.ts'
+import { WRITE_PROBE } from './postgres.ts'
+
+/** The queue in this very process, kept in a folder. Throws QueueUnavailable when another process has that folder. */
+export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await chmod(folder, 0o700)
+  const lock = await lockFolder(folder)
+  try {
+    const database = await PGlite.create(join(folder, 'postgres'))
+    const pool = new EmbeddedPool(database)
+    await runMigrations(pool.session())
+    await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`)
+    let closed: Promise<void> | undefined
+    const close = async () => {
+      await pool.end()
+      await database.close()
+      await lock.release()
+    }
+    return {
+      factory: (name, options, roles) => createPostgresBackend(name, { ...options, connection: pool }, roles),
+      ping: async () => {
+        await pool.query('SELECT 1', [])
+      },
+      write: async () => {
+        await pool.query(WRITE_PROBE, [`${prefix}-probe`])
+      },
+      close: () => (closed ??= close()),
+    }
+  } catch (error) {
+    await lock.release()
+    if (error instanceof QueueUnavailable) throw error
+    throw new QueueUnavailable(
+      `The embedded queue in ${folder} cannot be opened. Move that folder away and start again: it holds nothing but the ` +
+        'schedules, which are made anew from the configuration, and the jobs that were waiting.',
+      { cause: error },
+    )
+  }
+}

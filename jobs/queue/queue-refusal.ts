@@ -1,0 +1,65 @@
+import { isOurs, QueueUnavailable } from '../../src/errors.ts'
+
+/**
+ * An error that came out of the queue as QueueUnavailable: which queue, why, and what to do. Our own errors and defects of this
+ * program come back unchanged. The cause stays behind: drivers keep commands and passwords in it.
+ */
+export function queueUnavailable(error: unknown, place: string): unknown {
+  return DEFECTS.some((kind) => error instanceof kind) ? error : neverOpened(error, place)
+}
+
+/** An error from opening the queue, whatever its kind: drivers throw any for an address they cannot read. */
+export function neverOpened(error: unknown, place: string): unknown {
+  if (isOurs(error)) return error
+  const reason = reasonOf(error)
+  return new QueueUnavailable(
+    `The queue at ${place} cannot be used: ${reason}. ${remedyOf(reason)} \`customer-mirror sync\` needs none.`,
+  )
+}
+
+/** The reason of an error in one line that names no argument and no password. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed'
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const code = first instanceof Error && 'code' in first ? String(first.code) : undefined
+  const line = first instanceof Error ? firstLine(first.message) : ''
+  return line === '' ? (code ?? 'it failed') : line
+}
+
+/** Whether an error says that the queue answered and refused, rather than that it could not be reached. */
+export function isRefusal(error: unknown): boolean {
+  return !/ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0|Connection (is closed|terminated)|LOADING|timeout exceeded|starting up|shutting down/i.test(
+    codeAndReason(error),
+  )
+}
+
+/** `code: reason`, for a log. */
+export function codeAndReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  return `${code}: ${reasonOf(error).slice(0, 200)}`
+}
+
+/** A script of the queue adds its own digest and line to what Redis says; an address may hold a password. */
+function firstLine(message: string): string {
+  return (message.split('\n')[0] ?? '')
+    .replace(/\.? script: [0-9a-f]{40}.*$/, '')
+    .replaceAll(/\/\/[^/\s@]*@/g, '//')
+    .replace(/[.\s]+$/, '')
+}
+
+function remedyOf(reason: string): string {
+  return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Start it, or correct queue in the configuration;'
+}
+
+const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
+  [/^OOM|maxmemory/, 'It is full: raise its maxmemory, or free some of it, then try again;'],
+  [
+    /READONLY|read-only|recovery/i,
+    'It takes no writes: name the server that does (the primary) as queue, or let this one take them again;',
+  ],
+  [/MISCONF|NOREPLICAS|disk|No space/i, 'Mend that server (its log says more), then try again;'],
+  [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or what that user may do;'],
+]
+
+const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

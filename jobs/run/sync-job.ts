@@ -1,0 +1,199 @@
+import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
+import { z } from 'zod'
+import type { Organization } from '../../src/config/organization.ts'
+import { describeError, UsageError } from '../../src/errors.ts'
+import type { Outcome, Progress } from '../../src/mirror-organization.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
+import { runOrganization, type Paces } from '../../src/run-organization.ts'
+import type { IdleAgents } from '../../src/source/idle-agents.ts'
+import type { SourceEvent } from '../../src/source/customers.ts'
+import { within } from '../queue/deadline.ts'
+import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
+import { payload, type Counts, type Payload } from '../queue/queues.ts'
+import type { Timings } from '../timings.ts'
+
+export type SyncJob = Job<Payload, Counts, Trigger>
+
+/** A run that a job has made, what follows from it, and whether the job ends with it. */
+export type RunOfJob = { organization: string; outcome: Outcome; verdict: Verdict; isLast: boolean }
+
+/** Whom a job tells how it is getting on. */
+export type Listener = {
+  onProgress?(progress: Progress): void
+  onEvent?(organization: string, event: SourceEvent): void
+  onAnswer?(organization: string, answer: { status: number }): void
+  onRun?(run: RunOfJob): void
+}
+
+export type Processing = {
+  /** Looks an organization up in the configuration as it is now. */
+  organizationOf(id: string): Organization | undefined
+  mirror: Mirror
+  paces: Paces
+  /** Connections of jobs that have ended. */
+  agents: IdleAgents
+  listener: Listener
+  /** Aborted when this worker is to stop: pages under way are finished and kept, and jobs go back into the queue. */
+  stop: AbortSignal
+  timings: Timings
+  /** Unix milliseconds. */
+  now: () => number
+  monotonicMs: () => number
+  random: () => number
+}
+
+/** A job is started so often at most, waits included. */
+export const MOST_STARTS = 100
+
+/**
+ * Mirrors the organization a job names, and does with the job what follows from how that ended. `signal` is aborted when
+ * the lock of the job is lost.
+ */
+export async function mirrorForJob(
+  job: SyncJob,
+  token: string | undefined,
+  signal: AbortSignal | undefined,
+  processing: Processing,
+): Promise<Counts> {
+  const { stop, listener, timings } = processing
+  const { organization: id } = parsePayload(job)
+  const organization = processing.organizationOf(id)
+  const lockLost = () => signal?.aborted === true
+  const decide = (error: unknown, { pages }: { pages: number }) =>
+    verdictOf(error, {
+      waitedMs: waitedBefore(job, pages),
+      maxWaitMs: organization?.maxWaitMs ?? 0,
+      startsLeft: MOST_STARTS - job.attemptsStarted,
+      stopping: stop.aborted,
+      lockLost: lockLost(),
+      heldWaitMs: timings.heldWaitMs,
+      mirrorWaitMs: timings.mirrorWaitMs,
+    })
+  const running =
+    organization === undefined
+      ? unknown(id, job, processing)
+      : run(organization, job, signal, { ...processing, decide })
+  const outcome = await endingSoon(running, stop, timings.handBackMs)
+  if (outcome === undefined) return handBack(job, token)
+
+  const waitedMs = waitedBefore(job, outcome.report.pages)
+  const verdict = decide(outcome.error, outcome.report)
+  listener.onRun?.({ organization: id, outcome, verdict, isLast: isLast(verdict, job) })
+  if (verdict.kind === 'complete') return countsOf(outcome.report)
+  if (verdict.kind === 'hand-back') return handBack(job, token)
+  if (verdict.kind === 'wait')
+    return waitInQueue(job, token, processing.now() + verdict.waitMs, waitedMs + verdict.waitMs)
+  if (verdict.kind === 'give-up') throw new UnrecoverableError(reasonOf(outcome))
+  throw new RunFailed(reasonOf(outcome), verdict.kind === 'retry' ? verdict.leastMs : 0)
+}
+
+/** A job is to be tried again, no sooner than `leastMs` from now. */
+export class RunFailed extends Error {
+  override name = 'RunFailed' as const
+  readonly leastMs: number
+
+  constructor(message: string, leastMs: number) {
+    super(message)
+    this.leastMs = leastMs
+  }
+}
+
+/** What becomes of the job after a run that ended so. */
+type Decide = (error: unknown, saved: { pages: number }) => Verdict
+
+function parsePayload(job: SyncJob): Payload {
+  const parsed = payload.safeParse(job.data)
+  if (parsed.success) return parsed.data
+  throw new UnrecoverableError('This job names no organization. It was not made by this program; nothing was done.')
+}
+
+function run(
+  organization: Organization,
+  job: SyncJob,
+  signal: AbortSignal | undefined,
+  { mirror, paces, agents, listener, stop, timings, now, monotonicMs, random, decide }: Processing & { decide: Decide },
+): Promise<Outcome> {
+  return runOrganization(organization, {
+    mirror,
+    paces,
+    agents,
+    trigger: job.name,
+    longestWaitMs: timings.longestWaitMs,
+    now,
+    monotonicMs,
+    random,
+    signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
+    onProgress: (progress) => listener.onProgress?.(progress),
+    onEvent: (event) => listener.onEvent?.(organization.id, event),
+    onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
+    comesBack: (error, saved) => {
+      const verdict = decide(error, saved)
+      return isWaiting(error, verdict) && !isLast(verdict, job)
+    },
+  })
+}
+
+/** An organization that left the configuration after its job was made. */
+async function unknown(id: string, { name }: SyncJob, { now }: Processing): Promise<Outcome> {
+  const error = new UsageError(`${id}: is no longer in the configuration. Its rows stay; nothing was asked for.`)
+  return {
+    report: { ...emptyReport({ organization: id, trigger: name, startedAtMs: now() }), error: describeError(error) },
+    error,
+  }
+}
+
+/** Waits for the run; once asked to stop, only so long. A page that does not come by then was not received. */
+async function endingSoon(
+  running: Promise<Outcome>,
+  stop: AbortSignal,
+  handBackMs: number,
+): Promise<Outcome | undefined> {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>()
+  if (stop.aborted) resolve()
+  stop.addEventListener('abort', () => resolve(), { once: true })
+  const first = await Promise.race([running, stopped])
+  return first ?? within(running, handBackMs, undefined)
+}
+
+/** Back to the head of the queue, as if it had not been started. */
+async function handBack(job: SyncJob, token: string | undefined): Promise<never> {
+  await job.moveToWait(token)
+  throw new WaitingError()
+}
+
+async function waitInQueue(job: SyncJob, token: string | undefined, untilMs: number, waitedMs: number): Promise<never> {
+  await job.updateProgress({ waitedMs })
+  await job.moveToDelayed(untilMs, token)
+  throw new DelayedError()
+}
+
+/** maxWait is the longest stretch without a success: a run that saved pages before it was told to wait begins a new one. */
+function waitedBefore(job: SyncJob, pages: number): number {
+  return pages > 0 ? 0 : waitedSoFar(job)
+}
+
+/** What the job has been told to wait since it last saved a page. Kept with it, as it may be run by several workers in turn. */
+function waitedSoFar({ progress }: SyncJob): number {
+  return z.object({ waitedMs: z.number().nonnegative() }).catch({ waitedMs: 0 }).parse(progress).waitedMs
+}
+
+function isLast({ kind }: Verdict, { attemptsMade, opts }: SyncJob): boolean {
+  if (kind === 'complete' || kind === 'give-up') return true
+  return kind === 'retry' && attemptsMade + 1 >= (opts.attempts ?? 1)
+}
+
+function countsOf(report: Report): Counts {
+  const { requests, pages, received, inserted, updated, unchanged, duplicates, rejected } = report
+  const { missing, removed, returned, held, throttled, waitedMs, durationMs } = report
+  return {
+    ...{ requests, pages, received, inserted, updated, unchanged, duplicates, rejected },
+    ...{ missing, removed, returned, held, throttled, waitedMs, durationMs },
+  }
+}
+
+/** What the queue keeps about a failure: our own words, never those of an error that may quote something. */
+function reasonOf({ error }: Outcome): string {
+  const { code, message } = describeError(error)
+  return code === 'unexpected' ? 'unexpected: see the log of the worker' : `${code}: ${message}`
+}

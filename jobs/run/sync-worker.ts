@@ -1,0 +1,46 @@
+import { withBackend, type IQueueBackend } from 'bullmq'
+import type { Trigger } from '../../src/report.ts'
+import type { Backend } from '../queue/backend.ts'
+import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
+import { retryDelayMs } from './outcome.ts'
+import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
+
+/** Organizations that are mirrored at the same time by one worker. */
+const AT_ONCE = 8
+/** A worker that dies takes no job with it; a job under which workers keep dying is given up. */
+const MOST_STALLS = 3
+
+export type SyncWorker = ReturnType<typeof startSyncWorker>
+
+/** Starts taking sync jobs. */
+export function startSyncWorker(backend: Backend, processing: Processing) {
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const { timings, random } = processing
+  const worker = new Worker<Payload, Counts, Trigger>(
+    queueNames(backend).sync,
+    // All three are named: a processor that declares fewer is given no signal.
+    (job, token, signal) => mirrorForJob(job, token, signal, processing),
+    {
+      connection: {},
+      ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }),
+      autorun: false,
+      concurrency: AT_ONCE,
+      lockDuration: timings.lockMs,
+      stalledInterval: timings.stalledMs,
+      maxStalledCount: MOST_STALLS,
+      maxStartedAttempts: MOST_STARTS,
+      settings: {
+        backoffStrategy: (attempts, _type, error) => {
+          const { firstRetryMs: firstMs, longestRetryMs: longestMs } = timings
+          const leastMs = error instanceof RunFailed ? error.leastMs : 0
+          return leastMs + retryDelayMs(attempts, random(), { firstMs, longestMs })
+        },
+      },
+    },
+  )
+  // Another worker has the job now, or the queue has forgotten it: either way this run is not to write any more.
+  worker.on('lockRenewalFailed', (jobIds) => {
+    for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
+  })
+  return worker
+}

@@ -1,0 +1,98 @@
+import { ConfigError } from '../../src/errors.ts'
+import type { Config } from '../../src/config/read-config.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { scheduleProblem } from './due-times.ts'
+import type { Queues } from '../queue/queues.ts'
+import { planSchedules, type Found, type SchedulePlan, type Wanted } from './schedule-plan.ts'
+
+export type Reconciling = {
+  queues: Pick<Queues, 'tick' | 'requestSync'>
+  mirror: Pick<Mirror, 'listLastRuns'>
+  organizations: Config['organizations']
+  nowMs: number
+  atStart: boolean
+}
+
+/**
+ * Makes the schedules in the queue equal to those of the configuration, and asks for the runs that were missed: one for
+ * each organization, however many nights it were. Tells what it did.
+ */
+export async function reconcileSchedules(reconciling: Reconciling): Promise<SchedulePlan> {
+  const { queues, mirror, organizations, nowMs, atStart } = reconciling
+  const { tick, requestSync } = queues
+  const plan = planSchedules({
+    wanted: scheduled(organizations),
+    found: await findSchedules(tick, nowMs),
+    lastRuns: await mirror.listLastRuns(),
+    nowMs,
+    atStart,
+  })
+  for (const organization of plan.catchUp) await requestSync(organization, 'catch-up')
+  await writeSchedules(tick, plan)
+  return plan
+}
+
+/** Writes the schedules alone, and asks for nothing that was missed. */
+export async function writeOnly(
+  tick: Queues['tick'],
+  organizations: Config['organizations'],
+  nowMs: number,
+): Promise<void> {
+  await writeSchedules(tick, await compareSchedules(tick, organizations, nowMs))
+}
+
+/** What would have to be written and removed for the queue to have the schedules of the configuration. */
+export async function compareSchedules(
+  tick: Queues['tick'],
+  organizations: Config['organizations'],
+  nowMs: number,
+): Promise<Pick<SchedulePlan, 'upsert' | 'remove'>> {
+  const [wanted, found] = [scheduled(organizations), await findSchedules(tick, nowMs)]
+  return planSchedules({ wanted, found, lastRuns: [], nowMs, atStart: false })
+}
+
+async function writeSchedules(tick: Queues['tick'], plan: Pick<SchedulePlan, 'upsert' | 'remove'>): Promise<void> {
+  for (const { organization, schedule } of plan.upsert) {
+    await tick.upsertJobScheduler(
+      organization,
+      { pattern: schedule.cron, tz: schedule.timezone },
+      { name: 'tick', data: { organization }, opts: { removeOnComplete: true, removeOnFail: 10, stackTraceLimit: 0 } },
+    )
+  }
+  for (const organization of plan.remove) await tick.removeJobScheduler(organization)
+}
+
+/** The organizations that have a schedule. */
+export function scheduled(organizations: Config['organizations']): Wanted[] {
+  return organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ organization: id, schedule }]))
+}
+
+/** Throws one ConfigError for all cron lines that name no moment to come. */
+export function checkSchedules({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
+  const problems = organizations.flatMap(({ id, schedule }) => {
+    const problem = schedule === undefined ? undefined : scheduleProblem(schedule, nowMs)
+    return problem === undefined
+      ? []
+      : [{ file, message: `schedule of ${id}: its cron line names no moment (${problem})` }]
+  })
+  if (problems.length > 0) throw new ConfigError(problems)
+}
+
+async function findSchedules(tick: Queues['tick'], nowMs: number): Promise<Found[]> {
+  const schedulers = await tick.getJobSchedulers(0, -1, true)
+  return Promise.all(
+    schedulers.map(async ({ key, pattern = '', tz = '', next = 0 }) => ({
+      organization: key,
+      cron: pattern,
+      timezone: tz,
+      nextMs: next,
+      ticks: next > nowMs || (await isWaiting(tick, `repeat:${key}:${next}`)),
+    })),
+  )
+}
+
+/** A tick that is overdue is left to be taken, when it is there at all. */
+async function isWaiting(tick: Queues['tick'], jobId: string): Promise<boolean> {
+  const state = await tick.getJobState(jobId)
+  return state === 'waiting' || state === 'delayed' || state === 'active' || state === 'prioritized'
+}

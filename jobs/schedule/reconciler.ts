@@ -1,0 +1,38 @@
+import { describeError } from '../../src/errors.ts'
+import type { Logger } from '../../src/log.ts'
+import type { Engine } from '../worker-parts.ts'
+import { codeAndReason } from '../queue/queue-refusal.ts'
+import { reconcileSchedules } from './reconcile.ts'
+
+/** Reads the configuration again and makes the schedules equal to it. Never throws: what fails is told, and tried again later. */
+export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
+
+export function createReconciler(
+  { config, queues, mirror }: Pick<Engine, 'config' | 'queues' | 'mirror'>,
+  now: () => number,
+  log: Pick<Logger, 'info' | 'warn'>,
+): Reconcile {
+  let underWay: Promise<void> | undefined
+
+  async function reconcile(atStart: boolean): Promise<void> {
+    try {
+      await config.reload()
+    } catch (error) {
+      log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+    }
+    try {
+      const { organizations } = config.current
+      const plan = await reconcileSchedules({ queues, mirror, organizations, nowMs: now(), atStart })
+      const upserted = plan.upsert.map(({ organization }) => organization)
+      if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
+        log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')
+    } catch (error) {
+      log.warn({ reason: codeAndReason(error) }, 'schedules could not be compared')
+    }
+  }
+
+  return ({ atStart }) =>
+    (underWay ??= reconcile(atStart).finally(() => {
+      underWay = undefined
+    }))
+}

@@ -1,0 +1,48 @@
+import { withBackend, type IQueueBackend, type Job } from 'bullmq'
+import type { Organization } from '../../src/config/organization.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import type { Backend } from '../queue/backend.ts'
+import { startDelayMs } from './due-times.ts'
+import { wasReadSince } from './schedule-plan.ts'
+import { payload, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+
+export type TickWorker = ReturnType<typeof startTickWorker>
+
+export type Ticking = {
+  queues: Pick<Queues, 'requestSync'>
+  mirror: Pick<Mirror, 'listLastRuns'>
+  organizationOf: (id: string) => Organization | undefined
+  now: () => number
+}
+
+/**
+ * Starts turning ticks into sync jobs. A tick takes no longer than that, however long a run takes, so none is ever late
+ * because of the one before; and while an organization still has a sync job, its ticks add nothing.
+ */
+export function startTickWorker(backend: Backend, { queues, mirror, organizationOf, now }: Ticking) {
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  return new Worker<Payload, Counts>(
+    queueNames(backend).tick,
+    async (tick) => {
+      const { organization } = payload.parse(tick.data)
+      const schedule = organizationOf(organization)?.schedule
+      if (schedule === undefined || (await isDone(organization, tick, mirror, now()))) return { added: 0 }
+      const { added } = await queues.requestSync(organization, 'schedule', {
+        delayMs: startDelayMs(organization, schedule),
+      })
+      return { added: Number(added) }
+    },
+    {
+      connection: {},
+      ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }),
+      autorun: false,
+    },
+  )
+}
+
+/** Whether what a tick asks for was done already, by a worker that caught up before it took the tick. */
+async function isDone(organization: string, tick: Job, mirror: Ticking['mirror'], nowMs: number): Promise<boolean> {
+  const tickedMs = tick.opts.prevMillis ?? tick.timestamp
+  const lastRun = (await mirror.listLastRuns()).find((run) => run.organization === organization)
+  return wasReadSince(tickedMs, lastRun, nowMs)
+}

@@ -1,0 +1,91 @@
+import type { Mirror } from '../src/mirror/mirror.ts'
+import { UsageError } from '../src/errors.ts'
+import { IdleAgents } from '../src/source/idle-agents.ts'
+import { openBackend, type Backend } from './queue/backend.ts'
+import { within } from './queue/deadline.ts'
+import type { LiveConfig } from './live-config.ts'
+import { openLiveMirror } from './run/live-mirror.ts'
+import type { Listener } from './run/sync-job.ts'
+import { openQueues, type Queues } from './queue/queues.ts'
+import { keepWaits } from './schedule/set-back.ts'
+import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
+import type { Timings } from './timings.ts'
+
+/** Everything a worker works with, and its end. */
+export type Engine = {
+  config: LiveConfig
+  backend: Backend
+  mirror: Mirror
+  queues: Queues
+  syncWorker: SyncWorker
+  /**
+   * Takes no more jobs, lets the pages under way be saved, puts unfinished jobs back, and lets go of everything: in
+   * order where the queue answers, without it where it does not. Tells whether all was in order.
+   */
+  stop(others: readonly Closing[]): Promise<boolean>
+}
+
+type Closing = { close(): Promise<void> }
+
+export type EngineOptions = {
+  /** Whether to keep the queue beside the mirror, whatever the configuration says. */
+  embedded: boolean
+  listenerFor: (parts: Pick<Engine, 'mirror' | 'queues'>) => Listener
+  timings: Timings
+  /** Unix milliseconds. */
+  now: () => number
+  monotonicMs: () => number
+  /** Told how many jobs begin their wait anew because the wall clock was set back. */
+  onSetBack?: (jobs: number) => void
+}
+
+/** Opens the mirror and the queue. Nothing is taken from the queue until `syncWorker.run()`. */
+export async function openEngine(
+  config: LiveConfig,
+  { embedded, listenerFor, timings, now, monotonicMs, onSetBack }: EngineOptions,
+): Promise<Engine> {
+  const address = embedded ? 'embedded' : config.current.queue
+  if (address === undefined) throw new UsageError(NO_QUEUE)
+  const mirror = await openLiveMirror(config.current.mirror)
+  try {
+    const backend = await openBackend(address, { mirrorFile: mirror.file })
+    const queues = openQueues(backend)
+    const stopping = new AbortController()
+    const syncWorker = startSyncWorker(backend, {
+      organizationOf: config.organizationOf,
+      mirror,
+      paces: new Map(),
+      agents: new IdleAgents(),
+      listener: listenerFor({ mirror, queues }),
+      stop: stopping.signal,
+      timings,
+      now,
+      monotonicMs,
+      random: Math.random,
+    })
+    const waits = keepWaits(queues.sync, { now, monotonicMs, lookMs: timings.lookMs, onSetBack })
+    return { config, backend, mirror, queues, syncWorker, stop }
+
+    async function stop(others: readonly Closing[]): Promise<boolean> {
+      waits.stop()
+      // Closed first, so that the jobs put back are not taken again.
+      const closing = Promise.all([syncWorker, ...others].map((closed) => closed.close()))
+      stopping.abort()
+      const inOrder = closing.then(() => queues.close()).then(() => true)
+      // With the queue gone, a worker waits for it for ever.
+      const ended = await within(inOrder, timings.closeMs, false).catch(() => false)
+      await within(backend.close(), LET_GO_MS, undefined).catch(() => {})
+      await mirror.close()
+      return ended
+    }
+  } catch (error) {
+    await mirror.close()
+    throw error
+  }
+}
+
+const LET_GO_MS = 1000
+
+const NO_QUEUE =
+  'No queue is configured. Add `queue: redis://127.0.0.1:6379` to the configuration, set CUSTOMER_MIRROR_QUEUE, or pass ' +
+  '--embedded to keep it beside the mirror.'

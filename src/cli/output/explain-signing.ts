@@ -1,0 +1,69 @@
+import { stringify } from 'yaml'
+import { readCredentials } from '../../config/credentials.ts'
+import type { Organization } from '../../config/organization.ts'
+import { isOurs } from '../../errors.ts'
+import { customersUrl } from '../../source/customers-url.ts'
+import { DEFAULT_PRESET, PRESETS, recipeOf, stringToSign, usesNonce, type Recipe } from '../../source/signing.ts'
+import type { Solution } from '../../source/solve-signing.ts'
+
+/** What is signed for the first page of an organization, line by line. The key, the secret and the signature are masked. */
+export async function explainSigning(organization: Organization, nowMs: number): Promise<string> {
+  const { id, signing: recipe } = organization
+  const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
+  const moment = usesNonce(recipe) ? { unixMs: nowMs, nonce: '<NONCE>' } : { unixMs: nowMs }
+  const text = stringToSign({ method: 'GET', url }, '<API_KEY>', moment, recipe)
+  return `organization  ${id}
+request       GET ${url.href}
+recipe        ${recipeName(recipe)}
+template      ${JSON.stringify(recipe.template)}
+string        ${JSON.stringify(text)}
+signed with   HMAC-SHA256, key = the secret ${secretWords(recipe)}
+secret        <SECRET> ${await secretState(organization)}
+
+headers
+  ${recipe.headers.key}: <API_KEY>
+  ${recipe.headers.timestamp}: ${timestampOf(recipe)}
+  ${recipe.headers.signature}: ${recipe.prefix}<SIGNATURE, ${recipe.encoding}>
+${usesNonce(recipe) ? `  ${recipe.headers.nonce}: <NONCE>\n` : ''}
+the string, as it is
+${text
+  .split('\n')
+  .map((line) => `  | ${line}\n`)
+  .join('')}`
+
+  function timestampOf({ timestamp }: Recipe): string {
+    return stringToSign({ method: 'GET', url }, '', { unixMs: nowMs }, { ...recipe, template: '{ts}', timestamp })
+  }
+}
+
+/** A solution as the configuration that uses it. */
+export function configurationOf({ preset, recipe }: Solution): string {
+  const standard = recipeOf(DEFAULT_PRESET)
+  const settings = {
+    preset,
+    ...(recipe.encoding !== standard.encoding && { encoding: recipe.encoding }),
+    ...(recipe.prefix !== standard.prefix && { prefix: recipe.prefix }),
+    ...(recipe.secretEncoding !== standard.secretEncoding && { secretEncoding: recipe.secretEncoding }),
+    ...(recipe.timestamp !== standard.timestamp && { timestamp: recipe.timestamp }),
+  }
+  return stringify({ signing: settings })
+}
+
+function recipeName({ template }: Recipe): string {
+  const preset = Object.entries(PRESETS).find(([, known]) => known === template)
+  return preset === undefined ? 'a template of your own' : `preset ${preset[0]}`
+}
+
+function secretWords({ secretEncoding }: Recipe): string {
+  return secretEncoding === 'utf8' ? 'as it is written' : `decoded from ${secretEncoding}`
+}
+
+async function secretState(organization: Organization): Promise<string> {
+  try {
+    await readCredentials(organization)
+    return '(found)'
+  } catch (error) {
+    if (isOurs(error)) return `(not found: ${error.message})`
+    throw error
+  }
+}

@@ -1,0 +1,87 @@
+import type { Outcome, Progress } from '../../mirror-organization.ts'
+import { describeError } from '../../errors.ts'
+import { columnsOf, wrapText } from './fit-text.ts'
+import type { Screen } from '../io.ts'
+import { liveFrame } from './live-frame.ts'
+import { readingWords } from './reading-words.ts'
+import { redrawnLines } from './redrawn-lines.ts'
+import { eventWords, type Voice } from './voice.ts'
+import { summary } from './wording.ts'
+
+/** Often enough to look alive. */
+const REDRAWN_EVERY_MS = 200
+
+/** What is known of an organization under way. `waits` stands while its run does, until it reads on. */
+type Run = { startedMs: number; progress?: Progress; waits?: string }
+
+/**
+ * Shows on a terminal the organizations that are under way, a line each, and counts the others below. One that has ended says
+ * so above, in a line that stays; why one failed stands below the table that follows.
+ */
+export function liveLines(
+  ids: readonly string[],
+  screen: Screen,
+  monotonicMs: () => number,
+  stop?: AbortSignal,
+): Voice {
+  const lines = redrawnLines(screen)
+  const name = Math.min(Math.max(...ids.map((id) => id.length)), 24)
+  const underWay = new Map<string, Run>()
+  let [done, failed] = [0, 0]
+  const draw = () => {
+    const shown = [...underWay].map(([id, run]) => ({ id, words: wordsOf(run, monotonicMs()) }))
+    const others = { waiting: ids.length - underWay.size - done, done, failed, isStopping: stop?.aborted === true }
+    lines.draw(liveFrame(shown, others, screen))
+  }
+  const print = (mark: string, id: string, text: string) => {
+    const indent = ' '.repeat(name + 4)
+    const said = wrapText(text, Math.max(20, screen.columns - name - 5)).map((line) => indent + line)
+    const start = `${mark} ${id}`
+    // A name that is too long for its column has a line of its own.
+    const [first = '', ...more] = columnsOf(id) > name ? ['', ...said] : said
+    lines.print([(start + first.slice(start.length)).trimEnd(), ...more])
+  }
+  const timer = setInterval(draw, REDRAWN_EVERY_MS)
+  stop?.addEventListener('abort', draw)
+
+  return {
+    began(id) {
+      underWay.set(id, { startedMs: monotonicMs() })
+      draw()
+    },
+    progress(id, progress) {
+      const run = underWay.get(id)
+      if (run !== undefined) underWay.set(id, { startedMs: run.startedMs, progress })
+    },
+    event(id, event) {
+      const run = underWay.get(id)
+      if (event.kind === 'waiting' && run !== undefined) run.waits = eventWords(event)
+      else print('·', id, eventWords(event))
+    },
+    ended(id, outcome) {
+      underWay.delete(id)
+      done += 1
+      if (outcome.error !== undefined) failed += 1
+      print(...lastWords(id, outcome))
+      draw()
+    },
+    close() {
+      clearInterval(timer)
+      stop?.removeEventListener('abort', draw)
+      lines.erase()
+    },
+  }
+}
+
+function wordsOf({ startedMs, progress, waits }: Run, nowMs: number): string[] {
+  if (progress === undefined) return [waits ?? 'asking for the first page']
+  const reading = { ...progress, elapsedMs: nowMs - startedMs }
+  const short = readingWords(reading, { short: true })
+  return waits === undefined ? [readingWords(reading), short] : [`${short} · ${waits}`, waits]
+}
+
+function lastWords(id: string, { report, error }: Outcome): [mark: string, id: string, text: string] {
+  if (error === undefined) return ['✔', id, summary(report)]
+  if (report.status === 'interrupted') return ['■', id, `stopped: ${summary(report)}`]
+  return ['✖', id, `failed: ${report.error?.code ?? describeError(error).code}`]
+}

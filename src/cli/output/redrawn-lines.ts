@@ -1,0 +1,42 @@
+import type { Screen } from '../io.ts'
+import { columnsOf } from './fit-text.ts'
+
+/** The last lines of a terminal, drawn again and again in the same place. What is printed goes above them, and stays. */
+export type RedrawnLines = {
+  draw(lines: readonly string[]): void
+  print(lines: readonly string[]): void
+  erase(): void
+}
+
+export function redrawnLines(screen: Screen): RedrawnLines {
+  let drawn: readonly string[] = []
+  return {
+    draw(lines) {
+      if (lines.length === drawn.length && lines.every((line, index) => line === drawn[index])) return
+      screen.write(back() + lines.map(ended).join(''))
+      drawn = lines
+    },
+    print(lines) {
+      screen.write(back() + [...lines, ...drawn].map(ended).join(''))
+    },
+    erase() {
+      screen.write(back())
+      drawn = []
+    },
+  }
+
+  /**
+   * To where the first line begins, each row erased on the way: terminals keep what a clear of all below would take away. One
+   * that was made narrower has broken lines in two meanwhile.
+   */
+  function back(): string {
+    const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(columnsOf(line) / screen.columns)), 0)
+    return rows === 0 ? '' : `\r${ROW_ABOVE_ERASED.repeat(rows)}`
+  }
+}
+
+const ROW_ABOVE_ERASED = '\u001B[1A\u001B[2K'
+
+function ended(line: string): string {
+  return `${line}\n`
+}

@@ -1,0 +1,60 @@
+import type { Report } from '../../report.ts'
+import { renderTable, type TableScreen } from './table.ts'
+import { differentCustomers, duration, proofWords } from './wording.ts'
+
+/** What runs did, a row each, for people. */
+export function runsTable(
+  reports: readonly Report[],
+  screen: TableScreen | undefined,
+  { withStart = false } = {},
+): string {
+  const head = [
+    'organization',
+    'status',
+    'customers',
+    'new',
+    'changed',
+    'unchanged',
+    'rejected',
+    'removed',
+    'held',
+    'requests',
+    'took',
+    'proof',
+  ]
+  const rows = reports.map((report) => [
+    report.organization,
+    statusWords(report),
+    report.readBefore + differentCustomers(report),
+    report.inserted,
+    report.updated,
+    report.unchanged,
+    report.rejected,
+    report.removed,
+    report.held,
+    report.requests,
+    duration(report.durationMs),
+    isSaid(report) ? report.proof : proofWords(report),
+  ])
+  if (!withStart) return renderTable(head, rows, screen)
+  return renderTable(
+    ['run', 'started (UTC)', ...head],
+    rows.map((row, index) => [`#${reports[index]?.runId ?? '–'}`, startOf(reports[index]), ...row]),
+    screen,
+  )
+}
+
+/** The customers of a run that went on from another are those that both have read. */
+function statusWords({ status, error, resumedFrom }: Report): string {
+  const words = error === undefined || error.code === status ? status : `${status}: ${error.code}`
+  return resumedFrom === undefined ? words : `${words} (resumed)`
+}
+
+/** That a run failed or was stopped is no news beside its status. */
+function isSaid({ status, reasons }: Report): boolean {
+  return reasons.length === 1 && reasons[0] === status
+}
+
+function startOf(report: Report | undefined): string {
+  return report === undefined ? '–' : new Date(report.startedAtMs).toISOString().slice(0, 19).replace('T', ' ')
+}

@@ -1,0 +1,60 @@
+import type { Report } from '../../report.ts'
+
+/** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return parts(minutes, 'min', seconds % 60, 's')
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return parts(hours, 'h', minutes % 60, 'min')
+  return parts(Math.floor(hours / 24), 'd', hours % 24, 'h')
+}
+
+/** A number with its noun: `1 page`, `2,500 pages`. */
+export function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`
+}
+
+/** What a run did, in one line. */
+export function summary(report: Report): string {
+  const changes = [
+    [report.inserted, 'new'],
+    [report.updated, 'changed'],
+    [report.unchanged, 'unchanged'],
+    [report.rejected, 'rejected'],
+    [report.missing, 'missing'],
+    [report.removed, 'removed'],
+    [report.held, 'removals held'],
+  ] as const
+  const told = changes
+    .filter(([number]) => number > 0)
+    .map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
+  const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
+  const before =
+    report.readBefore > 0 ? ` (resumed: ${report.readBefore.toLocaleString('en')} had been read before)` : ''
+  return (
+    `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +
+    `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${proofWords(report)}`
+  )
+}
+
+/** Records received, each customer once: neighbouring pages overlap on purpose. */
+export function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
+  return received - duplicates
+}
+
+/** `proven`, `converged`, or `unproven (plain-scan)`. */
+export function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): string {
+  return reasons.length > 0 ? `${proof} (${reasons.join(', ')})` : proof
+}
+
+/** A moment for people, in UTC: `2026-01-31 02:00 UTC`. */
+export function moment(unixMs: number): string {
+  return `${new Date(unixMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+function parts(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
+}

@@ -1,0 +1,66 @@
+import type { Mirror } from '../mirror/mirror.ts'
+import { RowSet } from '../row-set.ts'
+import type { Run } from '../mirror/runs.ts'
+import type { RecordedWindow } from '../mirror/windows.ts'
+import type { ListRecorder } from '../list-memory/list-recorder.ts'
+import { chainScan } from '../scan/chain-scan.ts'
+import { limitedScan } from '../scan/limited-scan.ts'
+import { plainScan } from '../scan/plain-scan.ts'
+import type { Scan } from '../scan/scan.ts'
+import type { SeenIds } from '../scan/seen.ts'
+import type { WindowRead } from '../scan/window.ts'
+
+export type ScanSettings = {
+  /** `chain` proves that everybody was read; `plain` is page 1 to the last, and proves nothing. */
+  scan: 'chain' | 'plain'
+  /** Records a page, 1 to 100. */
+  pageSize: number
+  /** Stop after so many pages, for a trial. */
+  pageLimit?: number | undefined
+}
+
+/** The scan of a run: as configured, and from where an interrupted run had come, where this one goes on from it. */
+export async function startScan(
+  { scan, pageSize, pageLimit }: ScanSettings,
+  { mirror, run, recorder }: { mirror: Mirror; run: Run; recorder: ListRecorder },
+): Promise<Scan> {
+  const seen = seenRows()
+  const whole =
+    scan === 'plain'
+      ? plainScan({ pageSize, seen })
+      : chainScan({ pageSize, seen, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
+  return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
+}
+
+/** The windows as the scan takes them. The list of the next run holds their customers too. */
+function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowRead> {
+  for (const { page, size, rows, ...read } of windows) {
+    const start = read.perPage * (page - 1)
+    const rowIds = rows.map(({ rowId = 0 }) => rowId)
+    recorder.add({ start, size: read.perPage, digest: undefined, outline: '' }, rowIds, [])
+    yield { ...read, window: { page, size }, rows: rows.map((row) => ({ ...row, isKept: row.rowId !== undefined })) }
+  }
+}
+
+/** Customers as bits by their row, an eighth of a byte each; rejects, of which there are few, by their id. */
+function seenRows(): SeenIds {
+  const rows = new RowSet()
+  const rejected = new Set<string>()
+  return {
+    add(row) {
+      if (typeof row === 'number') return rows.add(row)
+      const { id, rowId } = row
+      if (rowId !== undefined) return rows.add(rowId)
+      if (id === undefined || rejected.has(id)) return false
+      rejected.add(id)
+      return true
+    },
+    clear() {
+      rows.clear()
+      rejected.clear()
+    },
+    get size() {
+      return rows.size + rejected.size
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { ContractBroken } from '../errors.ts'
+import type { Mirror } from '../mirror/mirror.ts'
+import type { SortedPage } from '../sorted-page.ts'
+
+/** So many ids of the first page decide: each costs one look into the mirror for each other organization. */
+const IDS_ASKED = 20
+
+/**
+ * Throws ContractBroken `tenant-mixup` when more than half of the customers on the first page are new to the organization and
+ * known under another one: they come with a wrong key or address, and nothing of them may be written.
+ */
+export async function refuseTenantMixup(
+  mirror: Pick<Mirror, 'findStrangers'>,
+  organization: string,
+  pages: readonly SortedPage[],
+): Promise<void> {
+  const asked = spreadOver(customersOfFirst(pages), IDS_ASKED)
+  // A customer that is recalled, and stands here by its row, is known under this organization.
+  const ids = asked.filter((customer) => typeof customer === 'string')
+  if (ids.length * 2 <= asked.length) return
+  const { count, mostlyOf } = await mirror.findStrangers(organization, ids)
+  if (count * 2 <= asked.length || mostlyOf === undefined) return
+  throw new ContractBroken(
+    `${organization}: ${count} of ${asked.length} customers looked at on its first page are new to it and known under ` +
+      `another organization, most of them under ${mostlyOf}. Nothing was written. Check the key and the address of ` +
+      `${organization}; each organization has its own. If ${organization} is a new id for ${mostlyOf}, put the old id ` +
+      'back into the configuration: an organization in the mirror cannot be renamed yet, and the rows of the old id stay.',
+    { code: 'tenant-mixup' },
+  )
+}
+
+/** The first page with a customer on it, each customer once: by its row number where it is known, else by its id. */
+function customersOfFirst(pages: readonly SortedPage[]): (string | number)[] {
+  for (const { rows, known } of pages.toSorted((one, other) => one.page - other.page)) {
+    const customers = rows.length === 0 ? Array.from(known) : rows.flatMap(({ rowId, id }) => rowId ?? id ?? [])
+    if (customers.length > 0) return [...new Set(customers)]
+  }
+  return []
+}
+
+/** At most so many, the first one and others at even distances. */
+function spreadOver<Item>(items: readonly Item[], most: number): Item[] {
+  const count = Math.min(most, items.length)
+  return Array.from({ length: count }, (_, index) => Math.floor((index * items.length) / count)).flatMap(
+    (place) => items[place] ?? [],
+  )
+}

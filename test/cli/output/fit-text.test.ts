@@ -1,0 +1,30 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { columnsOf, cutText, wrapText } from '../../../src/cli/output/fit-text.ts'
+
+test('text is broken between words', () => {
+  expect(wrapText('Check that baseUrl is the final address.', 16)).toEqual([
+    'Check that',
+    'baseUrl is the',
+    'final address.',
+  ])
+})
+
+test('a word that is longer than the line is broken, and nothing of it is lost', () => {
+  expect(wrapText('GET https://acme.example.com/api', 12)).toEqual(['GET', 'https://acme', '.example.com', '/api'])
+})
+
+test('letters that take two columns are counted so, and marks on others are not', () => {
+  expect([columnsOf('客户'), columnsOf('e\u0301'), columnsOf('Zoë 👍')]).toEqual([4, 1, 6])
+})
+
+test('whatever the text is, no line is too long and nothing is lost; what is cut fits', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 30 }), (text, width) => {
+      const lines = wrapText(text, width)
+
+      for (const line of [...lines, cutText(text, width)]) expect(columnsOf(line)).toBeLessThanOrEqual(width)
+      expect(lines.join('').replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''))
+    }),
+  )
+})

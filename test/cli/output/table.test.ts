@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { columnsOf } from '../../../src/cli/output/fit-text.ts'
+import { runsTable } from '../../../src/cli/output/runs-table.ts'
+import { renderTable } from '../../../src/cli/output/table.ts'
+import { emptyReport } from '../../../src/report.ts'
+import { START_MS } from '../../support/builders.ts'
+
+const HEAD = ['organization', 'status', 'new', 'removed', 'proof']
+const ROWS = [
+  ['acme', 'complete', 1200, 0, 'proven'],
+  ['globex', 'failed: forbidden', 0, 0, '–'],
+]
+
+test('for a file or a pipe, and where there is room, every column is there', () => {
+  const table = `organization  status               new  removed  proof
+acme          complete           1,200        0  proven
+globex        failed: forbidden      0        0  –
+`
+  expect(renderTable(HEAD, ROWS)).toBe(table)
+  expect(renderTable(HEAD, ROWS, { columns: 55 })).toBe(table)
+})
+
+test('where there is less, columns in which there is nothing are left out', () => {
+  expect(renderTable(HEAD, ROWS, { columns: 54 })).toBe(`organization  status               new  proof
+acme          complete           1,200  proven
+globex        failed: forbidden      0  –
+`)
+})
+
+test('where that is not enough by a little, columns stand closer together', () => {
+  expect(renderTable(HEAD, ROWS, { columns: 43 })).toBe(`organization status              new proof
+acme         complete          1,200 proven
+globex       failed: forbidden     0 –
+`)
+})
+
+test('where that is not enough, each row is a block of what it says', () => {
+  expect(renderTable(HEAD, ROWS, { columns: 40 })).toBe(`acme
+  status  complete
+  new     1,200
+  proof   proven
+
+globex
+  status  failed: forbidden
+`)
+})
+
+test('what is longer than a block is wide goes on in the next line', () => {
+  const rows = [['acme', 'the list moved while it was read']]
+
+  expect(renderTable(['organization', 'why'], rows, { columns: 24 })).toBe(`acme
+  why  the list moved
+       while it was read
+`)
+})
+
+test('a sync of one proven and one failed organization is a table on 80 columns', () => {
+  const start = { trigger: 'sync', startedAtMs: START_MS } as const
+  const proven = {
+    received: 2500,
+    unchanged: 2500,
+    pages: 29,
+    requests: 29,
+    durationMs: 11_800,
+    proof: 'proven',
+  } as const
+  const error = { code: 'unauthorized', message: 'answered 401' }
+  const table = runsTable(
+    [
+      { ...emptyReport({ organization: 'acme-limited', ...start }), ...proven, status: 'complete' },
+      { ...emptyReport({ organization: 'globex', ...start }), reasons: ['failed'], requests: 1, error },
+    ],
+    { columns: 80 },
+  )
+
+  expect(table.split('\n')[0]).toMatch(/^organization +status +customers +unchanged +requests +took +proof$/)
+  expect(table).toMatch(/^globex +failed: unauthorized /m)
+})
+
+test('on any terminal no line is longer than it is wide', () => {
+  const cell = fc.oneof(
+    fc.nat(),
+    fc.constantFrom('–', '', 'acme'),
+    fc.string({ unit: 'grapheme-ascii', maxLength: 60 }),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(cell, cell, cell, cell, cell), { maxLength: 5 }),
+      fc.integer({ min: 24, max: 120 }),
+      (rows, columns) => {
+        const table = renderTable(HEAD, rows, { columns })
+
+        for (const line of table.split('\n')) expect(columnsOf(line)).toBeLessThanOrEqual(columns)
+      },
+    ),
+  )
+})

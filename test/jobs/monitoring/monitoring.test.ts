@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
+import { tamper } from '../../support/mirror-file.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { message, startWorkerProcess } from '../../support/worker-process.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+const TOKEN = 'made-up-token-of-the-board'
+
+describe('a worker that is asked how it is', () => {
+  test('is alive, ready once everybody is mirrored, and counts what it did', async () => {
+    const { place, origin, worker } = await aWatchedWorker()
+    await worker.ran('acme')
+    const ready = await eventually(
+      () => ask(`${origin}/readyz`),
+      ({ status }) => status === 200,
+    )
+    const metrics = await ask(`${origin}/metrics`)
+    tamper(place.mirror, `UPDATE runs SET data_as_of = '2001-01-01 00:00:00'`)
+    const stale = await ask(`${origin}/readyz`)
+
+    expect(await ask(`${origin}/healthz`)).toMatchObject({ status: 200, text: '{"alive":true}' })
+    expect(ready.text).toBe('{"ready":true,"problems":[],"held":[]}')
+    expect(metrics.text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'customer_mirror_runs_total{organization="acme",outcome="complete"} 1',
+        'customer_mirror_runs_total{organization="acme",outcome="give-up"} 0',
+        'customer_mirror_pages_total{organization="acme"} 3',
+        'customer_mirror_customers_total{organization="acme",change="received"} 250',
+        'customer_mirror_customers_total{organization="acme",change="inserted"} 250',
+        'customer_mirror_customers_total{organization="acme",change="updated"} 0',
+        'customer_mirror_customers_total{organization="acme",change="removed"} 0',
+        'customer_mirror_requests_total{organization="acme",status="2xx"} 3',
+        'customer_mirror_throttled_total{organization="acme"} 0',
+        'customer_mirror_waited_seconds_total{organization="acme"} 0',
+        'customer_mirror_run_duration_seconds_count{organization="acme"} 1',
+        'customer_mirror_open_rejects{organization="acme"} 0',
+        'customer_mirror_held_removals{organization="acme"} 0',
+        'customer_mirror_jobs{queue="tick",state="delayed"} 1',
+      ]),
+    )
+    expect(metrics.text).toMatch(/customer_mirror_read_as_of_age_seconds\{organization="acme"\} \d/)
+    expect(metrics.text).toMatch(/customer_mirror_data_as_of_age_seconds\{organization="acme"\} \d/)
+    expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
+  })
+
+  test('shows no queues unless a token was set', async () => {
+    const { origin } = await aWatchedWorker()
+
+    expect(await ask(`${origin}/queues`)).toMatchObject({ status: 404 })
+  })
+
+  test('shows them to whoever has the token, and lets nobody change them', async () => {
+    const { origin, worker } = await aWatchedWorker({ CUSTOMER_MIRROR_BOARD_TOKEN: TOKEN })
+    await worker.ran('acme')
+    const name = 'queues/api/queues'
+
+    expect(await ask(`${origin}/queues`)).toMatchObject({ status: 401 })
+    expect(await ask(`${origin}/${name}`)).toMatchObject({ status: 401 })
+    expect(await ask(`${origin}/${name}`, { password: 'made-up-token-of-the-other' })).toMatchObject({ status: 401 })
+    expect(await ask(`${origin}/queues`, { password: TOKEN })).toMatchObject({ status: 200 })
+    const shown = await ask(`${origin}/${name}`, { password: TOKEN })
+    expect(shown.text).toContain('"readOnlyMode":true')
+    const [queue] = /(?<="name":")[^"]*-tick/.exec(shown.text) ?? []
+    expect(queue).toBeDefined()
+    const paused = await ask(`${origin}/${name}/${queue}/pause`, { password: TOKEN, method: 'PUT' })
+    expect(paused.status).toBeGreaterThanOrEqual(400)
+    expect((await ask(`${origin}/${name}`, { password: TOKEN })).text).toContain('"isPaused":false')
+  })
+})
+
+test('a token that could be guessed is refused', async () => {
+  const place = await aPlace()
+  const env = { CUSTOMER_MIRROR_BOARD_TOKEN: 'short' }
+  const { code, stderr } = await runCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder, env })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('must have at least 16 characters')
+})
+
+test('a port that is taken ends the worker, and nothing is left behind', async () => {
+  const { origin } = await aWatchedWorker()
+  const place = await aPlace()
+  const { port } = new URL(origin)
+  const { code, stderr } = await runCli(['worker', '--config', place.config, '--port', port], { cwd: place.folder })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain(`port ${port}: the port is in use`)
+})
+
+test('spans are made when an OpenTelemetry SDK was loaded before', async () => {
+  const sdk = `data:text/javascript,globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.0', trace: {} }`
+  const without = await (await aWorker()).worker.said(message('worker started'))
+  const traced = await (await aWorker({}, ['--import', sdk])).worker.said(({ msg }) => msg === 'worker started')
+
+  expect(without).toMatchObject({ traced: false })
+  expect(traced).toMatchObject({ traced: true })
+})
+
+if (isEmbedded) {
+  test('a second worker on an embedded queue is turned away', async () => {
+    const { place, worker } = await aWorker()
+    await worker.said(message('worker started'))
+
+    const second = startWorkerProcess(place)
+
+    expect(await second.ended).toMatchObject({ code: 1 })
+    await worker.ran('acme')
+  })
+}
+
+async function aPlace() {
+  const sandbox = await aSandbox({ customers: [250] })
+  const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
+  return aJobsWorkplace(organizationsOf(sandbox), { schedule })
+}
+
+async function aWorker(env: Record<string, string> = {}, node: string[] = []) {
+  const place = await aPlace()
+  return { place, worker: startWorkerProcess(place, { env, node, timings: { reconcileMs: 60_000 } }) }
+}
+
+async function aWatchedWorker(env: Record<string, string> = {}) {
+  const { place, worker } = await aWorker(env)
+  const { http: origin = '' } = await worker.said(message('worker started'))
+  return { place, worker, origin }
+}
+
+async function ask(url: string, { password, method = 'GET' }: { password?: string; method?: string } = {}) {
+  const headers = password === undefined ? {} : { Authorization: `Basic ${btoa(`anybody:${password}`)}` }
+  const response = await fetch(url, { method, headers })
+  return { status: response.status, text: await response.text() }
+}

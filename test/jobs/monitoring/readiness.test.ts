@@ -1,0 +1,172 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { readConfig } from '../../../src/config/read-config.ts'
+import { createLog } from '../../../src/log.ts'
+import type { Freshness } from '../../../src/mirror/freshness.ts'
+import { emptyReport } from '../../../src/report.ts'
+import { examine } from '../../../jobs/monitoring/health.ts'
+import { createMetrics } from '../../../jobs/monitoring/metrics.ts'
+import { logRun } from '../../../jobs/monitoring/run-log.ts'
+import { compareSchedules } from '../../../jobs/schedule/reconcile.ts'
+import { customers } from '../../support/builders.ts'
+import { aJobsWorkplace, FAR_AWAY, someQueues } from '../../support/jobs-workplace.ts'
+import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
+import { organizationAt } from '../../support/workplace.ts'
+
+const DAY_MS = 86_400_000
+const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+
+test.each([
+  ['as configured', FAR_AWAY, []],
+  ['with another cron line', { ...FAR_AWAY, cron: '0 4 1 1 *' }, ['acme: its schedule is not in the queue yet']],
+  ['in another time zone', { ...FAR_AWAY, timezone: 'UTC' }, ['acme: its schedule is not in the queue yet']],
+])('a schedule that the queue has %s', async (_how, { cron, timezone }, problems) => {
+  const { organizations, queues } = await aQueueOf()
+  await queues.tick.upsertJobScheduler(
+    'acme',
+    { pattern: cron, tz: timezone },
+    { name: 'tick', data: { organization: 'acme' } },
+  )
+  const nowMs = Date.now()
+
+  const readiness = await examine({
+    write: async () => {},
+    workers: [],
+    compareSchedules: () => compareSchedules(queues.tick, organizations, nowMs),
+    organizations,
+    mirror: { listLastRuns: async () => [lastRun(nowMs)], listHeldRemovals: async () => [] },
+    nowMs,
+  })
+
+  expect(readiness).toEqual({ ready: problems.length === 0, problems, held: [] })
+})
+
+test('removals held back are in what /readyz says, and keep nothing from being ready', async () => {
+  const { organizations } = await aQueueOf()
+  const nowMs = Date.now()
+  const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
+
+  const readiness = await examine({
+    write: async () => {},
+    workers: [],
+    compareSchedules: async () => ({ upsert: [], remove: [] }),
+    organizations,
+    mirror: {
+      listLastRuns: async () => [lastRun(nowMs)],
+      listHeldRemovals: async () => [held, { ...held, organization: 'left-the-configuration' }],
+    },
+    nowMs,
+  })
+
+  expect(readiness).toEqual({
+    ...{ ready: true, problems: [] },
+    held: [{ run: 12, organization: 'acme', held: 2138 }],
+  })
+})
+
+test.each([
+  ['proves nothing, for a record without an id', { reasons: ['rejected-without-id'] }, 0, true],
+  ['was cut short', { reasons: ['page-limit'] }, 0, false],
+  ['was dated by a clock that was wrong', {}, 25 * 365 * DAY_MS, false],
+] as const)('an organization whose run %s', async (_, ending, aheadMs, ready) => {
+  const { organizations } = await aQueueOf()
+  const nowMs = Date.now()
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)], { atMs: nowMs + aheadMs, ending })
+
+  const readiness = await examine({
+    write: async () => {},
+    workers: [],
+    compareSchedules: async () => ({ upsert: [], remove: [] }),
+    organizations,
+    mirror,
+    nowMs,
+  })
+
+  expect(readiness.ready).toBe(ready)
+})
+
+test.each([
+  ['none', [], 'info', { held: 0 }],
+  ['those of another organization', [{ organization: 'globex' }], 'info', { held: 0 }],
+  ['some', [{ organization: 'acme' }], 'warn', { held: 2138, heldBy: 12 }],
+])('the line of a run carries the removals that wait for a decision: %s', async (_, open, level, expected) => {
+  const lines = new PassThrough()
+  const report = emptyReport({ organization: 'acme', trigger: 'schedule', startedAtMs: 0 })
+  const outcome = { report, error: undefined }
+  logRun(
+    createLog({ level: 'info', stream: lines }),
+    { organization: 'acme', outcome, verdict: { kind: 'complete' }, isLast: true },
+    open.map((each) => ({ ...each, runId: 12, held: 2138, startedAtMs: 0 })),
+  )
+
+  expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
+})
+
+test('who left the configuration grows no older, and a first give-up is an increase', async () => {
+  const { queues } = await aQueueOf()
+  const nowMs = Date.now()
+  const metrics = createMetrics({
+    mirror: { listFreshness: async () => [fresh('acme', nowMs - 60_000), fresh('globex', nowMs - 60_000)] },
+    queues,
+    organizations: () => ['acme'],
+    now: () => nowMs,
+  })
+  const lines = (await metrics.text()).split('\n')
+
+  expect(lines.filter((line) => /^customer_mirror_(data_as_of_age_seconds|open_rejects)\{/.test(line))).toEqual([
+    'customer_mirror_data_as_of_age_seconds{organization="acme"} 60',
+    'customer_mirror_open_rejects{organization="acme"} 0',
+  ])
+  for (const outcome of ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'])
+    expect(lines).toContain(`customer_mirror_runs_total{organization="acme",outcome="${outcome}"} 0`)
+})
+
+test('each date has its age, a date that is none has no age, and one look at the mirror serves a scrape', async () => {
+  const { queues } = await aQueueOf()
+  const nowMs = Date.now()
+  let looks = 0
+  const dates = { readAsOfMs: nowMs - 60_000, provenAsOfMs: undefined, dataAsOfMs: nowMs - 120_000 }
+  const metrics = createMetrics({
+    mirror: {
+      listFreshness: async () => {
+        looks += 1
+        return [{ ...fresh('acme', nowMs), ...dates, held: 2138 }]
+      },
+    },
+    queues,
+    organizations: () => ['acme'],
+    now: () => nowMs,
+  })
+  const lines = (await metrics.text()).split('\n')
+
+  expect(lines.filter((line) => /^customer_mirror_(\w+_as_of_age_seconds|held_removals)\{/.test(line))).toEqual([
+    'customer_mirror_read_as_of_age_seconds{organization="acme"} 60',
+    'customer_mirror_data_as_of_age_seconds{organization="acme"} 120',
+    'customer_mirror_held_removals{organization="acme"} 2138',
+  ])
+  expect(looks).toBe(1)
+})
+
+async function aQueueOf() {
+  const { config, mirror, queue } = aJobsWorkplace([organizationAt(AT)])
+  const { queues } = await someQueues(queue, mirror)
+  const { organizations } = await readConfig({ file: config, cwd: '/' })
+  return { organizations, queues }
+}
+
+function lastRun(atMs: number) {
+  return {
+    organization: 'acme',
+    startedAtMs: atMs,
+    status: 'complete',
+    errorCode: undefined,
+    completeAsOfMs: atMs,
+  } as const
+}
+
+function fresh(organization: string, atMs: number): Freshness {
+  const dates = { readAsOfMs: atMs, provenAsOfMs: atMs, dataAsOfMs: atMs }
+  const counts = { active: 1, missing: 0, removed: 0, held: 0, openRejects: 0 }
+  return { organization, ...dates, proof: 'proven', lastRunId: 1, lastStatus: 'complete', ...counts, why: [] }
+}

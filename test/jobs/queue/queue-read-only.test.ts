@@ -1,0 +1,64 @@
+import { PGlite } from '@electric-sql/pglite'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openEmbedded } from '../../../jobs/queue/embedded.ts'
+import { examine } from '../../../jobs/monitoring/health.ts'
+import { someQueues } from '../../support/jobs-workplace.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+/** The session of an embedded PostgreSQL cannot be made read-only from outside, so its table says what a server would. */
+const READ_ONLY = `
+  CREATE FUNCTION bullmq.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN RAISE EXCEPTION 'cannot execute % in a read-only transaction', TG_OP USING ERRCODE = '25006'; END $$;
+  CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON bullmq.meta EXECUTE FUNCTION bullmq.refuse();`
+
+test('a PostgreSQL that takes no writes is told with the reason and what to do', async () => {
+  const folder = await aQueueFolder()
+  await alter(folder, READ_ONLY)
+
+  const failure: unknown = await someQueues('embedded', join(folder, 'customers.db')).catch((error: unknown) => error)
+
+  expect(failure).toMatchObject({
+    code: 'queue',
+    message:
+      `The queue at ${join(folder, 'queue')} cannot be used: cannot execute INSERT in a read-only transaction. It takes no ` +
+      'writes: name the server that does (the primary) as queue, or let this one take them again; `customer-mirror sync` ' +
+      'needs none.',
+  })
+  await alter(folder, 'DROP FUNCTION bullmq.refuse CASCADE')
+  const { backend } = await someQueues('embedded', join(folder, 'customers.db'))
+  await backend.write()
+})
+
+test.each([
+  ['refuses', 'cannot execute INSERT in a read-only transaction', 'the queue cannot be written: cannot execute INSERT'],
+  ['is gone', 'connect ECONNREFUSED 127.0.0.1:5432', 'the queue cannot be reached'],
+])('a worker whose queue %s is not ready, and says why', async (_how, said, problem) => {
+  const readiness = await examine({
+    write: () => Promise.reject(new Error(said)),
+    workers: [],
+    compareSchedules: async () => ({ upsert: [], remove: [] }),
+    organizations: [],
+    mirror: { listLastRuns: async () => [], ...NOTHING_ELSE },
+    nowMs: 0,
+  })
+
+  expect(readiness.ready).toBe(false)
+  expect(readiness.problems[0]).toContain(problem)
+})
+
+const NOTHING_ELSE = { listFreshness: async () => [], listHeldRemovals: async () => [] }
+
+async function aQueueFolder(): Promise<string> {
+  const folder = temporaryFolder()
+  const store = await openEmbedded(join(folder, 'queue'), 'customer-mirror')
+  await store.write()
+  await store.close()
+  return folder
+}
+
+async function alter(folder: string, sql: string): Promise<void> {
+  const database = await PGlite.create(join(folder, 'queue', 'postgres'))
+  await database.exec(sql)
+  await database.close()
+}

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { createWriteProbe } from '../../../jobs/queue/write-probe.ts'
+import { codeAndReason, isRefusal, queueUnavailable } from '../../../jobs/queue/queue-refusal.ts'
+import { QueueUnavailable, UsageError } from '../../../src/errors.ts'
+
+const PLACE = 'redis://127.0.0.1:6379'
+const OOM = "OOM command not allowed when used memory > 'maxmemory'."
+const SCRIPT = ' script: 0123456789abcdef0123456789abcdef01234567, on @user_script:83.'
+
+test.each([
+  [`${OOM}${SCRIPT}`, 'raise its maxmemory'],
+  [`READONLY You can't write against a read only replica.${SCRIPT}`, 'the primary'],
+  ['cannot execute INSERT in a read-only transaction', 'the primary'],
+  ['cannot execute INSERT during recovery', 'the primary'],
+  ['MISCONF Redis is configured to save RDB snapshots, but it is unable to', 'Mend that server'],
+  ['could not extend file "base/1/2": No space left on device', 'Mend that server'],
+  ['WRONGPASS invalid username-password pair or user is disabled.', 'user and password'],
+  ['permission denied for table meta', 'user and password'],
+  ['connect ECONNREFUSED 127.0.0.1:6379', 'Start it'],
+])('%s is told with the queue, the reason and what to do', (said, remedy) => {
+  const error = queueUnavailable(new Error(said), PLACE)
+
+  expect(error).toBeInstanceOf(QueueUnavailable)
+  expect(error).not.toHaveProperty('cause')
+  expect(String(error)).toContain(`The queue at ${PLACE} cannot be used: `)
+  expect(String(error)).toContain(remedy)
+  expect(String(error)).not.toMatch(/script:|\.\./)
+})
+
+test('an address in what a driver says keeps no password', () => {
+  const error = new Error('cannot reach redis://user:made-up-password@host:6379/0')
+
+  expect(`${codeAndReason(error)} ${String(queueUnavailable(error, PLACE))}`).not.toContain('made-up-password')
+})
+
+test('our own errors and defects of this program are told as what they are', () => {
+  for (const error of [new UsageError('no'), new TypeError('x is not a function')])
+    expect(queueUnavailable(error, PLACE)).toBe(error)
+})
+
+test.each([
+  ['connect ECONNREFUSED 127.0.0.1:6379', false],
+  ['Connection is closed.', false],
+  ['Connection terminated unexpectedly', false],
+  ['the database system is starting up', false],
+  [`${OOM}${SCRIPT}`, true],
+  ["READONLY You can't write against a read only replica.", true],
+])('%s: refused %s', (said, refused) => {
+  expect(isRefusal(new Error(said))).toBe(refused)
+})
+
+test('however many ask, the queue is written once at a time and once in five seconds', async () => {
+  let nowMs = 0
+  let writes = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const probe = createWriteProbe(
+    () => {
+      writes += 1
+      return writes === 1 ? promise : Promise.reject(new Error('OOM'))
+    },
+    () => nowMs,
+  )
+  const asked = [probe(), probe(), probe()]
+  nowMs = 60_000
+  asked.push(probe())
+  resolve()
+  await Promise.all(asked)
+  nowMs += 4999
+  await probe()
+  expect(writes).toBe(1)
+
+  nowMs += 1
+  await expect(probe()).rejects.toThrow('OOM')
+  await expect(probe()).rejects.toThrow('OOM')
+  expect(writes).toBe(2)
+})

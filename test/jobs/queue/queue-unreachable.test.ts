@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { onThisMachine } from '../../support/busy-machine.ts'
+import { someQueues } from '../../support/jobs-workplace.ts'
+import { freePort } from '../../support/redis-server.ts'
+
+const PASSWORD = 'made-up-password-of-the-queue'
+
+test.each(['redis', 'postgres'])(
+  '%s that is not there is told within three seconds, without its password',
+  async (kind) => {
+    const address = `${kind}://user:${PASSWORD}@127.0.0.1:${await freePort()}/0`
+    const startedMs = performance.now()
+
+    const failure: unknown = await someQueues(address, '/nowhere/customers.db').catch((error: unknown) => error)
+
+    expect(performance.now() - startedMs).toBeLessThan(onThisMachine(3000))
+    expect(failure).toMatchObject({ code: 'queue', message: expect.stringContaining('ECONNREFUSED') })
+    expect(JSON.stringify([failure, String(failure)])).not.toContain(PASSWORD)
+    expect(failure).not.toHaveProperty('cause')
+  },
+)

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import * as errors from '../../../src/errors.ts'
+import { isWaiting, retryDelayMs, verdictOf, type Circumstances, type Verdict } from '../../../jobs/run/outcome.ts'
+
+const HOUR_MS = 3_600_000
+const USUAL: Circumstances = {
+  waitedMs: 0,
+  maxWaitMs: HOUR_MS,
+  startsLeft: 99,
+  stopping: false,
+  lockLost: false,
+  heldWaitMs: 30_000,
+  mirrorWaitMs: 20_000,
+}
+const RETRY = { kind: 'retry', leastMs: 0 } as const
+const GIVE_UP = { kind: 'give-up' } as const
+
+const { ConfigError, UsageError, SourceRefused, RateLimited, SourceUnavailable, ContractBroken } = errors
+const { MirrorUnusable, OrganizationHeld, QueueUnavailable, AccountingBroken, Interrupted } = errors
+
+const table: [what: string, error: Error, verdict: Verdict][] = [
+  ['a secret that cannot be read', new ConfigError([{ file: 'environment X', message: 'is not set' }]), GIVE_UP],
+  ['an organization that is gone', new UsageError('gone'), GIVE_UP],
+  ['401', new SourceRefused('no', { code: 'unauthorized', status: 401 }), GIVE_UP],
+  ['403', new SourceRefused('no', { code: 'forbidden', status: 403 }), GIVE_UP],
+  ['404', new SourceRefused('no', { code: 'not-found', status: 404 }), GIVE_UP],
+  ['422', new SourceRefused('no', { code: 'unprocessable', status: 422 }), GIVE_UP],
+  ['429 with a time', new RateLimited('wait', { waitMs: 90_000 }), { kind: 'wait', waitMs: 90_000 }],
+  ['429 without one', new RateLimited('wait', {}), { kind: 'wait', waitMs: 60_000 }],
+  ['429 beyond maxWait', new RateLimited('wait', { waitMs: HOUR_MS + 1 }), GIVE_UP],
+  ['maxRun reached', new errors.MaxRunReached('long'), { kind: 'wait', waitMs: 1000 }],
+  ['no connection', new SourceUnavailable('down', { code: 'network' }), RETRY],
+  ['a certificate not trusted', new SourceUnavailable('down', { code: 'tls' }), RETRY],
+  ['a timeout', new SourceUnavailable('slow', { code: 'timeout' }), RETRY],
+  ['500', new SourceUnavailable('down', { code: 'server-error', status: 500 }), RETRY],
+  [
+    '503 with a time',
+    new SourceUnavailable('down', { code: 'server-error', status: 503, waitMs: 70_000 }),
+    { kind: 'retry', leastMs: 70_000 },
+  ],
+  ['HTML at 200', new ContractBroken('no', { code: 'not-json' }), RETRY],
+  ['an envelope that is none', new ContractBroken('no', { code: 'envelope' }), RETRY],
+  ['a redirect', new ContractBroken('no', { code: 'redirect' }), GIVE_UP],
+  ['the customers of another organization', new ContractBroken('no', { code: 'tenant-mixup' }), GIVE_UP],
+  ['a mirror that is read-only', new MirrorUnusable('no', { code: 'read-only' }), GIVE_UP],
+  ['a mirror that is damaged', new MirrorUnusable('no', { code: 'corrupt' }), GIVE_UP],
+  ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), { kind: 'retry', leastMs: 20_000 }],
+  ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), { kind: 'retry', leastMs: 20_000 }],
+  ['a mirror that was replaced', new MirrorUnusable('no', { code: 'replaced' }), { kind: 'retry', leastMs: 20_000 }],
+  ['held by a sync', new OrganizationHeld('no', { code: 'held' }), { kind: 'wait', waitMs: 30_000 }],
+  ['taken over', new OrganizationHeld('no', { code: 'lease-lost' }), { kind: 'wait', waitMs: 30_000 }],
+  ['no queue', new QueueUnavailable('no'), RETRY],
+  ['numbers that do not add up', new AccountingBroken('no'), GIVE_UP],
+  ['interrupted by nobody', new Interrupted('stop'), { kind: 'abandon' }],
+  ['something unexpected', new TypeError('x is not a function'), RETRY],
+]
+
+test.each(table)('%s', (_what, error, verdict) => {
+  expect(verdictOf(error, USUAL)).toEqual(verdict)
+})
+
+test.each<[string, Error, boolean]>([
+  ['429 with a time', new RateLimited('wait', { waitMs: 90_000 }), true],
+  ['429 without one', new RateLimited('wait', {}), true],
+  ['429 beyond maxWait', new RateLimited('wait', { waitMs: HOUR_MS + 1 }), false],
+  ['503 with a time', new SourceUnavailable('down', { code: 'server-error', waitMs: 70_000 }), true],
+  ['503 without one', new SourceUnavailable('down', { code: 'server-error' }), false],
+  ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), false],
+  ['held by a sync', new OrganizationHeld('no', { code: 'held' }), false],
+])('a run ended by %s is called waiting: %#', (_what, error, waits) => {
+  expect(isWaiting(error, verdictOf(error, USUAL))).toBe(waits)
+})
+
+test('every error of the program has its verdict above', () => {
+  const kinds = Object.values(errors).filter((exported) => isErrorClass(exported))
+  const untold = kinds.filter((kind) => !table.some(([, error]) => error.constructor === kind))
+
+  expect(kinds.length).toBeGreaterThan(9)
+  expect(untold).toEqual([])
+})
+
+test('no error completes the job', () => {
+  expect(verdictOf(undefined, USUAL)).toEqual({ kind: 'complete' })
+  expect(verdictOf(undefined, { ...USUAL, stopping: true, lockLost: true })).toEqual({ kind: 'complete' })
+})
+
+describe('circumstances', () => {
+  test('stopping puts the job back', () => {
+    expect(verdictOf(new Interrupted('stop'), { ...USUAL, stopping: true })).toEqual({ kind: 'hand-back' })
+  })
+
+  test.each([
+    new Interrupted('stop'),
+    new RateLimited('wait', {}),
+    new SourceRefused('no', { code: 'forbidden', status: 403 }),
+  ])('a job whose lock was lost is left alone (%o)', (error) => {
+    expect(verdictOf(error, { ...USUAL, stopping: true, lockLost: true })).toEqual({ kind: 'abandon' })
+  })
+
+  test('waits add up to maxWait and no further', () => {
+    const wait = new RateLimited('wait', { waitMs: 60_000 })
+
+    expect(verdictOf(wait, { ...USUAL, waitedMs: HOUR_MS - 60_000 }).kind).toBe('wait')
+    expect(verdictOf(wait, { ...USUAL, waitedMs: HOUR_MS - 59_999 }).kind).toBe('give-up')
+  })
+
+  test('a job that was started too often waits no more', () => {
+    expect(verdictOf(new RateLimited('wait', { waitMs: 1 }), { ...USUAL, startsLeft: 0 })).toEqual(GIVE_UP)
+  })
+})
+
+test('waits before a retry double up to a cap, and spread over all of it', () => {
+  const bounds = { firstMs: 30_000, longestMs: 900_000 }
+  const longest = [1, 2, 3, 4, 5, 6, 7, 40].map((attempt) => retryDelayMs(attempt, 1, bounds))
+
+  expect(longest).toEqual([30_000, 60_000, 120_000, 240_000, 480_000, 900_000, 900_000, 900_000])
+  expect(retryDelayMs(5, 0, bounds)).toBe(0)
+  expect(retryDelayMs(5, 0.5, bounds)).toBe(240_000)
+})
+
+function isErrorClass(exported: unknown): boolean {
+  return typeof exported === 'function' && exported.prototype instanceof Error
+}

@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  comingRuns,
+  localTime,
+  previousDueMs,
+  scheduleProblem,
+  startDelayMs,
+} from '../../../jobs/schedule/due-times.ts'
+import { seeds } from '../../support/seeds.ts'
+
+const NIGHTLY = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
+
+test.each([
+  ['in winter', '2026-01-10T12:00:00Z', NIGHTLY, ['2026-01-11T01:00:00Z', '2026-01-12T01:00:00Z']],
+  ['in summer', '2026-07-10T12:00:00Z', NIGHTLY, ['2026-07-11T00:00:00Z', '2026-07-12T00:00:00Z']],
+  ['at the very moment', '2026-01-11T01:00:00Z', NIGHTLY, ['2026-01-12T01:00:00Z', '2026-01-13T01:00:00Z']],
+  [
+    'over the day without a 02:30',
+    '2026-03-28T12:00:00Z',
+    { ...NIGHTLY, cron: '30 2 * * *' },
+    ['2026-03-29T01:30:00Z', '2026-03-30T00:30:00Z'],
+  ],
+  [
+    'over the day with two of them',
+    '2026-10-24T12:00:00Z',
+    { ...NIGHTLY, cron: '30 2 * * *' },
+    ['2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z'],
+  ],
+  [
+    'in half an hour of offset',
+    '2026-01-10T12:00:00Z',
+    { ...NIGHTLY, timezone: 'Asia/Kolkata' },
+    ['2026-01-10T20:30:00Z', '2026-01-11T20:30:00Z'],
+  ],
+])('the next runs %s', (_when, now, schedule, expected) => {
+  const runs = comingRuns('acme', schedule, Date.parse(now), 2)
+
+  expect(runs.map(({ atMs }) => new Date(atMs).toISOString().replace('.000', ''))).toEqual(expected)
+})
+
+test.each([
+  ['before', '2026-01-11T00:59:59.999Z', '2026-01-10T01:00:00.000Z'],
+  ['at', '2026-01-11T01:00:00.000Z', '2026-01-11T01:00:00.000Z'],
+  ['after', '2026-01-11T01:00:00.001Z', '2026-01-11T01:00:00.000Z'],
+  ['on the day without a', '2026-03-29T12:00:00.000Z', '2026-03-29T01:00:00.000Z'],
+  ['on the day with another', '2026-10-25T12:00:00.000Z', '2026-10-25T00:00:00.000Z'],
+])('a moment %s two o’clock was last due', (_when, now, due) => {
+  expect(new Date(previousDueMs('acme', NIGHTLY, Date.parse(now))).toISOString()).toBe(due)
+})
+
+test('days on which the clocks change are told', () => {
+  const spring = comingRuns('acme', NIGHTLY, Date.parse('2026-03-27T12:00:00Z'), 3)
+  const autumn = comingRuns('acme', NIGHTLY, Date.parse('2026-10-23T12:00:00Z'), 3)
+  const never = comingRuns('acme', { ...NIGHTLY, timezone: 'UTC' }, Date.parse('2026-03-27T12:00:00Z'), 3)
+
+  expect(spring.map(({ clocksChange }) => clocksChange)).toEqual([false, true, false])
+  expect(autumn.map(({ clocksChange }) => clocksChange)).toEqual([false, true, false])
+  expect(never.some(({ clocksChange }) => clocksChange)).toBe(false)
+})
+
+test('times are told on the clocks of the zone', () => {
+  expect(localTime(Date.parse('2026-07-11T00:00:00Z'), 'Europe/Paris')).toBe('2026-07-11 02:00 GMT+2')
+  expect(localTime(Date.parse('2026-07-10T23:05:00Z'), 'America/New_York')).toBe('2026-07-10 19:05 GMT-4')
+})
+
+test('organizations start at different moments of the spread, each always at its own', () => {
+  const spread = { spreadMs: 600_000 }
+  const delays = Array.from({ length: 100 }, (_, index) => startDelayMs(`organization-${index}`, spread))
+
+  expect(delays.every((delay) => delay >= 0 && delay < 600_000)).toBe(true)
+  expect(new Set(delays).size).toBeGreaterThan(80)
+  expect(startDelayMs('organization-7', spread)).toBe(delays[7])
+  expect(startDelayMs('acme', { spreadMs: 0 })).toBe(0)
+})
+
+test('what was due last is never later than now, and what comes is always later', () => {
+  const zones = fc.constantFrom('Europe/Paris', 'America/New_York', 'Australia/Lord_Howe', 'UTC', 'Asia/Kathmandu')
+  const crons = fc.constantFrom('0 2 * * *', '30 2 * * *', '*/15 * * * *', '0 0 1 * *', '59 23 * * 0')
+  const moment = fc.integer({ min: Date.UTC(2025, 0), max: Date.UTC(2028, 0) })
+  fc.assert(
+    fc.property(crons, zones, fc.integer({ min: 0, max: 3_600_000 }), moment, (cron, timezone, spreadMs, nowMs) => {
+      const schedule = { cron, timezone, spreadMs }
+      const [next] = comingRuns('acme', schedule, nowMs, 1)
+      const previous = previousDueMs('acme', schedule, nowMs)
+
+      expect(previous).toBeLessThanOrEqual(nowMs)
+      expect(next?.atMs).toBeGreaterThan(nowMs)
+      expect(previousDueMs('acme', schedule, next?.atMs ?? 0)).toBe(next?.atMs)
+    }),
+    { numRuns: seeds(2000) },
+  )
+})
+
+test('a cron line that names no day is found out', () => {
+  expect(scheduleProblem({ ...NIGHTLY, cron: '0 2 31 2 *' }, 0)).toEqual(expect.any(String))
+  expect(scheduleProblem(NIGHTLY, 0)).toBeUndefined()
+})

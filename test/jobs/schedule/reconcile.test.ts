@@ -1,0 +1,182 @@
+import { once } from 'node:events'
+import { DelayedError, withBackend, type IQueueBackend } from 'bullmq'
+import { expect, test } from 'vitest'
+import type { Organization } from '../../../src/config/organization.ts'
+import { readConfig } from '../../../src/config/read-config.ts'
+import type { LastRun } from '../../../src/mirror/last-runs.ts'
+import { reconcileSchedules } from '../../../jobs/schedule/reconcile.ts'
+import { queueNames } from '../../../jobs/queue/queues.ts'
+import { startTickWorker } from '../../../jobs/schedule/tick-worker.ts'
+import { aJobsWorkplace, FAR_AWAY, someQueues } from '../../support/jobs-workplace.ts'
+import { organizationAt } from '../../support/workplace.ts'
+
+const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+const OTHER = { cron: '0 4 29 2 *', timezone: 'UTC' }
+
+test('schedules are made equal to the configuration: added, changed, removed, and the rest untouched', async () => {
+  const { queues, reconcile } = await aSchedule(['acme', 'globex', 'initech'])
+  const first = await reconcile({ lastRuns: allComplete })
+  const before = await nextRuns(queues)
+
+  const again = await reconcile({ lastRuns: allComplete })
+  const changed = await reconcile({
+    lastRuns: allComplete,
+    change: ([acme, globex]) => [
+      ...(acme === undefined ? [] : [acme, { ...acme, id: 'umbrella' }]),
+      ...(globex === undefined ? [] : [{ ...globex, schedule: { ...OTHER, spreadMs: 0 } }]),
+    ],
+  })
+
+  expect(first.upsert.map(({ organization }) => organization)).toEqual(['acme', 'globex', 'initech'])
+  expect(again).toEqual({ catchUp: [], upsert: [], remove: [] })
+  expect(changed).toMatchObject({
+    remove: ['initech'],
+    upsert: [{ organization: 'umbrella' }, { organization: 'globex' }],
+  })
+  const after = await nextRuns(queues)
+  expect([...after.keys()].toSorted()).toEqual(['acme', 'globex', 'umbrella'])
+  expect(after.get('acme')).toBe(before.get('acme'))
+  expect(after.get('globex')).not.toBe(before.get('globex'))
+})
+
+test('a deploy across the moment an organization is due loses no tick', async () => {
+  const { backend, queues, reconcile } = await aSchedule(['acme'], { cron: '* * * * *', timezone: 'UTC' })
+  await reconcile({ lastRuns: allComplete })
+  // The moment passes while nobody works: the tick that waited for it is overdue.
+  const [tick] = await queues.tick.getDelayed()
+  await tick?.promote()
+
+  await reconcile({ lastRuns: allComplete, atStart: true })
+
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const taken = Promise.withResolvers<unknown>()
+  const worker = new Worker(
+    queueNames(backend).tick,
+    async (job) => {
+      taken.resolve(job.data)
+      return {}
+    },
+    { connection: {} },
+  )
+  worker.on('error', () => {})
+  expect(await taken.promise).toEqual({ organization: 'acme' })
+  await worker.close()
+})
+
+test('a queue that forgot everything has its schedules back, and what is due is asked for', async () => {
+  const { queues, reconcile } = await aSchedule(['acme', 'globex'])
+  await reconcile({ lastRuns: allComplete })
+  await queues.tick.obliterate({ force: true })
+
+  const plan = await reconcile({ lastRuns: [] })
+
+  expect([...(await nextRuns(queues)).keys()].toSorted()).toEqual(['acme', 'globex'])
+  expect(plan.catchUp).toEqual(['acme', 'globex'])
+  expect((await queues.sync.getWaiting()).map(({ name, data }) => `${name} ${data.organization}`).toSorted()).toEqual([
+    'catch-up acme',
+    'catch-up globex',
+  ])
+})
+
+test('a schedule that has stopped ticking ticks again', async () => {
+  const { queues, reconcile } = await aSchedule(['acme'])
+  await reconcile({ lastRuns: allComplete })
+  const [tick] = await queues.tick.getDelayed()
+  const dueMs = Number(tick?.opts.prevMillis)
+  // As after a worker that took the tick and died before it had made the next one.
+  await tick?.remove().catch(() => queues.tick.obliterate({ force: true }))
+
+  await reconcile({ lastRuns: allComplete, nowMs: dueMs + 1 })
+
+  expect(await queues.tick.getDelayed()).toHaveLength(1)
+})
+
+test.each([
+  ['asks for a run', -1, 1],
+  ['asks for none when a worker has caught up since', 1, 0],
+  ['asks for a run when the last one was dated by a clock that was wrong', 25 * 365 * 86_400_000, 1],
+])('a tick that was overdue %s', async (_what, afterMs, jobs) => {
+  const { backend, queues, organizations } = await aSchedule(['acme'])
+  const { timestamp } = await queues.tick.add('tick', { organization: 'acme' })
+  const worker = startTickWorker(backend, {
+    queues,
+    mirror: { listLastRuns: async () => [completeRun('acme', timestamp + afterMs)] },
+    organizationOf: (id) => organizations.find((organization) => organization.id === id),
+    now: Date.now,
+  })
+  worker.on('error', () => {})
+  const done = once(worker, 'completed')
+  worker.run().catch(() => {})
+  await done
+  await worker.close()
+
+  expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(jobs)
+})
+
+test('twelve wishes for one organization are one job, also while it waits for the service', async () => {
+  const { backend, queues } = await aSchedule(['acme'])
+  for (let wish = 1; wish <= 6; wish += 1) await queues.requestSync('acme', wish % 2 === 0 ? 'schedule' : 'manual')
+  const waits = Promise.withResolvers<void>()
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const worker = new Worker(
+    queueNames(backend).sync,
+    async (job, token) => {
+      await job.moveToDelayed(Date.now() + 3_600_000, token)
+      waits.resolve()
+      throw new DelayedError()
+    },
+    { connection: {} },
+  )
+  worker.on('error', () => {})
+  await waits.promise
+  const later = []
+  for (let wish = 7; wish <= 12; wish += 1) later.push(await queues.requestSync('acme', 'schedule'))
+  await worker.close()
+
+  expect(later).toEqual(Array.from({ length: 6 }, () => ({ added: false, state: 'delayed' })))
+  expect(await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')).toBe(1)
+  const [job] = await queues.sync.getDelayed()
+  expect(job).toMatchObject({ attemptsMade: 0, data: { organization: 'acme' } })
+})
+
+const allComplete = 'complete'
+
+async function aSchedule(ids: readonly string[], schedule: object = FAR_AWAY) {
+  const { config, mirror, queue } = aJobsWorkplace(
+    ids.map((id) => organizationAt(AT, { id, apiKey: `made-up-key-of-${id}` })),
+    { schedule },
+  )
+  const { backend, queues } = await someQueues(queue, mirror)
+  const { organizations } = await readConfig({ file: config, cwd: '/' })
+  return { backend, queues, organizations, reconcile }
+
+  async function reconcile({
+    lastRuns,
+    change = (same) => same,
+    atStart = false,
+    nowMs = Date.now(),
+  }: {
+    lastRuns: LastRun[] | typeof allComplete
+    change?: (organizations: Organization[]) => Organization[]
+    atStart?: boolean
+    nowMs?: number
+  }) {
+    const wanted = change(organizations)
+    const runs = lastRuns === allComplete ? wanted.map(({ id }) => completeRun(id, nowMs)) : lastRuns
+    return reconcileSchedules({
+      queues,
+      mirror: { listLastRuns: async () => runs },
+      organizations: wanted,
+      nowMs,
+      atStart,
+    })
+  }
+}
+
+function completeRun(organization: string, atMs: number): LastRun {
+  return { organization, startedAtMs: atMs, status: 'complete', errorCode: undefined, completeAsOfMs: atMs }
+}
+
+async function nextRuns({ tick }: Awaited<ReturnType<typeof someQueues>>['queues']): Promise<Map<string, number>> {
+  return new Map((await tick.getJobSchedulers()).map(({ key, next }) => [key, next ?? 0]))
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import type { LastRun } from '../../../src/mirror/last-runs.ts'
+import { isDue, planSchedules, type Found, type Wanted } from '../../../jobs/schedule/schedule-plan.ts'
+
+const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
+const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
+const NEXT_MS = Date.parse('2026-01-12T01:00:00Z')
+
+const acme: Wanted = { organization: 'acme', schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 } }
+
+test('what is as it should be is left alone', () => {
+  expect(plan({ found: [asFound()], lastRuns: [completeAt(DUE_MS)] })).toEqual({ catchUp: [], upsert: [], remove: [] })
+})
+
+test('a tick that is overdue is left for a worker to take', () => {
+  const overdue = asFound({ nextMs: DUE_MS })
+
+  expect(plan({ found: [overdue], lastRuns: [completeAt(DUE_MS)] }).upsert).toEqual([])
+})
+
+test('a schedule that has stopped ticking is written again', () => {
+  const dead = asFound({ nextMs: DUE_MS, ticks: false })
+
+  expect(plan({ found: [dead], lastRuns: [completeAt(DUE_MS)] }).upsert).toEqual([acme])
+})
+
+test.each([
+  ['cron line', { cron: '0 3 * * *' }],
+  ['time zone', { timezone: 'Europe/Madrid' }],
+])('another %s is written', (_what, change) => {
+  expect(plan({ found: [asFound(change)], lastRuns: [completeAt(DUE_MS)] })).toEqual({
+    catchUp: [],
+    upsert: [acme],
+    remove: [],
+  })
+})
+
+test('a change that would lose an overdue tick asks for the run first', () => {
+  const overdue = asFound({ cron: '0 13 * * *', nextMs: NOW_MS - 1 })
+
+  expect(plan({ found: [overdue], lastRuns: [completeAt(DUE_MS)] })).toMatchObject({
+    catchUp: ['acme'],
+    upsert: [acme],
+  })
+})
+
+test.each([
+  ['a year', 365 * 86_400_000, [acme]],
+  ['three days', 3 * 86_400_000, [acme]],
+  ['not at all', 0, []],
+])('a schedule whose next tick was written by a clock that was ahead, %s, is written again', (_by, aheadMs, upsert) => {
+  const ahead = asFound({ nextMs: NEXT_MS + aheadMs })
+
+  expect(plan({ found: [ahead], lastRuns: [completeAt(DUE_MS)] }).upsert).toEqual(upsert)
+})
+
+test('what left the configuration is removed', () => {
+  const gone = asFound({ organization: 'globex' })
+
+  expect(plan({ found: [asFound(), gone], lastRuns: [completeAt(DUE_MS)] }).remove).toEqual(['globex'])
+})
+
+describe('catching up', () => {
+  test('an organization never mirrored is due at once', () => {
+    expect(plan({ found: [asFound()], lastRuns: [] }).catchUp).toEqual(['acme'])
+  })
+
+  test('missed nights are made up by one run', () => {
+    expect(plan({ found: [asFound()], lastRuns: [completeAt(DUE_MS - 5 * 86_400_000)] }).catchUp).toEqual(['acme'])
+  })
+
+  test('a run that began before the moment it was due does not count for it', () => {
+    expect(plan({ found: [asFound()], lastRuns: [completeAt(DUE_MS - 1)] }).catchUp).toEqual(['acme'])
+    expect(plan({ found: [asFound()], lastRuns: [completeAt(DUE_MS)] }).catchUp).toEqual([])
+  })
+
+  test('a run that was cut short is continued', () => {
+    const cut: LastRun = { ...completeAt(DUE_MS - 1), startedAtMs: DUE_MS + 5, status: 'interrupted' }
+
+    expect(plan({ found: [asFound()], lastRuns: [cut] }).catchUp).toEqual(['acme'])
+  })
+
+  const failed: LastRun = {
+    ...completeAt(DUE_MS - 1),
+    startedAtMs: DUE_MS + 5,
+    status: 'failed',
+    errorCode: 'unauthorized',
+  }
+
+  test('what failed since is not tried every few minutes', () => {
+    expect(plan({ found: [asFound()], lastRuns: [failed] }).catchUp).toEqual([])
+  })
+
+  test.each([
+    ['an hour ago', NOW_MS - 3_600_000, ['acme']],
+    ['less than an hour ago', NOW_MS - 3_599_999, []],
+  ])('an outage that outlived its job, %s, is not the end of the night', (_when, startedAtMs, catchUp) => {
+    const outage: LastRun = { ...failed, startedAtMs, errorCode: 'server-error' }
+
+    expect(plan({ found: [asFound()], lastRuns: [outage] }).catchUp).toEqual(catchUp)
+  })
+
+  test('what waits is asked for again within the hour, as its job may have been lost', () => {
+    const waits: LastRun = { ...failed, status: 'waiting', errorCode: 'rate-limited' }
+
+    expect(plan({ found: [asFound()], lastRuns: [{ ...waits, startedAtMs: NOW_MS - 3_599_999 }] }).catchUp).toEqual([])
+    expect(plan({ found: [asFound()], lastRuns: [{ ...waits, startedAtMs: NOW_MS - 3_600_000 }] }).catchUp).toEqual([
+      'acme',
+    ])
+  })
+
+  test.each(['unauthorized', 'server-error'])('a run that failed with %s in the future says nothing', (errorCode) => {
+    const ahead: LastRun = { ...failed, startedAtMs: NOW_MS + 365 * 86_400_000, errorCode }
+
+    expect(plan({ found: [asFound()], lastRuns: [ahead] }).catchUp).toEqual(['acme'])
+  })
+
+  test('what failed since is tried once more by a worker that starts', () => {
+    expect(plan({ found: [asFound()], lastRuns: [failed], atStart: true }).catchUp).toEqual(['acme'])
+  })
+
+  test('a queue that has forgotten the schedule has forgotten the retry too', () => {
+    expect(plan({ found: [], lastRuns: [failed] }).catchUp).toEqual(['acme'])
+  })
+})
+
+test('an organization waits for its own moment within the spread', () => {
+  const spread: Wanted = { ...acme, schedule: { ...acme.schedule, spreadMs: 3_600_000 } }
+
+  expect(isDue(spread, completeAt(DUE_MS - 60_000), DUE_MS)).toBe(false)
+  expect(isDue(spread, completeAt(DUE_MS - 60_000), DUE_MS + 3_600_000)).toBe(true)
+})
+
+test.each([
+  ['a moment before it was due', DUE_MS - 1, true],
+  ['when it was due', DUE_MS, false],
+  ['an hour ahead of a clock that was set back', NOW_MS + 3_600_000, false],
+  ['in another century', Date.parse('2151-01-01T00:00:00Z'), true],
+])('an organization that was last read %s', (_when, asOfMs, due) => {
+  expect(isDue(acme, completeAt(asOfMs), NOW_MS)).toBe(due)
+})
+
+function plan(input: Partial<Parameters<typeof planSchedules>[0]>) {
+  return planSchedules({ wanted: [acme], found: [], lastRuns: [], nowMs: NOW_MS, atStart: false, ...input })
+}
+
+function asFound(changes: Partial<Found> = {}): Found {
+  return { organization: 'acme', cron: '0 2 * * *', timezone: 'Europe/Paris', nextMs: NEXT_MS, ticks: true, ...changes }
+}
+
+function completeAt(asOfMs: number): LastRun {
+  return { organization: 'acme', startedAtMs: asOfMs, status: 'complete', errorCode: undefined, completeAsOfMs: asOfMs }
+}

@@ -1,0 +1,76 @@
+import { withBackend, type IQueueBackend } from 'bullmq'
+import { expect, test } from 'vitest'
+import { queueNames } from '../../../jobs/queue/queues.ts'
+import { keepWaits, watchWallClock } from '../../../jobs/schedule/set-back.ts'
+import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { organizationAt } from '../../support/workplace.ts'
+
+const HOUR_MS = 3_600_000
+const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+
+test('a job that waits is not made to wait longer by a clock that is set back', async () => {
+  const { backend, queues } = await aQueue()
+  // As an hour ahead of now would have made it.
+  await queues.sync.add('schedule', { organization: 'acme' }, { timestamp: Date.now() + HOUR_MS, delay: 1 })
+  let nowMs = Date.now() + HOUR_MS
+  const setBack = Promise.withResolvers<number>()
+  const clocks = { now: () => nowMs, monotonicMs: () => 5000 }
+  const waits = keepWaits(queues.sync, { ...clocks, lookMs: 1, onSetBack: setBack.resolve })
+  nowMs -= HOUR_MS
+  const jobs = await setBack.promise
+  waits.stop()
+
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const taken = Promise.withResolvers<unknown>()
+  const worker = new Worker(
+    queueNames(backend).sync,
+    async (job) => {
+      taken.resolve(job.data)
+      return {}
+    },
+    { connection: {} },
+  )
+  worker.on('error', () => {})
+
+  expect(await taken.promise).toEqual({ organization: 'acme' })
+  expect(jobs).toBe(1)
+  await worker.close()
+})
+
+test('a queue that does not answer is asked again', async () => {
+  let nowMs = Date.now() + HOUR_MS
+  let asked = 0
+  const setBack = Promise.withResolvers<number>()
+  const getDelayed = async () => {
+    asked += 1
+    if (asked < 3) throw new Error('Connection is closed.')
+    return []
+  }
+  const clocks = { now: () => nowMs, monotonicMs: () => 5000 }
+  const waits = keepWaits(Object({ getDelayed }), { ...clocks, lookMs: 1, onSetBack: setBack.resolve })
+  nowMs -= HOUR_MS
+
+  expect(await setBack.promise).toBe(0)
+  expect(asked).toBe(3)
+  waits.stop()
+})
+
+test.each([
+  ['was set back by an hour', -HOUR_MS, true],
+  ['was set back by a second', -1000, false],
+  ['was set forward', HOUR_MS, false],
+  ['was left alone', 0, false],
+])('a clock that %s', (_what, byMs, isNoticed) => {
+  let [nowMs, monotonicMs] = [Date.now(), 0]
+  const wallClock = watchWallClock({ now: () => nowMs, monotonicMs: () => monotonicMs })
+  nowMs += 300_000 + byMs
+  monotonicMs += 300_000
+
+  expect(wallClock.wasSetBack()).toBe(isNoticed)
+  expect(wallClock.wasSetBack()).toBe(false)
+})
+
+async function aQueue() {
+  const { mirror, queue } = aJobsWorkplace([organizationAt(AT)], {})
+  return someQueues(queue, mirror)
+}

@@ -1,0 +1,345 @@
+import { expect, test } from 'vitest'
+import { confirmAbsences, type Search, type Searching } from '../../src/run/confirm-absences.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
+import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import type { Listed } from '../../src/mirror/listed.ts'
+import type { Candidate } from '../../src/mirror/removal-candidates.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
+import { pageOfList, sourceOf } from '../support/listed-source.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+
+const EARLIER = { name: null, username: null, email: 'customer-9@example.com' }
+const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
+
+test('an absence is confirmed where a search does not find the customer, and finds the control', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+  expect(asked).toEqual(['customer-1@example.com', 'customer-1', 'customer-9@example.com', 'customer-9'])
+})
+
+test('a customer that the search does find is not confirmed, whatever else is', async () => {
+  const { search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(3), absent(9), absent(4)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+test.each<[string, SentRecord[]]>([
+  ['in upper case', [aCustomer(1), aCustomer(9, { id: customerId(9).toUpperCase() })]],
+  ['with another name', [aCustomer(1), aCustomer(9, { name: 'Renamed' })]],
+  ['among records that are none', [aCustomer(1), aCustomer(9), aCustomer(9, { id: 7 })]],
+])('a customer whose id comes %s is found', async (_, list) => {
+  expect(await confirmed([absent(9)], CONTROL, searchOf(list).search)).toEqual(new Set())
+})
+
+test('a control whose id comes in upper case is found', async () => {
+  const { search } = searchOf([aCustomer(1, { id: customerId(1).toUpperCase() })])
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+test('somebody else at the same address does not stand for the customer', async () => {
+  const { search } = searchOf([aCustomer(1), aCustomer(2, { email: 'customer-9@example.com' })])
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+test.each<[string, Listed | undefined, SentRecord[]]>([
+  ['there is no control', undefined, customers(1, 5)],
+  ['the control is not found', CONTROL, customers(2, 5)],
+  ['the control is found under another id', CONTROL, [aCustomer(2, { email: CONTROL.email })]],
+  ['the control has nothing to be searched by', { ...CONTROL, email: null, username: null }, customers(1, 5)],
+])('where %s nobody is confirmed, and nobody else is searched for', async (_, control, list) => {
+  const { asked, search } = searchOf(list)
+
+  expect(await confirmed([absent(8), absent(9)], control, search)).toEqual(new Set())
+  expect(asked.filter((text) => text !== control?.email && text !== control?.username)).toEqual([])
+})
+
+test('a control with an empty address is no control: searching for nothing finds everybody, and proves nothing', async () => {
+  const broken: Search = async (text) => pageOfList(text === '' ? customers(1, 5) : [], { page: 1, size: 100 })
+
+  expect(await confirmed([absent(9)], { ...CONTROL, email: '' }, broken)).toEqual(new Set())
+})
+
+test.each([
+  ['fills its page', 100, 100],
+  ['says that there are more', 3, 4],
+  ['does not say how many there are', 3, undefined],
+  ['says that there are fewer', 3, 2],
+])('an answer that %s need not be whole, and confirms nobody', async (_, length, total) => {
+  const search: Search = async (text) => {
+    if (text === CONTROL.email) return pageOfList([aCustomer(1)], { page: 1, size: 100 })
+    return { ...pageOfList(customers(101, 100 + length), { page: 1, size: 100 }), total }
+  }
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
+})
+
+test('whether an answer is whole is measured by the size the service serves, not the one that was asked for', async () => {
+  const search: Search = async (text) => {
+    const list = text === CONTROL.email ? [aCustomer(1)] : customers(101, 150)
+    return pageOfList(list, { page: 1, size: 100 }, { cap: 50 })
+  }
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
+})
+
+test.each<[string, Partial<Candidate>]>([
+  ['without an address', { email: null }],
+  ['with an empty address', { email: '' }],
+  ['with an address of two letters', { email: ' ab ' }],
+])('a customer %s is searched for by username, with a control of its own', async (_, fields) => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(9, fields)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+  expect(asked).toEqual(['customer-1', 'customer-9'])
+})
+
+test('a search that works for usernames only confirms by username', async () => {
+  const list = customers(1, 5)
+  const search: Search = async (text) => {
+    return pageOfList(
+      list.filter(({ username }) => username === text),
+      { page: 1, size: 100 },
+    )
+  }
+
+  const candidates = [absent(8), absent(9, { email: null }), absent(7, { username: null })]
+
+  expect(await confirmed(candidates, CONTROL, search)).toEqual(new Set([customerId(8), customerId(9)]))
+})
+
+test('a customer with nothing to be searched by is never confirmed', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(9, { email: null, username: 'x' })], CONTROL, search)).toEqual(new Set())
+  expect(asked).toEqual([])
+})
+
+test('where nobody is absent nothing is searched for', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([], CONTROL, search)).toEqual(new Set())
+  expect(asked).toEqual([])
+})
+
+test('no more than a hundred requests are made, those for controls included, and they go to a random sample', async () => {
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(1000 + index))
+  const samples = [0.1, 0.9].map(async (chance) => {
+    const { asked, search } = searchOf(customers(1, 5))
+    const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search, { random: () => chance }))
+
+    expect(asked).toHaveLength(100)
+    expect(asked.filter((text) => text === CONTROL.email)).toHaveLength(1)
+    expect(searched).toMatchObject({ found: new Set(), isSample: true, isPostponed: false })
+    expect(searched.confirmed.size).toBe(49)
+    return searched.confirmed
+  })
+
+  const [one, other] = await Promise.all(samples)
+  expect(one).not.toEqual(other)
+})
+
+test('a search that the source tries several times uses up as many requests', async () => {
+  const candidates = Array.from({ length: 100 }, (_, index) => absent(1000 + index))
+  const { asked, search } = searchOf(customers(1, 5))
+  let requests = 0
+  const repeated: Search = (text) => {
+    requests += 5
+    return search(text)
+  }
+
+  await confirmAbsences(candidates, [CONTROL], { ...searchingBy(repeated), requestsMade: () => requests })
+
+  expect(requests).toBeLessThanOrEqual(110)
+  expect(asked.length).toBeGreaterThan(2)
+})
+
+test('of a sample, the first one found ends the searches', async () => {
+  const { asked, search } = searchOf([aCustomer(1), ...customers(2000, 2249)])
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search))
+
+  expect(searched).toMatchObject({ isSample: true, confirmed: new Set() })
+  expect(searched.found?.size).toBe(1)
+  expect(asked).toHaveLength(3)
+})
+
+test.each<[string, SentRecord, Partial<Candidate>]>([
+  ['the address', { username: 'other', name: 'Other' }, {}],
+  ['the username', { email: 'other@example.com', name: 'Other' }, {}],
+  ['the name', { email: 'other@example.com', username: 'other' }, { name: 'Customer 9' }],
+  [
+    'none but an address read before',
+    { username: 'a', name: 'b' },
+    { email: 'by-hand@example.com', earlier: [EARLIER] },
+  ],
+])('a customer who kept %s is found by it', async (_, changed, fields) => {
+  const { search } = searchOf([aCustomer(1), aCustomer(9, changed)])
+
+  const searched = await confirmAbsences([absent(9, fields)], [{ ...CONTROL, name: 'Customer 1' }], searchingBy(search))
+
+  expect(searched).toMatchObject({
+    confirmed: new Set(),
+    found: new Set([customerId(9)]),
+    isSample: false,
+    isPostponed: false,
+  })
+})
+
+test('a control whom the search does not find, because of a name no service could search for, is not the only one', async () => {
+  const { search } = searchOf(customers(1, 5))
+  const hostile = { ...CONTROL, id: customerId(66), email: '%00%'.repeat(20), username: 'x'.repeat(300) }
+  const refusing: Search = (text) =>
+    text === hostile.email ? Promise.reject(new ContractBroken('HTML', { code: 'not-json' })) : search(text)
+
+  const searched = await confirmAbsences([absent(3), absent(9)], [hostile, CONTROL], searchingBy(refusing))
+
+  expect(searched).toMatchObject({ found: new Set([customerId(3)]), confirmed: new Set([customerId(9)]) })
+})
+
+test('a search whose control is lost among too many matches confirms no absence, and still finds', async () => {
+  const many = customers(101, 199, { name: 'Smith' })
+  const { search } = searchOf([...many, aCustomer(9, { name: 'Smith Junior' }), aCustomer(1, { name: 'Smith' })])
+  const onlyNamed = { email: null, username: null }
+  const candidates = [absent(9, { ...onlyNamed, name: 'Smith Junior' }), absent(8, { ...onlyNamed, name: 'Jones' })]
+
+  const searched = await confirmAbsences(candidates, [{ ...CONTROL, name: 'Smith' }], searchingBy(search))
+
+  expect(searched).toMatchObject({ found: new Set([customerId(9)]), confirmed: new Set() })
+})
+
+test('a text that the service refuses to search for says nothing about other customers', async () => {
+  const { search } = searchOf(customers(1, 5))
+  const refusing: Search = (text) =>
+    text.includes("'") ? Promise.reject(new ContractBroken('HTML', { code: 'not-json' })) : search(text)
+  const hostile = absent(66, { email: "o'neil@example.com", username: null })
+
+  const searched = await confirmAbsences([hostile, absent(3)], [CONTROL], searchingBy(refusing))
+
+  expect(searched).toMatchObject({ found: new Set([customerId(3)]), unanswered: new Set([customerId(66)]) })
+})
+
+test('a sample of which most were refused speaks for no other customer', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const failing: Search = (text) =>
+    asked.length >= 12 ? Promise.reject(new ContractBroken('HTML', { code: 'not-json' })) : search(text)
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(1000 + index))
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(failing))
+
+  expect(searched).toMatchObject({ isSample: true, isPostponed: true })
+})
+
+test.each([
+  ['the network', new SourceUnavailable('no answer', { code: 'network' })],
+  ['a 503', new SourceUnavailable('503', { code: 'server-error', status: 503 })],
+  ['a rate limit', new RateLimited('too many requests', { waitMs: 3_600_000 })],
+])('an outage during the searches, by %s, postpones: whom they found by then is found', async (_, outage) => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const failing: Search = (text) => (asked.length === 4 ? Promise.reject(outage) : search(text))
+
+  const searched = await confirmAbsences([absent(3), absent(9), absent(8)], [CONTROL], searchingBy(failing))
+
+  expect(searched).toMatchObject({ found: new Set([customerId(3)]), isPostponed: true })
+})
+
+test('a stop during the searches postpones', async () => {
+  const stop = new AbortController()
+  const { search } = searchOf(customers(1, 5))
+  const stopped: Search = (text) => {
+    if (text === 'customer-9') stop.abort()
+    return stop.signal.aborted ? Promise.reject(stop.signal.reason) : search(text)
+  }
+
+  const searched = await confirmAbsences([absent(9)], [CONTROL], searchingBy(stopped, { signal: stop.signal }))
+
+  expect(searched).toMatchObject({ found: new Set(), isPostponed: true })
+})
+
+test('a defect during the searches is no outage', async () => {
+  const defect = new TypeError('a defect')
+
+  const searched = confirmAbsences(
+    [absent(9)],
+    [CONTROL],
+    searchingBy(() => Promise.reject(defect)),
+  )
+
+  await expect(searched).rejects.toBe(defect)
+})
+
+test('those without a text to search for do not use up the searches of others', async () => {
+  const { search } = searchOf(customers(1, 5))
+  const silent = Array.from({ length: 100 }, (_, index) => absent(2000 + index, { email: null, username: null }))
+
+  expect(await confirmed([...silent, absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+test.each([
+  ['500', new SourceUnavailable('500 at every attempt', { code: 'server-error', status: 500 })],
+  ['422', new SourceRefused('422', { code: 'unprocessable', status: 422 })],
+  ['404', new SourceRefused('404', { code: 'not-found', status: 404 })],
+  ['something else', new ContractBroken('page 2 was answered instead', { code: 'page-mismatch' })],
+])('a service that answers a search with %s removes nobody, and the run ends as its scan did', async (_, failure) => {
+  const mirror = await aMirror()
+  const night = (n: number, list: readonly unknown[]) => {
+    const now = () => START_MS + n * 60 * MINUTE_MS
+    // Without the sizes in between pages cannot overlap, so the scan can only converge.
+    const refused = new SourceRefused('422', { code: 'unprocessable', status: 422 })
+    const source = sourceOf(
+      async (window) => {
+        if (![100, 50].includes(window.size)) throw refused
+        return pageOfList(list, window)
+      },
+      () => Promise.reject(failure),
+    )
+    return mirrorOrganization(mirroring(mirror, source, { scan: 'chain', pageSize: 100, now }))
+  }
+  await night(1, customers(1, 300))
+  for (const n of [2, 3]) {
+    const { report } = await night(n, customers(2, 300))
+    expect(report).toMatchObject({ status: 'complete', proof: 'converged', missing: 1, removed: 0 })
+  }
+  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL')).toEqual([])
+})
+
+/** Whose absence searches confirm, where there is one control or none. */
+async function confirmed(candidates: Candidate[], control: Listed | undefined, search: Search) {
+  const searched = await confirmAbsences(candidates, control === undefined ? [] : [control], searchingBy(search))
+  return searched.confirmed
+}
+
+/** Searches of which each is one request. */
+function searchingBy(search: Search, overrides: Partial<Searching> = {}): Searching {
+  let requests = 0
+  const counting: Search = (text) => {
+    requests += 1
+    return search(text)
+  }
+  const { signal } = new AbortController()
+  return { search: counting, requestsMade: () => requests, random: () => 0, signal, ...overrides }
+}
+
+function absent(n: number, fields: Partial<Candidate> = {}): Candidate {
+  const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
+  const counted = { missingProven: 0, missingScans: 1, createdAtUtc: null, earlier: [] }
+  return { rowId: n, id: customerId(n), ...named, ...counted, ...fields }
+}
+
+/** A search as the service does it: any part of a name, username or e-mail, in any case. */
+function searchOf(list: readonly SentRecord[]): { asked: string[]; search: Search } {
+  const asked: string[] = []
+  return {
+    asked,
+    search: async (text) => {
+      asked.push(text)
+      const isFound = ({ name, username, email }: SentRecord) =>
+        [name, username, email].some((value) => String(value).toLowerCase().includes(text.toLowerCase()))
+      return pageOfList(list.filter(isFound), { page: 1, size: 100 })
+    },
+  }
+}

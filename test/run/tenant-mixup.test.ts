@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest'
+import { ContractBroken } from '../../src/errors.ts'
+import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/mirror-organization.ts'
+import type { Mirror } from '../../src/mirror/mirror.ts'
+import { customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { listedSource } from '../support/listed-source.ts'
+import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+
+test.each(['chain', 'plain'] as const)(
+  'the customers of another organization end the run before anything is written (%s)',
+  async (scan) => {
+    const mirror = await aMirror()
+    await sync(mirror, 'globex', customers(1, 300))
+    const before = dump(mirror.file, ['customers', 'changes', 'rejects'])
+    const { source, ...rest } = mirroring(mirror, listedSource(customers(1, 300)))
+
+    const { report, error } = await mirrorOrganization({ ...rest, source, scan, pageSize: 100, organization: 'acme' })
+
+    expect(error).toBeInstanceOf(ContractBroken)
+    expect(error).toMatchObject({ code: 'tenant-mixup' })
+    expect(report).toMatchObject({
+      status: 'failed',
+      ...{ received: 0, inserted: 0, pages: 0, requests: 1 },
+      error: {
+        code: 'tenant-mixup',
+        message: expect.stringMatching(/^acme: 20 of 20 customers .*key and the address/),
+      },
+    })
+    expect(dump(mirror.file, ['customers', 'changes', 'rejects'])).toEqual(before)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
+    expect(await mirror.listRuns({ organization: 'acme', limit: 5 })).toEqual([report])
+  },
+)
+
+test.each([
+  ['one more than half', 51, 'tenant-mixup'],
+  ['exactly half', 50, undefined],
+  ['none', 0, undefined],
+])('%s of the first page known elsewhere', async (_, strangers, code) => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1, 200))
+
+  const { report } = await sync(mirror, 'acme', customers(201 - strangers, 300 - strangers))
+
+  expect(report.error?.code).toBe(code)
+  expect(report.inserted).toBe(code === undefined ? 100 : 0)
+})
+
+test('the organization that has most of the customers is named, and what to do if only its id is new', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'initech', customers(1, 30))
+  await sync(mirror, 'globex', customers(31, 100))
+
+  const { report } = await sync(mirror, 'acme', customers(1, 100))
+
+  const message = report.error?.message ?? ''
+  expect(message).toMatch(/^acme: 20 of 20 customers .* known under another organization, most of them under globex\./)
+  expect(message).toContain('If acme is a new id for globex, put the old id back into the configuration')
+  expect(message).toContain('the rows of the old id stay')
+})
+
+test('strangers that stand together anywhere on the first page decide as they would spread over it', async () => {
+  for (const [first, last, code] of [
+    [1, 60, 'tenant-mixup'],
+    [21, 80, 'tenant-mixup'],
+    [41, 100, 'tenant-mixup'],
+    [1, 40, undefined],
+    [61, 100, undefined],
+  ] as const) {
+    const mirror = await aMirror()
+    await sync(mirror, 'globex', customers(first, last))
+    expect((await sync(mirror, 'acme', customers(1, 100))).report.error?.code).toBe(code)
+  }
+})
+
+test.each([
+  ['a first load', []],
+  ['a list of which half is stored', customers(1, 150)],
+])('the mirror is asked for 20 ids of the first page at most: %s', async (_, before) => {
+  const mirror = await aMirror()
+  if (before.length > 0) await sync(mirror, 'acme', before)
+  await sync(mirror, 'globex', customers(5001, 5010))
+  const asked: (readonly string[])[] = []
+  const counting: Mirror = {
+    ...mirror,
+    findStrangers(organization, ids) {
+      asked.push(ids)
+      return mirror.findStrangers(organization, ids)
+    },
+  }
+
+  const list = customers(1, 300, { phone: 'another' })
+  expect((await sync(counting, 'acme', list)).report).toMatchObject({
+    status: 'complete',
+    received: expect.any(Number),
+  })
+
+  expect(asked.map(({ length }) => length)).toEqual([20])
+  const places = asked.flat().map((id) => list.findIndex((sent) => sent['id'] === id))
+  expect(places).toEqual(asked.flat().map((_id, index) => index * 5))
+})
+
+test('what matters is the first page: strangers further down are let through', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(101, 500))
+
+  expect((await sync(mirror, 'acme', customers(1, 500))).report).toMatchObject({ status: 'complete', inserted: 500 })
+})
+
+test('customers that this organization has itself are no strangers, even if another has them too', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'acme', customers(1, 50))
+  // Half of them are its own, so it is let in, and from then on both have the same fifty.
+  await sync(mirror, 'globex', [...customers(1001, 1050), ...customers(1, 50)])
+
+  for (const id of ['acme', 'globex']) {
+    expect((await sync(mirror, id, customers(1, 50))).report).toMatchObject({ status: 'complete', unchanged: 50 })
+  }
+})
+
+test('customers that this organization had and that were removed are no strangers when they come back', async () => {
+  const mirror = await aMirror()
+  const rule = { removals: { after: 1, maxShare: 1 } }
+  await sync(mirror, 'acme', customers(1, 20), rule)
+  await sync(mirror, 'globex', [...customers(1, 20), ...customers(1001, 1030)])
+  await sync(mirror, 'acme', [...customers(2001, 2001)], { ...rule, pageSize: 100 })
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at NOT NULL')).toBe(20)
+
+  expect((await sync(mirror, 'acme', customers(1, 20), rule)).report).toMatchObject({ returned: 20 })
+})
+
+test('the first run of the first organization knows nobody, and an empty list is nobody’s', async () => {
+  const mirror = await aMirror()
+
+  expect((await sync(mirror, 'acme', customers(1, 20))).report).toMatchObject({ status: 'complete', inserted: 20 })
+  expect((await sync(mirror, 'globex', [])).report).toMatchObject({ status: 'complete', received: 0 })
+})
+
+test('records that are rejected count by their ids, and a record without one counts for nobody', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1, 100))
+  const bad = { name: ['Two', 'Names'] }
+
+  expect((await sync(mirror, 'acme', customers(1, 100, bad))).report.error?.code).toBe('tenant-mixup')
+  expect((await sync(mirror, 'acme', customers(1, 100, { id: 'unreadable' }))).error).toBeUndefined()
+})
+
+test('ids in upper case are known all the same', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1, 100))
+  const loud = customers(1, 100).map((sent) => ({ ...sent, id: String(sent['id']).toUpperCase() }))
+
+  expect((await sync(mirror, 'acme', loud)).report.error?.code).toBe('tenant-mixup')
+})
+
+test('an organization that is given the address of another keeps its own customers as they are', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'acme', customers(1, 150))
+  await sync(mirror, 'globex', customers(1001, 1200))
+
+  for (let night = 0; night < 3; night += 1) {
+    const { report } = await sync(mirror, 'acme', customers(1001, 1200), { removals: { after: 1, maxShare: 1 } })
+    expect(report).toMatchObject({ status: 'failed', missing: 0, removed: 0, held: 0 })
+  }
+
+  const acme = rowsOf(mirror.file, `SELECT id FROM active_customers WHERE organization = 'acme' ORDER BY id`)
+  expect(acme).toEqual(customers(1, 150).map(({ id }) => ({ id })))
+  expect(acme[0]).toEqual({ id: customerId(1) })
+  expect((await sync(mirror, 'acme', customers(1, 150))).report).toMatchObject({ status: 'complete', unchanged: 150 })
+})
+
+test('a run that goes on from an interrupted one looks at who comes, too', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1001, 2000))
+  const stop = new AbortController()
+  const onProgress = () => stop.abort()
+  await sync(mirror, 'acme', customers(1, 1000), { signal: stop.signal, onProgress, concurrency: 1 })
+
+  const { report } = await sync(mirror, 'acme', customers(1001, 2000))
+
+  expect(report).toMatchObject({ status: 'failed', inserted: 0, error: { code: 'tenant-mixup' } })
+  expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(100)
+})
+
+let minutes = 0
+
+/** One run of an organization over a list, each a minute after the one before. */
+async function sync(
+  mirror: Mirror,
+  organization: string,
+  list: readonly unknown[],
+  overrides: Partial<Mirroring> = {},
+): Promise<Outcome> {
+  minutes += 1
+  const nowMs = START_MS + minutes * MINUTE_MS
+  const usual = { organization, scan: 'chain', pageSize: 100, now: () => nowMs } as const
+  return mirrorOrganization(mirroring(mirror, listedSource(list), { ...usual, ...overrides }))
+}
