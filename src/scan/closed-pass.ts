@@ -67,7 +67,8 @@ export class ClosedPass implements Pass {
   }
 
   #settle(): void {
-    if (!this.#linked.over) return
+    // What arrives after a stop changes nothing any more.
+    if (!this.#linked.over || this.over) return
     if (this.#closing === undefined && this.proof()?.basis === 'witness') {
       this.#closing = new Closing(this.#facts, { first: this.#linked.first, last: this.#linked.lastTwo })
     }
