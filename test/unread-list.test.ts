@@ -38,6 +38,12 @@ const LIES: [string, string, number, Reply][] = [
     3,
     lying((body) => ({ ...body, data: [], meta: { ...body.meta, ...countless } })),
   ],
+  [
+    'an empty list',
+    'page-mismatch',
+    3,
+    lying((body) => ({ ...body, data: [], meta: { ...body.meta, total: 0, last_page: 1 } })),
+  ],
 ]
 
 test('empty pages from the third request on, of a list that promises 600, are no end: exit 3, and no base line', async () => {

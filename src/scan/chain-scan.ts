@@ -131,7 +131,7 @@ class ChainScan implements Scan {
   #recall(reads: Iterable<WindowRead>): Pass {
     const pass = new ClosedPass(this.#facts, USUAL_OVERLAP)
     for (const read of reads) {
-      if (pass.over || read.beyondEnd || read.rows.length > read.perPage) continue
+      if (pass.over || read.rows.length === 0 || read.rows.length > read.perPage) continue
       if (read.window.page === 1 && !this.#sizeKnown) this.#agreeOnSize(read)
       pass.recall(this.#takeIn(read))
     }

@@ -1,6 +1,15 @@
 import { compareNeighbours, type Neighbours } from './neighbours.ts'
 import type { Reason } from './reasons.ts'
-import { keyOf, rowOf, startOf, type RowKey, type ToldRow, type Window, type WindowRead } from './window.ts'
+import {
+  keyOf,
+  rowOf,
+  startOf,
+  type RowKey,
+  type ToldRow,
+  unlessEmptied,
+  type Window,
+  type WindowRead,
+} from './window.ts'
 
 /** A window that was read, made ready for comparing with its neighbours. */
 export type Held = {
@@ -11,7 +20,7 @@ export type Held = {
   /** Position after the last row. */
   readonly reach: number
   readonly total: number | undefined
-  /** The service answered that there is no such page, and said nothing of the list's length. */
+  /** The service answered that there is no such page, and said nothing to be believed of the list's length. */
   readonly notFound: boolean
   /** Every row, by its position in the window. */
   readonly all: readonly ToldRow[]
@@ -59,8 +68,9 @@ export function hold(read: WindowRead, counting: Counting): Held {
   const reach = start + all.length
   const neighbours = read.neighbours ?? compareNeighbours(rows.map(rowOf))
   const turn = counting.windows
-  const notFound = read.beyondEnd && read.total === undefined && all.length === 0
-  return { window, start, reach, total: read.total, notFound, all, rows, keys, again, hasDuplicates, turn, neighbours }
+  const { total, beyondEnd } = unlessEmptied(read, counting.windows)
+  const notFound = beyondEnd && total === undefined && all.length === 0
+  return { window, start, reach, total, notFound, all, rows, keys, again, hasDuplicates, turn, neighbours }
 }
 
 /** Whether the window held the last row of the list, and the service's total says the same. */

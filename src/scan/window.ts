@@ -54,6 +54,15 @@ export type WindowRead = {
   readonly beyondEnd: boolean
 }
 
+/**
+ * A list of which `readBefore` windows, or rows, were read does not become empty meanwhile: an answer that says so says nothing
+ * about the list, like one that there is no such page.
+ */
+export function unlessEmptied(read: WindowRead, readBefore: number): WindowRead {
+  const isEmptied = read.rows.length === 0 && read.total === 0 && readBefore > 0
+  return isEmptied ? { ...read, total: undefined, beyondEnd: true } : read
+}
+
 /** The window at which a reading stopped for good, and why; `not-found`: it came empty where the total promises rows. */
 export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' }
 

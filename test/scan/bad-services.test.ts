@@ -81,6 +81,11 @@ const LIES: [string, Reason, Misbehaviour][] = [
     'short-page',
     (list, window) => ({ ...list.answer(window), rows: list.answer(window).rows.slice(0, 60) }),
   ],
+  [
+    'an empty list after two pages of it',
+    'short-page',
+    (list, window, answered) => ({ ...list.answer(window), ...(answered > 1 && { rows: [], total: 0 }) }),
+  ],
   ['an error for everything', 'hole', () => 'hole'],
   ['a refusal of every size', 'size-refused', () => 'size-refused'],
   [
@@ -117,6 +122,10 @@ const FAULTS: [string, Misbehaviour][] = [
   [
     'a page that is short once',
     (list, window, answered) => ({ ...list.answer(window), ...(answered === 4 && { rows: [] }) }),
+  ],
+  [
+    'an answer that calls the list empty once',
+    (list, window, answered) => ({ ...list.answer(window), ...(answered === 4 && { rows: [], total: 0 }) }),
   ],
   [
     'a page 4 that is always empty',
@@ -293,4 +302,19 @@ test('a service that serves another size at every answer never comes to the end,
 
   expect(certificate).toMatchObject({ proof: 'unproven', stoppedAt: { failure: 'page-mismatch' } })
   expect(requests).toBeLessThan(100)
+})
+
+test('a size refused while both ends are read once more does not leave the scan without an end', () => {
+  for (let refused = 1; refused <= 8; refused++) {
+    for (let seed = 1; seed <= 20; seed++) {
+      const luck = dice(seed)
+      const list = new SimulatedList(luck, { size: 220, order: 'id asc' })
+      const scan = chainScan()
+      let answered = 0
+      const answer = (window: Window) => (answered++ === refused ? 'size-refused' : list.answer(window))
+      const between = () => list.delete(10)
+      drive(scan, { answer, between }, { dice: luck, parallel: 4 })
+      expect(scan.done).toBe(true)
+    }
+  }
 })
