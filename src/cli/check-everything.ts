@@ -9,6 +9,7 @@ import { openMirrorToRead } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
 import { explainFailure } from './output/explain-failure.ts'
+import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
 
 /** One thing looked at. `error` is set when it would keep a sync from working, and `fix` tells what to do. */
@@ -81,7 +82,7 @@ async function checkDisk({ mirror }: Config): Promise<Finding> {
 }
 
 function warnOf({ file, what, mode, isOwn }: ExposedSecret, organization: string): Finding {
-  const path = /^[\w/.@:+-]+$/.test(file) ? file : `'${file.replaceAll("'", String.raw`'\''`)}'`
+  const path = shellWord(file)
   return {
     what: `${what} of ${organization}`,
     said: `every user of this machine has access to ${file} (its mode is ${mode})`,

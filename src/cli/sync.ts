@@ -40,7 +40,7 @@ export function syncCommand(io: Io) {
       const { dryRun = false, config } = options
       const columns = screenOf(io.stderr)?.columns
       io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun, config }))
-      io.stderr.write(heldWarning(held))
+      io.stderr.write(heldWarning(held, config))
     }
     io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
   }

@@ -36,7 +36,7 @@ export function workerCommand(io: Io) {
           import('./reading.ts'),
         ])
         const held = await withMirror(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
-        io.stderr.write(heldWarning(held))
+        io.stderr.write(heldWarning(held, config))
         io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
       } finally {
         const { endSoon } = await import('../../jobs/worker.ts')

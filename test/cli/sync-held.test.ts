@@ -32,10 +32,12 @@ async function aNightThatHolds() {
   return sync('acme')
 }
 
+/** The commands name the configuration that the sync was given, so that they can be copied. */
+const warning = () => WARNING.replaceAll(/ 3$/gm, ` 3 --config ${workplace.config}`)
 const WARNING = `
 acme: 50 removals are held back by run 3, until you decide.
 Those customers stay as they are. Ask the service whether they are gone.
-  why, and how many    customer-mirror removals, customer-mirror runs show 3
+  why, and how many    customer-mirror runs show 3
   they are gone        customer-mirror removals approve 3
   they are not         customer-mirror removals discard 3
 `
@@ -46,7 +48,7 @@ test('the night that holds removals back counts them in its row, and warns', asy
   expect(code).toBe(0)
   expect(stdout).toMatch(/ removed +held +requests /)
   expect(stdout).toMatch(/^acme +complete +40 +0 +0 +40 +0 +0 +50 /m)
-  expect(stderr.endsWith(WARNING)).toBe(true)
+  expect(stderr.endsWith(warning())).toBe(true)
   for (const line of WARNING.split('\n')) expect(line.length).toBeLessThan(80)
 })
 
@@ -57,7 +59,7 @@ test('every sync warns, whatever it mirrors and however it ends, until they are 
   const later = [await sync('globex'), await sync('acme'), await sync('--json'), await sync('--dry-run')]
 
   expect(later.map(({ code }) => code)).toEqual([0, 5, 3, 3])
-  for (const { stderr } of later) expect(stderr.endsWith(WARNING)).toBe(true)
+  for (const { stderr } of later) expect(stderr.endsWith(warning())).toBe(true)
   expect(valueOf(workplace.mirror, 'SELECT max(held) FROM runs WHERE id > 3')).toBe(0)
 })
 
@@ -108,9 +110,9 @@ test('a run that held removals back and has nothing left to decide says so', asy
 })
 
 test('what could not be looked up is said, and one removal is one', () => {
-  expect(heldWarning([])).toBe('')
-  expect(heldWarning(undefined)).toContain('could not be asked whether removals are held back')
-  expect(heldWarning([{ runId: 7, organization: 'acme', held: 1, startedAtMs: 0 }])).toContain(
+  expect(heldWarning([], undefined)).toBe('')
+  expect(heldWarning(undefined, undefined)).toContain('could not be asked whether removals are held back')
+  expect(heldWarning([{ runId: 7, organization: 'acme', held: 1, startedAtMs: 0 }], undefined)).toContain(
     'acme: 1 removal is held back by run 7',
   )
 })

@@ -3,6 +3,7 @@ import type { Outcome } from '../../mirror-organization.ts'
 import type { Report } from '../../report.ts'
 import { explainFailure } from './explain-failure.ts'
 import { wrapText } from './fit-text.ts'
+import { configOption } from './shell-word.ts'
 import { count, differentCustomers, moment } from './wording.ts'
 
 /** What blocks need to know beside the outcomes. */
@@ -29,18 +30,18 @@ export function failureBlocks(outcomes: readonly Outcome[], settings: BlockSetti
 function blockOf({ report, error }: Outcome, settings: BlockSettings): string[] {
   const { organization } = report
   const isStopped = report.status === 'interrupted'
-  const { title, fix } = isStopped ? STOPPED : explainFailure(error)
-  const body = isStopped
-    ? [whatIsLeft(report, settings)]
-    : [...causeOf(report), `fix: ${fix.replaceAll('<organization>', organization)}`]
+  const isAsked = report.error?.code === 'interrupted'
+  const { title, fix } = explainFailure(error)
+  const body = [
+    ...(isAsked ? [] : causeOf(report)),
+    isStopped ? whatIsLeft(report, settings) : `fix: ${fix.replaceAll('<organization>', organization)}`,
+  ]
   return [
-    ...indented(`${isStopped ? '■' : '✖'} ${organization}: ${title}`, settings, ''),
+    ...indented(`${isStopped ? '■' : '✖'} ${organization}: ${isAsked ? 'stopped' : title}`, settings, ''),
     ...body.flatMap((text) => indented(text, settings, '  ')),
     ...showCommand(report, settings),
   ]
 }
-
-const STOPPED = { title: 'stopped', fix: '' }
 
 /** The message without the name it begins with, which stands above it. A configuration may have several mistakes. */
 function causeOf({ organization, error }: Report): string[] {
@@ -59,15 +60,19 @@ function whatIsLeft(report: Report, { organizations, dryRun }: BlockSettings): s
   const saved = `What was read, ${count(read, 'customer')}, is saved; the next sync`
   const settings = organizations.find(({ id }) => id === report.organization)
   if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`
-  if (settings === undefined || report.dataAsOfMs === undefined) return `${saved} goes on from here.`
-  return `${saved} goes on from here, when it starts before ${moment(report.dataAsOfMs + settings.resumeWithinMs)}.`
+  // A run that took all the time it may is gone on with from its end, however long ago its scan began.
+  const sinceMs = report.error?.code === 'max-run' ? report.finishedAtMs : report.dataAsOfMs
+  if (settings === undefined || sinceMs === undefined) return `${saved} goes on from here.`
+  return `${saved} goes on from here, when it starts before ${moment(sinceMs + settings.resumeWithinMs)}.`
 }
 
-/** On a line of its own, whole, so that it can be copied; a dry run, or one that never began, is in no mirror. */
-function showCommand({ runId }: Report, { dryRun, config }: BlockSettings): string[] {
-  if (runId === undefined || dryRun) return []
-  const option = config === undefined ? '' : ` --config ${/^[\w/.@:+-]+$/.test(config) ? config : `'${config}'`}`
-  return [`  customer-mirror runs show ${runId}${option}`]
+/**
+ * On a line of its own, whole, so that it can be copied. A dry run, or one that never began, is in no mirror, and one whose mirror
+ * was replaced is not in the one that is there now.
+ */
+function showCommand({ runId, error }: Report, { dryRun, config }: BlockSettings): string[] {
+  if (runId === undefined || dryRun || error?.code === 'mirror-replaced') return []
+  return [`  customer-mirror runs show ${runId}${configOption(config)}`]
 }
 
 function indented(text: string, { columns = Number.POSITIVE_INFINITY }: BlockSettings, indent: string): string[] {
