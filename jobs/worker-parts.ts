@@ -35,7 +35,7 @@ export type EngineOptions = {
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
-  /** Told how many jobs begin their wait anew because the wall clock was set back. */
+  /** Called with the number of jobs that begin their wait anew because the wall clock was set back. */
   onSetBack?: (jobs: number) => void
 }
 

@@ -25,7 +25,7 @@ type Emitter = Pick<EventEmitter, 'on'>
 
 /**
  * Says once that the queue was lost, and once that it is back: its clients report every attempt to reconnect. Any other error is
- * told once a minute at most, and while the queue refuses to be written, the workers are paused. Errors are told by code and
+ * reported once a minute at most, and while the queue refuses to be written, the workers are paused. Errors are reported by code and
  * first line alone, as they carry commands with passwords in them.
  */
 export function watchQueue(watching: Watching): { stop: () => void } {
@@ -54,7 +54,7 @@ export function watchQueue(watching: Watching): { stop: () => void } {
 
   function tell(error: unknown): void {
     const reason = codeAndReason(error)
-    if (isRefusal(error)) sparse.tell(reason)
+    if (isRefusal(error)) sparse.report(reason)
     else if (lost === undefined && !stopped) {
       log.warn({ reason }, 'queue lost')
       lost = setInterval(() => void look(), timings.lookMs)

@@ -6,7 +6,7 @@ export type KeepingWaits = {
   monotonicMs: () => number
   /** How often to look at the clock. */
   lookMs: number
-  /** Told how many jobs begin their wait anew. */
+  /** Called with the number of jobs that begin their wait anew. */
   onSetBack?: ((jobs: number) => void) | undefined
 }
 
@@ -41,7 +41,7 @@ export function keepWaits(sync: Queues['sync'], keeping: KeepingWaits): { stop: 
   return { stop: () => clearInterval(timer) }
 }
 
-/** Returns what tells, at each look, whether the wall clock was set back since the look before. */
+/** At each look, whether the wall clock was set back since the look before. */
 export function watchWallClock({ now, monotonicMs }: Pick<KeepingWaits, 'now' | 'monotonicMs'>): {
   wasSetBack(): boolean
 } {

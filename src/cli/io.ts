@@ -12,7 +12,7 @@ export type Io = {
   exitWith: (code: ExitCode) => void
 }
 
-/** A terminal somebody may be looking at. Its size changes while the program runs. */
+/** A terminal that a person may be looking at. Its size changes while the program runs. */
 export type Screen = NodeJS.WritableStream & { readonly columns: number; readonly rows?: number }
 
 /** The stream as a terminal; undefined for files and pipes, and for a terminal that does not know how wide it is. */
@@ -20,7 +20,7 @@ export function screenOf(stream: NodeJS.WritableStream): Screen | undefined {
   return isTerminal(stream) && isScreen(stream) && stream.columns > 0 ? stream : undefined
 }
 
-/** Whether somebody may be looking at what is written there. */
+/** Whether a person may be looking at what is written there. */
 export function isTerminal(stream: NodeJS.WritableStream): boolean {
   return 'isTTY' in stream && stream.isTTY === true
 }

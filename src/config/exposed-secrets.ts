@@ -18,7 +18,7 @@ export async function exposedSecrets({
       if (!('file' in reference)) return []
       const { file } = reference
       const stats = await stat(file).catch(() => undefined)
-      if (stats === undefined || !stats.isFile() || (stats.mode & EVERYBODY) === 0) return []
+      if (stats === undefined || !stats.isFile() || (stats.mode & EVERY_USER) === 0) return []
       const user = process.getuid?.()
       const isOwn = user === 0 || user === stats.uid
       return [{ file, what, mode: (stats.mode & 0o777).toString(8).padStart(3, '0'), isOwn }]
@@ -28,4 +28,4 @@ export async function exposedSecrets({
 }
 
 /** What users may do who neither own a file nor are of its group. A group may be meant to read: Kubernetes does it so. */
-const EVERYBODY = process.platform === 'win32' ? 0 : 0o007
+const EVERY_USER = process.platform === 'win32' ? 0 : 0o007

@@ -49,8 +49,8 @@ const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], is
 
 /**
  * Marks the absent of a proven scan missing, and those absent often enough removed. After a converged one, only those are
- * removed whose absence was `confirmed` by other means. Too many at once are held back, and then nobody is marked. Where a
- * search found one of them, or exactly the newest customers are absent, the scan is not believed and nobody is marked either.
+ * removed whose absence was `confirmed` by other means. Too many at once are held back, and then no customer is marked. Where a
+ * search found one of them, or exactly the newest customers are absent, the scan is not believed and no customer is marked either.
  */
 export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): Absences {
   if (proof === 'unproven' || removals === undefined) return NO_ABSENCES

@@ -101,7 +101,7 @@ export async function rehearseMirror(file: string, organizations: readonly strin
   return mirrorOf(file, openRehearsal(file, organizations))
 }
 
-/** A rehearsal has no file of its own, and whoever only reads need not know what becomes of it. */
+/** A rehearsal has no file of its own, and a mirror that is only read need not know what becomes of it. */
 type Written = { journal: JournalFlush; place: OpenFile }
 
 function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Written> = {}): Mirror {

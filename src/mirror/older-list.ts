@@ -38,7 +38,7 @@ function findNewestListed(
   absent: readonly Dated[],
   { than, last }: { than: string; last: string },
 ): string | undefined {
-  // Whoever is not absent was received. Most of a table is read sooner row by row than by way of an index.
+  // A customer who is not absent was received. Most of a table is read sooner row by row than by way of an index.
   const lastRow = statement<[], number | null>(db, 'SELECT MAX(row_id) FROM customers').pluck().get() ?? 0
   const from = run.seen.size * 10 > lastRow ? 'customers NOT INDEXED' : 'customers'
   const received = `FROM ${from} WHERE organization = @organization AND removed_at IS NULL

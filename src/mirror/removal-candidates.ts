@@ -54,7 +54,7 @@ function findEarlier(db: Connection, organization: string, id: string): Named[] 
     .map(({ name, username, email }) => ({ name: textOf(name), username: textOf(username), email: textOf(email) }))
 }
 
-/** Of a rejected record a field may be anything. */
+/** A field of a rejected record may be anything. */
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }

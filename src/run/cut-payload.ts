@@ -9,14 +9,17 @@ const MOST_FIELD_BYTES = 2048
 const BEGINNING = 300
 
 /**
- * A record as JSON, as it is kept: whole up to 64 KiB. Of a longer one each field is kept, long ones to their beginning, as far
+ * A record as JSON, as it is kept: whole up to 64 KiB. A longer one keeps its fields, long ones to their beginning, as far
  * as there is room; it is JSON again and says what was cut. `payload` is the record as JSON.
  */
 export function cutPayload(record: unknown, payload: string): string {
   const bytes = Buffer.byteLength(payload)
   if (bytes <= MOST_PAYLOAD_BYTES) return payload
   if (typeof record !== 'object' || record === null || Array.isArray(record)) {
-    return JSON.stringify({ [CUT_MARK]: `Of ${bytes} bytes this is the beginning.`, beginning: beginningOf(payload) })
+    return JSON.stringify({
+      [CUT_MARK]: `The record has ${bytes} bytes; this is its beginning.`,
+      beginning: beginningOf(payload),
+    })
   }
   const kept: [string, unknown][] = []
   let left = MOST_PAYLOAD_BYTES - MOST_FIELD_BYTES
@@ -32,7 +35,7 @@ export function cutPayload(record: unknown, payload: string): string {
     if (short !== undefined) shortened += 1
     kept.push([name, short ?? value])
   }
-  const what = `Of ${bytes} bytes, ${shortened} long fields are kept to their beginning, and ${leftOut} fields are left out.`
+  const what = `The record has ${bytes} bytes: ${shortened} long fields are kept to their beginning, and ${leftOut} fields are left out.`
   return JSON.stringify(Object.fromEntries([...kept, [CUT_MARK, what]]))
 }
 

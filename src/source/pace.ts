@@ -6,7 +6,7 @@ import { type Sleep, sleep as timerSleep } from './sleep.ts'
  * A pause holds back everybody who shares the pace.
  */
 export type Pace = {
-  /** The moment of the monotonic clock until which nobody may ask; in the past when nobody is held back. */
+  /** The moment of the monotonic clock until which no request may be made; in the past when none is held back. */
   readonly pausedUntilMs: number
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
   admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>

@@ -96,7 +96,7 @@ function unavailable({ status, headers }: Answer, context: RefusalContext): Sour
   })
 }
 
-/** No request of ours is conditional, so this is the answer to somebody else's. */
+/** No request of ours is conditional, so this is the answer to another client's. */
 function notModified({ place }: RefusalContext): ContractBroken {
   return new ContractBroken(
     `${place} answered 304 (not modified), which is no answer to a request without a condition. A cache or proxy between ` +

@@ -47,7 +47,7 @@ describe('worker --once', () => {
 
     expect(code).toBe(0)
     expect(stderr).toContain('globex: 50 removals are held back by run 2, until you decide.')
-    expect(stderr).toContain('customer-mirror removals approve 2\n')
+    expect(stderr).toContain(`customer-mirror removals approve 2 --config ${place.config}\n`)
   })
 
   test('ends with 130 on Ctrl-C, and leaves the job for the next worker', async () => {

@@ -30,7 +30,7 @@ test.each<[string, unknown]>([
   expect(bytesOf(payload)).toBeLessThanOrEqual(MOST_PAYLOAD_BYTES)
   expect(payload.isWellFormed()).toBe(true)
   const kept = JSON.parse(payload)
-  expect(kept[CUT_MARK]).toContain(`Of ${bytesOf(JSON.stringify(record))} bytes`)
+  expect(kept[CUT_MARK]).toContain(`has ${bytesOf(JSON.stringify(record))} bytes`)
   if (typeof record === 'object' && !Array.isArray(record) && 'id' in Object(record)) expect(kept.id).toBe(7)
 })
 

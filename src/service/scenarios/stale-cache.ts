@@ -23,7 +23,7 @@ function behindCache({ customers, newcomer }: Stage): Play {
   return {
     list,
     before: ({ count }) => {
-      // A few a night, so that the list of the first night soon lacks somebody.
+      // A few a night, so that the list of the first night soon lacks a customer.
       if (count % 5 === 0 && list.rows().length < customers.length * 2 + 100) arriveLast({ list, newcomer })
     },
     answer: ({ query }, serve) => {

@@ -5,7 +5,7 @@ test('a reason is told once, then once a minute with how often it was left out',
   const { told, log, at } = aLog()
   for (let second = 0; second < 130; second += 1) {
     at(second * 1000)
-    log.tell('OOM')
+    log.report('OOM')
   }
 
   expect(told).toEqual([{ reason: 'OOM' }, { reason: 'OOM', leftOut: 59 }, { reason: 'OOM', leftOut: 59 }])
@@ -15,23 +15,23 @@ test('a reason is told once, then once a minute with how often it was left out',
 test('another reason is told at once, the same one about another job is not', () => {
   const { told, log } = aLog()
   for (const reason of ['could not renew lock for job acme.1', 'READONLY', 'could not renew lock for job globex.2'])
-    log.tell(reason)
+    log.report(reason)
 
   expect(told).toEqual([{ reason: 'could not renew lock for job acme.1' }, { reason: 'READONLY' }])
 })
 
 test('what was forgotten is told anew', () => {
   const { told, log } = aLog()
-  log.tell('OOM')
+  log.report('OOM')
   log.forget()
-  log.tell('OOM')
+  log.report('OOM')
 
   expect(told).toHaveLength(2)
 })
 
 test('reasons that never repeat do not grow without bound, and none is lost', () => {
   const { told, log } = aLog()
-  for (let number = 0; number < 1000; number += 1) log.tell(`reason ${number}`)
+  for (let number = 0; number < 1000; number += 1) log.report(`reason ${number}`)
 
   expect(told).toHaveLength(1000)
   expect(log.forget()).toBe(0)
