@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/mirror/mirror.ts'
+import type { Mirror } from '../src/store.ts'
 import { UsageError } from '../src/errors.ts'
 import { IdleAgents } from '../src/source/idle-agents.ts'
 import { openBackend, type Backend } from './queue/backend.ts'

@@ -22,7 +22,7 @@ test('there is a program to read, and its imports are seen', () => {
 
   expect(src.length).toBeGreaterThan(20)
   expect(story?.imports).toContainEqual({ target: 'src/run/read-page.ts', typeOnly: false })
-  expect(story?.imports).toContainEqual({ target: 'src/mirror/mirror.ts', typeOnly: true })
+  expect(story?.imports).toContainEqual({ target: 'src/store.ts', typeOnly: true })
   expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/database.ts')
 })
 
@@ -69,12 +69,24 @@ describe('who may know whom', () => {
     const doors = ['src/mirror/mirror.ts']
     const outside = product.filter(({ path }) => !/^src\/(mirror|reading)\//.test(path))
     const reaching = outside.flatMap(({ path, imports, lazyImports }) =>
-      [...imports.filter(({ typeOnly }) => !typeOnly).map(({ target }) => target), ...lazyImports]
+      [...imports.map(({ target }) => target), ...lazyImports]
         .filter((target) => target.startsWith('src/mirror/') && !doors.includes(target))
         .map((target) => `${path} → ${target}`),
     )
 
     expect(reaching).toEqual([])
+  })
+
+  test.each(['src/run.ts', 'src/store.ts'])('%s, a port, says nothing of SQLite and reaches no adapter', (port) => {
+    const files = src.filter(({ path }) => path === port)
+
+    expect(files).toHaveLength(1)
+    expect(readFileSync(new URL(`../${port}`, import.meta.url), 'utf8')).not.toMatch(
+      /sqlite|\bSQL\b|database|connection/i,
+    )
+    expect(
+      chainsTo(program, files, (target) => /^src\/(mirror|source|scan|service|cli)\/|sqlite/.test(target)),
+    ).toEqual([])
   })
 
   test('no file needs itself, over however many others', () => {

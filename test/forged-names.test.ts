@@ -1,7 +1,7 @@
+import type { Mirror } from '../src/store.ts'
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../src/fingerprint.ts'
 import { ListMemory } from '../src/list-memory/list-memory.ts'
-import type { Mirror } from '../src/mirror/mirror.ts'
 import { sortRecords } from '../src/run/sort-records.ts'
 import { expectAlike, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, customerId, customers, type SentRecord } from './support/builders.ts'

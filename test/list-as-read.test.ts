@@ -1,7 +1,7 @@
+import type { Mirror } from '../src/store.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
-import type { Mirror } from '../src/mirror/mirror.ts'
 import { pageFrom } from '../src/source/customers-page.ts'
 import { DAY_MS, expectAlike, makeNight } from './support/alike-nights.ts'
 import { aCustomer, customers, START_MS } from './support/builders.ts'

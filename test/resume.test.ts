@@ -1,6 +1,6 @@
+import type { Mirror } from '../src/store.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../src/mirror/mirror.ts'
 import { openMirror } from '../src/mirror/mirror.ts'
 import type { ServiceCustomer } from '../src/service/customers.ts'
 import type { Sandbox } from '../src/service/sandbox.ts'

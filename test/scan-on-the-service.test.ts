@@ -1,6 +1,6 @@
+import type { Mirror } from '../src/store.ts'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Mirror } from '../src/mirror/mirror.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
 import type { Sandbox, SandboxOptions } from '../src/service/sandbox.ts'
 import { onThisMachine } from './support/busy-machine.ts'

@@ -1,7 +1,7 @@
+import type { Mirror } from '../src/store.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
-import type { Mirror } from '../src/mirror/mirror.ts'
 import { DAY_MS } from './mirror/nights.ts'
 import { aCustomer, START_MS, type SentRecord } from './support/builders.ts'
 import { dice, type Dice } from './support/dice.ts'

@@ -1,6 +1,6 @@
+import type { Mirror } from '../src/store.ts'
 import { expect, test } from 'vitest'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
-import type { Mirror } from '../src/mirror/mirror.ts'
 import { aCustomer, customerId, START_MS, type SentRecord } from './support/builders.ts'
 import { aMirror, tamper } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'

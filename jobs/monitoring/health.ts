@@ -1,5 +1,5 @@
+import type { Mirror } from '../../src/store.ts'
 import type { Organization } from '../../src/config/organization.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import { within } from '../queue/deadline.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'

@@ -1,6 +1,5 @@
+import type { Freshness, Mirror } from '../../src/store.ts'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Freshness } from '../../src/mirror/freshness.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import { within } from '../queue/deadline.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
 import type { Verdict } from '../run/outcome.ts'

@@ -1,6 +1,6 @@
+import type { HeldRemovals } from '../../src/store.ts'
 import { isOurs } from '../../src/errors.ts'
 import type { Logger } from '../../src/log.ts'
-import type { HeldRemovals } from '../../src/mirror/removals.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
 
 /**

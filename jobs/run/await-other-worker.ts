@@ -1,7 +1,7 @@
+import type { Mirror } from '../../src/store.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError, QueueUnavailable, reportedError } from '../../src/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import { emptyReport, type Report } from '../../src/report.ts'
 
 export type Watching = {

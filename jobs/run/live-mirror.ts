@@ -1,5 +1,6 @@
-import { openMirror, replaced, type Mirror } from '../../src/mirror/mirror.ts'
-import type { Run } from '../../src/mirror/runs.ts'
+import type { Run } from '../../src/run.ts'
+import type { Mirror } from '../../src/store.ts'
+import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 
 /**
  * The mirror at `file` for a process that lives long: where the file was replaced, the one that is there now is opened, and

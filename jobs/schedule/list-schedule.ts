@@ -1,7 +1,7 @@
+import type { LastRun } from '../../src/store.ts'
 import { existsSync } from 'node:fs'
 import { readConfig } from '../../src/config/read-config.ts'
 import { openMirrorToRead } from '../../src/mirror/mirror.ts'
-import type { LastRun } from '../../src/mirror/last-runs.ts'
 import { comingRuns, localTime } from './due-times.ts'
 import { checkSchedules } from './reconcile.ts'
 import { isDue } from './schedule-plan.ts'

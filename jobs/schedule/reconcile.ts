@@ -1,6 +1,6 @@
+import type { Mirror } from '../../src/store.ts'
 import { ConfigError } from '../../src/errors.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import { scheduleProblem } from './due-times.ts'
 import type { Queues } from '../queue/queues.ts'
 import { planSchedules, type Found, type SchedulePlan, type Wanted } from './schedule-plan.ts'

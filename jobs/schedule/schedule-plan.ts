@@ -1,6 +1,6 @@
+import type { LastRun } from '../../src/store.ts'
 import { createHash } from 'node:crypto'
 import { factsOfCode } from '../../src/error-facts.ts'
-import type { LastRun } from '../../src/mirror/last-runs.ts'
 import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
 
 /** An organization with a schedule, as the configuration has it. */

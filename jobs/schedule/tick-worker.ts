@@ -1,6 +1,6 @@
+import type { Mirror } from '../../src/store.ts'
 import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import type { Backend } from '../queue/backend.ts'
 import { startDelayMs } from './due-times.ts'
 import { wasReadSince } from './schedule-plan.ts'

@@ -1,6 +1,6 @@
+import type { Mirror } from '../store.ts'
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
-import type { Mirror } from '../mirror/mirror.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
 export async function withMirror<Result>(

@@ -1,5 +1,5 @@
+import type { StoredReject } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
-import type { StoredReject } from '../mirror/rejects.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 

@@ -1,6 +1,6 @@
+import type { HeldRemovals } from '../store.ts'
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { nearest } from '../config/suggestion.ts'
-import type { HeldRemovals } from '../mirror/removals.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 

@@ -1,6 +1,6 @@
+import type { StoredRun } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
-import type { StoredRun } from '../mirror/stored-runs.ts'
 import type { Io } from './io.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 import { readRunNumber } from './removals.ts'

@@ -1,7 +1,7 @@
+import type { Freshness } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
 import { UsageError } from '../errors.ts'
-import type { Freshness } from '../mirror/freshness.ts'
 import { durationArgument } from './duration-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'

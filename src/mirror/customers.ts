@@ -1,9 +1,9 @@
+import type { Run } from '../run.ts'
 import { warn, type Customer, type Warnings } from '../customer.ts'
 import type { RecordCounts } from '../report.ts'
 import type { RowSet } from '../row-set.ts'
 import { changedFields, COMPARED_FIELDS, type ComparedField } from './changed-fields.ts'
 import type { Connection } from './database.ts'
-import type { Run } from './runs.ts'
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 

@@ -1,30 +1,9 @@
+import type { Freshness } from '../store.ts'
 import type { Proof, RunStatus } from '../report.ts'
 import type { Connection } from './database.ts'
 import { READ_TO_END } from './last-runs.ts'
 import { fromSqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-
-/** How current an organization's rows are. Times in Unix milliseconds, each the start of a scan; undefined while there is none. */
-export type Freshness = {
-  organization: string
-  /** The last run that read the list to its end, whatever it proved. */
-  readAsOfMs: number | undefined
-  /** The last run whose scan is proven. */
-  provenAsOfMs: number | undefined
-  /** The last run that proved what its configuration asked of it: proven, converged, or a plain scan. */
-  dataAsOfMs: number | undefined
-  proof: Proof | undefined
-  lastRunId: number
-  lastStatus: RunStatus
-  active: number
-  missing: number
-  removed: number
-  /** Removals held back that wait for a decision. */
-  held: number
-  openRejects: number
-  /** Why the last run, or the last one that read the list to its end, proved nothing: its error code, or its reasons. */
-  why: string[]
-}
 
 /** The `freshness` view, by organization, and what stands between each organization and a proof. */
 export function listFreshness(db: Connection): Freshness[] {

@@ -1,17 +1,8 @@
+import type { LastRun } from '../store.ts'
 import type { RunStatus } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fromSqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-
-/** How an organization's latest run ended, and since when its rows are known to be whole. Times in Unix milliseconds. */
-export type LastRun = {
-  organization: string
-  startedAtMs: number
-  status: RunStatus
-  errorCode: string | undefined
-  /** Start of the last run that read the list to its end, whatever it proved: `read_as_of`; undefined while there is none. */
-  completeAsOfMs: number | undefined
-}
 
 /** The latest run of every organization that was ever mirrored. */
 export function listLastRuns(db: Connection): LastRun[] {

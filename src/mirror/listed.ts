@@ -1,10 +1,6 @@
+import type { Listed, Run } from '../run.ts'
 import type { Connection } from './database.ts'
-import type { Named } from './removal-candidates.ts'
-import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
-
-/** A customer known to be listed. */
-export type Listed = Named & { id: string }
 
 /** Customers this run has received, to try searches on: such with a name, a username and an address first. At most `most`. */
 export function findListed(db: Connection, run: Run, most: number): Listed[] {

@@ -1,9 +1,9 @@
+import type { Run } from '../run.ts'
 import { EMPTY_LIST, emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
 import { TEXT_FIELDS, type Warnings } from '../customer.ts'
 import { RowSet } from '../row-set.ts'
 import { version } from '../version.ts'
 import type { Connection } from './database.ts'
-import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
 
 /** Customers a stored chunk of the list holds. */

@@ -1,36 +1,9 @@
+import type { Absent, Ending, Removals, RemovingProof, Run, Searched } from '../run.ts'
 import type { Connection } from './database.ts'
 import { findUnjudged } from './older-list.ts'
-import {
-  findAbsent,
-  holdBack,
-  isCandidate,
-  isTooMuch,
-  release,
-  remove,
-  type Absent,
-  type RemovalRule,
-  type RemovingProof,
-} from './removals.ts'
-import type { Ending, Run } from './runs.ts'
+import { findAbsent, holdBack, isCandidate, isTooMuch, release, remove } from './removals.ts'
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-
-/** What searches for the customers about to be removed came to. */
-export type Searched = {
-  /** Ids of customers whose absence searches confirmed. */
-  confirmed: ReadonlySet<string>
-  /** Ids of customers that a search found: they are listed, and the scan did not read the whole list. */
-  found?: ReadonlySet<string> | undefined
-  /** Ids of customers that the service refused to search for, though it searches for others: they are not removed. */
-  unanswered?: ReadonlySet<string> | undefined
-  /** Only a random sample was searched for; one found then holds back all the others. */
-  isSample?: boolean | undefined
-  /** The searches were not finished: no customer is removed by this run. */
-  isPostponed?: boolean | undefined
-}
-
-/** What to do about customers that were not received. */
-export type Removals = Searched & { rule: RemovalRule }
 
 /** What became of the absent: counts of customers, and what their absence says against the scan. */
 export type Absences = {

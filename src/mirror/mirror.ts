@@ -1,5 +1,4 @@
-import type { Report } from '../report.ts'
-import type { SortedPage } from '../sorted-page.ts'
+import type { Mirror } from '../store.ts'
 import {
   findDamage,
   openDatabase,
@@ -8,79 +7,23 @@ import {
   writeTransaction,
   type Connection,
 } from './database.ts'
-import { listFreshness, type Freshness } from './freshness.ts'
+import { listFreshness } from './freshness.ts'
 import { thisHolder } from './holder.ts'
 import { flushJournal, type JournalFlush } from './journal.ts'
 import { renewLease } from './lease.ts'
-import { findListed, type Listed } from './listed.ts'
-import { listLastRuns, type LastRun } from './last-runs.ts'
-import { openFile, type OpenFile, type Standing } from './open-file.ts'
-import { addSaved, savePages, type PagesSaved } from './pages.ts'
-import { listRejects, type StoredReject } from './rejects.ts'
-import { findRemovalCandidates, type Candidate } from './removal-candidates.ts'
-import {
-  approveRemovals,
-  discardRemovals,
-  listHeldRemovals,
-  type HeldRemovals,
-  type RemovalRule,
-  type RemovingProof,
-} from './removals.ts'
-import { finishRun, startRun, type Ending, type Run, type Start } from './runs.ts'
-import { findRun, listRuns, type StoredRun } from './stored-runs.ts'
-import { findStrangers, type Strangers } from './strangers.ts'
-import { recallWindows, type RecordedWindow } from './windows.ts'
+import { findListed } from './listed.ts'
+import { listLastRuns } from './last-runs.ts'
+import { openFile, type OpenFile } from './open-file.ts'
+import { addSaved, savePages } from './pages.ts'
+import { listRejects } from './rejects.ts'
+import { findRemovalCandidates } from './removal-candidates.ts'
+import { approveRemovals, discardRemovals, listHeldRemovals } from './removals.ts'
+import { finishRun, startRun } from './runs.ts'
+import { findRun, listRuns } from './stored-runs.ts'
+import { findStrangers } from './strangers.ts'
+import { recallWindows } from './windows.ts'
 
 export { replaced } from './open-file.ts'
-
-/**
- * The SQLite file, through a small set of verbs. Each write is one transaction that first checks that its run still holds
- * its organization. Times are Unix milliseconds. Every verb throws MirrorUnusable when the file fails, and nothing of that
- * transaction is kept.
- */
-export type Mirror = {
-  readonly file: string
-  /** What stands under its name now: the file that is open, another one, or none. */
-  standing(): Standing
-  /**
-   * Starts a run and takes its organization's lease. Throws OrganizationHeld while another run has it. No run is started,
-   * saved to or completed once the file was replaced or deleted: these three throw MirrorUnusable `mirror-replaced`.
-   */
-  startRun(start: Start): Promise<Run>
-  /** Saves whole pages together: all of their records, or none. Throws OrganizationHeld if the lease was lost. */
-  savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
-  /** Keeps the organization held while a run waits. Throws OrganizationHeld if the lease was lost. */
-  renewLease(run: Run, nowMs: number): Promise<void>
-  /** The windows the run went on from, in the order of their positions. To be gone through before anything is saved. */
-  recallWindows(run: Run): Promise<Iterable<RecordedWindow>>
-  /** Those of a few ids that are known under another organization and not under this one. */
-  findStrangers(organization: string, ids: readonly string[]): Promise<Strangers>
-  /** The customers whom a scan that ended so is about to remove, to be searched for before. */
-  findRemovalCandidates(run: Run, ending: { rule: RemovalRule; proof: RemovingProof }): Promise<Candidate[]>
-  /** Customers the run has received, to try searches on; at most `most`. */
-  findListed(run: Run, most: number): Promise<Listed[]>
-  /** Ends a run, gives its organization back, and tells what it did. */
-  finishRun(run: Run, ending: Ending, nowMs: number): Promise<Report>
-  /** The latest runs, newest first, of one organization or of all. */
-  listRuns(filter: { organization?: string | undefined; limit: number }): Promise<Report[]>
-  /** One run; undefined when there is none of that number. */
-  findRun(id: number): Promise<StoredRun | undefined>
-  /** Removals that a guard held back and nobody decided yet, newest run first. */
-  listHeldRemovals(): Promise<HeldRemovals[]>
-  /** Removes the customers whose removal that run held back; how many. Throws UsageError when it holds none. */
-  approveRemovals(runId: number, nowMs: number): Promise<number>
-  /** Forgets what that run held back; how many. Throws UsageError when it holds none. */
-  discardRemovals(runId: number): Promise<number>
-  /** Records that are no valid customers and still keep coming, newest first. */
-  listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
-  /** How current each organization's rows are. */
-  listFreshness(): Promise<Freshness[]>
-  /** How each organization's latest run ended, and when its last complete one began. */
-  listLastRuns(): Promise<LastRun[]>
-  /** What SQLite finds wrong with the file when it reads all of it; nothing when it is sound. */
-  findDamage(): Promise<string[]>
-  close(): Promise<void>
-}
 
 /** Opens the mirror at `file` to write; makes it, 0600 in a folder of 0700, where there is none. */
 export async function openMirror(file: string): Promise<Mirror> {

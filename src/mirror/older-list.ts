@@ -1,5 +1,5 @@
+import type { Run } from '../run.ts'
 import type { Connection } from './database.ts'
-import type { Run } from './runs.ts'
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 

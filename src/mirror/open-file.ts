@@ -1,10 +1,8 @@
+import type { Standing } from '../store.ts'
 import { realpathSync, statSync, unlinkSync } from 'node:fs'
 import { MirrorUnusable } from '../errors.ts'
 import type { Connection } from './database.ts'
 import { fileError } from './file-errors.ts'
-
-/** What stands under the name of an open mirror now: the file that is open, another one, or none. */
-export type Standing = 'same' | 'another' | 'none'
 
 /** The file that a mirror has open, whatever is done to its name meanwhile. */
 export type OpenFile = {

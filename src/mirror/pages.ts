@@ -1,6 +1,8 @@
-import { addWarnings, type Warnings } from '../customer.ts'
+import type { Run } from '../run.ts'
+import type { PagesSaved } from '../store.ts'
+import { addWarnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
-import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
+import { addRecords, addsUp, noRecords } from '../report.ts'
 import { RowSet } from '../row-set.ts'
 import type { SavedPage, SortedPage } from '../sorted-page.ts'
 import { countKnown, saveCustomers, type CustomersSaved } from './customers.ts'
@@ -8,21 +10,8 @@ import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
 import { releaseListed } from './removals.ts'
-import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
 import { recordWindow, type WindowRows } from './windows.ts'
-
-/** What became of the records of the pages saved. */
-export type PagesSaved = {
-  pages: SavedPage[]
-  records: RecordCounts
-  warnings: Warnings
-  /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
-  seen: RowSet
-  rejectedIds: Set<string>
-  /** Rows of `customers` that were written again. */
-  written: RowSet
-}
 
 /**
  * Saves whole pages. The caller holds the transaction, and adds what is returned to the run once that is committed. Throws

@@ -1,23 +1,12 @@
+import type { Run } from '../run.ts'
+import type { StoredReject } from '../store.ts'
 import type { RecordCounts } from '../report.ts'
 import type { Reject } from '../sorted-page.ts'
 import type { Connection } from './database.ts'
 import { recordChange } from './customers.ts'
 import { releaseHeld } from './removals.ts'
-import type { Run } from './runs.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-
-/** A reject as it stands in the mirror. Times are Unix milliseconds. */
-export type StoredReject = {
-  organization: string
-  runId: number
-  recordId: string | null
-  page: number
-  position: number
-  payload: string
-  reasons: { field: string; message: string }[]
-  seenAtMs: number
-}
 
 /**
  * Keeps a page's rejects; one that is still open from an earlier run is brought up to date, not added again. A reject

@@ -1,14 +1,8 @@
+import type { Candidate, Named, RemovalRule, RemovingProof, Run } from '../run.ts'
 import type { Connection } from './database.ts'
 import { findUnjudged } from './older-list.ts'
-import { findAbsent, isCandidate, isTooMuch, type Absent, type RemovalRule, type RemovingProof } from './removals.ts'
-import type { Run } from './runs.ts'
+import { findAbsent, isCandidate, isTooMuch } from './removals.ts'
 import { statement } from './statement.ts'
-
-/** The fields a customer can be searched by. */
-export type Named = Pick<Absent, 'name' | 'username' | 'email'>
-
-/** A customer about to be removed, with the values that were last read where the row has others. */
-export type Candidate = Absent & { earlier: readonly Named[] }
 
 /**
  * The customers whom the scan is about to remove, to be searched for before. None, where a guard would hold them back or the

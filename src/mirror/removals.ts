@@ -1,36 +1,10 @@
+import type { Absent, RemovalRule, RemovingProof, Run } from '../run.ts'
+import type { HeldRemovals } from '../store.ts'
 import { UsageError } from '../errors.ts'
 import type { Connection } from './database.ts'
 import { forgetList } from './lists.ts'
-import type { Run } from './runs.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-
-/** When absence from scans becomes removal, and when it is too much at once to be believed. */
-export type RemovalRule = {
-  /** Scans in a row a customer must be absent from. */
-  after: number
-  /** The share of an organization's customers, 0 to 1, above which absences are held back. */
-  maxShare: number
-}
-
-/** A customer that was listed before and not in this scan. */
-export type Absent = {
-  rowId: number
-  id: string
-  name: string | null
-  username: string | null
-  email: string | null
-  /** `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
-  createdAtUtc: string | null
-  missingProven: number
-  missingScans: number
-}
-
-/** Grades of proof after which customers may be marked missing and removed. */
-export type RemovingProof = 'proven' | 'converged'
-
-/** Removals of a run that a guard held back. */
-export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
 
 /** So few absences are believed whatever share they are. */
 const ALWAYS_BELIEVED = 20

@@ -1,7 +1,7 @@
+import type { Start } from '../run.ts'
 import { factsOfCode } from '../error-facts.ts'
 import type { RunStatus } from '../report.ts'
 import type { Connection } from './database.ts'
-import type { Start } from './runs.ts'
 import { fromSqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 

@@ -1,97 +1,21 @@
-import type { Warnings } from '../customer.ts'
+import type { Ending, Run, Start } from '../run.ts'
 import { AccountingBroken } from '../errors.ts'
-import { fingerprintWith, type Fingerprint } from '../fingerprint.ts'
-import type { ListAsRead } from '../list-as-read.ts'
-import {
-  addsUp,
-  emptyReport,
-  noRecords,
-  type Proof,
-  type RecordCounts,
-  type Report,
-  type RunStatus,
-  type SourceCounts,
-  type Trigger,
-} from '../report.ts'
+import { fingerprintWith } from '../fingerprint.ts'
+import { addsUp, emptyReport, noRecords, type RecordCounts, type Report } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { READ_TO_END } from './last-runs.ts'
 import { doubtedRows, lastEdit, loadList, storeList } from './lists.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
-import { doubted, markAbsent, type Removals } from './mark-absent.ts'
+import { doubted, markAbsent } from './mark-absent.ts'
 import { findHeldRows } from './removals.ts'
 import { findResumable } from './resume.ts'
 import { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-import { startStopwatch, type Stopwatch } from './stopwatch.ts'
+import { startStopwatch } from './stopwatch.ts'
 import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
-
-/** A run that is being made: who it is for, and what it has seen and counted so far. */
-export type Run = {
-  readonly id: number
-  readonly organization: string
-  readonly trigger: Trigger
-  readonly startedAtMs: number
-  /** What it measures its lease by; without it the wall clock does. */
-  readonly monotonicMs: (() => number) | undefined
-  readonly tookMs: Stopwatch
-  /** When its scan began: earlier than the run, when it goes on from an interrupted one. */
-  readonly dataAsOfMs: number
-  /** The interrupted run whose windows it goes on from. */
-  readonly resumedFrom: number | undefined
-  /** The customers in those windows. */
-  readonly readBefore: number
-  /** Whether this organization was never read to its end before: then additions are no changes. */
-  readonly isBaseline: boolean
-  /** Rows of `customers` this run has received. */
-  readonly seen: RowSet
-  /** Ids this run received in a record that had to be rejected. */
-  readonly rejectedIds: Set<string>
-  /** Rows whose removal is held back, when the run began. */
-  readonly heldRows: ReadonlySet<number>
-  /** The list as the last complete run read it. */
-  readonly list: ListAsRead
-  /** Marks records under the key of the mirror. */
-  readonly fingerprint: Fingerprint
-  /** Rows that may be stored otherwise than the list says. */
-  readonly doubted: RowSet
-  /** The last edit by hand when the run began; `doubted` includes the rows of all until then. */
-  readonly lastEdit: number
-  /** Rows this run has written again. */
-  readonly written: RowSet
-  readonly records: RecordCounts
-  readonly warnings: Warnings
-  pages: number
-}
-
-export type Start = {
-  organization: string
-  trigger: Trigger
-  nowMs: number
-  /** Measures how long the run takes and holds its organization; without it the wall clock does. */
-  monotonicMs?: (() => number) | undefined
-  /** How old an interrupted scan may be for the run to go on from it; never, when undefined. */
-  resumeWithinMs?: number | undefined
-}
-
-/** How a run ended. */
-export type Ending = {
-  status: Exclude<RunStatus, 'running'>
-  proof: Proof
-  reasons: readonly string[]
-  source: SourceCounts
-  /** Whether the list was read from its first position to its end, so that what was not received is no longer listed. */
-  readToEnd: boolean
-  /** The list as this run read it, for the next one; without it, the list before is kept. */
-  list?: ListAsRead | undefined
-  /** What the proof rests on, to be stored as JSON. */
-  certificate?: object | undefined
-  /** What to do about customers that were not received; without it, or without a proof, nothing. */
-  removals?: Removals | undefined
-  error?: { code: string; message: string } | undefined
-}
 
 /**
  * Starts a run, after marking as interrupted any that was left running, and goes on from the last one where that was

@@ -1,3 +1,4 @@
+import type { StoredRun } from '../store.ts'
 import type { Proof, RecordCounts, Report, RunStatus, Trigger } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fromSqlTime } from './sql-time.ts'
@@ -10,9 +11,6 @@ export function findRun(db: Connection, id: number): StoredRun | undefined {
   const certificate: unknown = row.certificate === null ? undefined : JSON.parse(row.certificate)
   return { ...fromColumns(row), certificate }
 }
-
-/** A run with what only a single one is asked for: what its proof rests on. */
-export type StoredRun = Report & { certificate: unknown }
 
 /** The latest runs, newest first. */
 export function listRuns(

@@ -1,12 +1,6 @@
+import type { Strangers } from '../store.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
-
-/** Customers that are new to an organization and known under another one. */
-export type Strangers = {
-  count: number
-  /** The organization that has most of them; undefined when there are none. */
-  mostlyOf: string | undefined
-}
 
 /**
  * Each id costs one look into the index for each organization of the file: the caller asks for a few. Names of organizations

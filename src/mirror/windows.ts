@@ -1,16 +1,9 @@
-import type { Row } from '../customer.ts'
+import type { RecordedRow, RecordedWindow, Run } from '../run.ts'
 import { RowSet } from '../row-set.ts'
 import type { AnsweredWindow } from '../sorted-page.ts'
 import type { Connection } from './database.ts'
 import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
-import type { Run } from './runs.ts'
 import { statement } from './statement.ts'
-
-/** A window as it was read: which page was asked for, what the service said of it, and who stood in it. */
-export type RecordedWindow = AnsweredWindow & { rows: RecordedRow[] }
-
-/** A record's place in a window, with its row of `customers`; a reject has none. */
-export type RecordedRow = Row & { rowId?: number | undefined }
 
 /** Records a window, so that a later run can go on from it. One that was read again replaces what was read before. */
 export function recordWindow(db: Connection, run: Pick<Run, 'id'>, window: AnsweredWindow, rows: WindowRows): void {

@@ -1,7 +1,5 @@
+import type { Candidate, Listed, Named, Searched } from '../run.ts'
 import { factsOf } from '../errors.ts'
-import type { Listed } from '../mirror/listed.ts'
-import type { Searched } from '../mirror/mark-absent.ts'
-import type { Candidate, Named } from '../mirror/removal-candidates.ts'
 import type { CustomersPage } from '../source/customers.ts'
 import { windowFailureOf } from '../window-failure.ts'
 

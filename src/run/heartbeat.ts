@@ -1,5 +1,5 @@
-import type { Mirror } from '../mirror/mirror.ts'
-import type { Run } from '../mirror/runs.ts'
+import type { Run } from '../run.ts'
+import type { Mirror } from '../store.ts'
 
 /** How often a run that waits says that it still lives. */
 const HEARTBEAT_MS = 15_000

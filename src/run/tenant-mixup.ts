@@ -1,5 +1,5 @@
+import type { Mirror } from '../store.ts'
 import { ContractBroken } from '../errors.ts'
-import type { Mirror } from '../mirror/mirror.ts'
 import type { SortedPage } from '../sorted-page.ts'
 
 /** So many ids of the first page decide: each costs one look into the mirror for each other organization. */

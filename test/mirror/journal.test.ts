@@ -1,8 +1,9 @@
+import type { Mirror } from '../../src/store.ts'
 import { symlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { flushJournal } from '../../src/mirror/journal.ts'
-import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, valueOf } from '../support/mirror-file.ts'
 

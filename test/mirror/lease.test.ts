@@ -1,10 +1,10 @@
+import type { Mirror } from '../../src/store.ts'
 import { spawnSync } from 'node:child_process'
 import { execPath, pid, ppid } from 'node:process'
 import { expect, test } from 'vitest'
 import { OrganizationHeld } from '../../src/errors.ts'
 import { isGone, thisHolder } from '../../src/mirror/holder.ts'
 import { LEASE_MS } from '../../src/mirror/lease.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
 import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
 

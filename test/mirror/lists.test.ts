@@ -1,3 +1,5 @@
+import type { Run } from '../../src/run.ts'
+import type { Mirror } from '../../src/store.ts'
 import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
@@ -5,8 +7,7 @@ import { fingerprintWith } from '../../src/fingerprint.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
 import { ListRecorder } from '../../src/list-memory/list-recorder.ts'
 import { nextList } from '../../src/list-memory/next-list.ts'
-import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
-import type { Run } from '../../src/mirror/runs.ts'
+import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { sortPage } from '../../src/run/read-page.ts'
 import {
   anEnding,

@@ -1,6 +1,5 @@
-import type { Mirror } from '../../src/mirror/mirror.ts'
-import type { RemovalRule } from '../../src/mirror/removals.ts'
-import type { Ending } from '../../src/mirror/runs.ts'
+import type { Ending, RemovalRule } from '../../src/run.ts'
+import type { Mirror } from '../../src/store.ts'
 import type { Report } from '../../src/report.ts'
 import { customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { mirrorPages, rowsOf } from '../support/mirror-file.ts'

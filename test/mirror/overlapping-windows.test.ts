@@ -1,5 +1,5 @@
+import type { Mirror } from '../../src/store.ts'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import type { SavedPage } from '../../src/sorted-page.ts'
 import { aCustomer, aPage, customers, START_MS, type SentRecord } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'

@@ -1,6 +1,7 @@
+import type { Mirror } from '../../src/store.ts'
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { openMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
 import { addsUp, noRecords, type RecordCounts } from '../../src/report.ts'
 import type { SentRecord } from '../support/builders.ts'
 import {

@@ -1,7 +1,8 @@
+import type { Mirror } from '../../src/store.ts'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openMirror, rehearseMirror, type Mirror } from '../../src/mirror/mirror.ts'
+import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, dump, mirrorPages, valueOf } from '../support/mirror-file.ts'
 

@@ -1,5 +1,5 @@
+import type { Ending } from '../../src/run.ts'
 import { expect, test } from 'vitest'
-import type { Ending } from '../../src/mirror/runs.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { changes, customerRow, DAY_MS, fateOf, night, scanEnding } from './nights.ts'

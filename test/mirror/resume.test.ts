@@ -1,7 +1,7 @@
+import type { Ending, Run } from '../../src/run.ts'
+import type { Mirror } from '../../src/store.ts'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
-import type { Ending, Run } from '../../src/mirror/runs.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 

@@ -1,7 +1,7 @@
+import type { Mirror } from '../../src/store.ts'
 import { expect, test } from 'vitest'
 import { ContractBroken } from '../../src/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/mirror-organization.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import { customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { listedSource } from '../support/listed-source.ts'
 import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'

@@ -1,6 +1,6 @@
+import type { Mirror } from '../../src/store.ts'
 import { expect } from 'vitest'
 import { mirrorOrganization, type Mirroring } from '../../src/mirror-organization.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import type { Report } from '../../src/report.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
 import { listedSource, type ListedOptions, type PageSource } from './listed-source.ts'

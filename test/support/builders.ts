@@ -1,5 +1,5 @@
+import type { Ending } from '../../src/run.ts'
 import type { Customer } from '../../src/customer.ts'
-import type { Ending } from '../../src/mirror/runs.ts'
 import { sortRecords } from '../../src/run/sort-records.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'

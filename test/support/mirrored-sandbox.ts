@@ -1,5 +1,5 @@
+import type { Mirror } from '../../src/store.ts'
 import type { Organization } from '../../src/config/organization.ts'
-import type { Mirror } from '../../src/mirror/mirror.ts'
 import { runOrganization, type RunSettings } from '../../src/run-organization.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'

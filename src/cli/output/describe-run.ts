@@ -1,4 +1,4 @@
-import type { StoredRun } from '../../mirror/stored-runs.ts'
+import type { StoredRun } from '../../store.ts'
 import { explainReason, isReason } from '../../scan/reasons.ts'
 import { count, moment, summary } from './wording.ts'
 import * as z from 'zod'

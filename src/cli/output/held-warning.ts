@@ -1,4 +1,4 @@
-import type { HeldRemovals } from '../../mirror/removals.ts'
+import type { HeldRemovals } from '../../store.ts'
 import { configOption } from './shell-word.ts'
 import { count } from './wording.ts'
 

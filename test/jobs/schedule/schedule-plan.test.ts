@@ -1,5 +1,5 @@
+import type { LastRun } from '../../../src/store.ts'
 import { describe, expect, test } from 'vitest'
-import type { LastRun } from '../../../src/mirror/last-runs.ts'
 import { isDue, planSchedules, type Found, type Wanted } from '../../../jobs/schedule/schedule-plan.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
