@@ -12,9 +12,11 @@ import { START_MS } from './support/builders.ts'
 import { changingList } from './support/changing-list.ts'
 import { listedSource } from './support/listed-source.ts'
 import { aMirrorFile, rowsOf, valueOf } from './support/mirror-file.ts'
+import { seeds } from './support/seeds.ts'
 
 const CHILD = fileURLToPath(new URL('support/mirroring-child.ts', import.meta.url))
 const KILLS = 4
+const SEEDS = Array.from({ length: seeds(3, { least: 1 }) }, (_, index) => index + 1)
 /** More than a child can mirror before it is killed. */
 const EDITIONS = 50
 
@@ -22,7 +24,7 @@ const EDITIONS = 50
  * Each seed takes one mirror through several killed runs. The moment of a kill is so many lines of the child and then so
  * many microseconds, so that it falls anywhere: into the making of the file, a transaction, a commit, a checkpoint.
  */
-test.each([1, 2, 3])(
+test.each(SEEDS)(
   'a run killed at any instant leaves a sound mirror, and the next run completes it (seed %d)',
   async (seed) => {
     const file = aMirrorFile()

@@ -6,6 +6,7 @@ import type { Sandbox, SandboxOptions } from '../src/service/sandbox.ts'
 import { onThisMachine } from './support/busy-machine.ts'
 import { activeIds, goneIds, syncSandbox, type Syncing } from './support/mirrored-sandbox.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
+import { seeds } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
 
 type Proof = 'proven' | 'converged' | 'unproven'
@@ -65,7 +66,7 @@ test.each(Object.keys(ENDS))(
     const { sandbox, mirror, nightly } = await staged(name, { customers: isSlow ? 600 : 1000 })
     const truth = sandbox.truth('acme')
 
-    for (let night = 1; night <= (isSlow ? 1 : 3); night += 1) {
+    for (let night = 1; night <= (isSlow ? 1 : seeds(3, { least: 2 })); night += 1) {
       const mark = truth.mark()
       const { report, error } = await nightly()
 

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { exitCodeOf } from '../src/cli/exit-code.ts'
+import { syncCommand } from '../src/cli/sync.ts'
 import { envelopeOf, json, list, type Reply, refusal } from './support/fault-server.ts'
 import { onlyRun } from './support/json-output.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
 import { activeIds, syncSandbox } from './support/mirrored-sandbox.ts'
-import { runCli } from './support/run-cli.ts'
+import { runCommand } from './support/run-command.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt } from './support/workplace.ts'
 
 const CUSTOMERS = 600
@@ -52,9 +53,9 @@ test('empty pages from the third request on, of a list that promises 600, are no
     honest,
     lying((body) => ({ ...body, data: [] })),
   )
-  const { folder, mirror } = aWorkplace([organizationAt(server, { scan: 'chain' })])
+  const { config, mirror } = aWorkplace([organizationAt(server, { scan: 'chain' })])
 
-  const failed = await runCli(['sync', '--json'], { cwd: folder })
+  const failed = await runCommand(syncCommand, ['--json', '--config', config])
 
   expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' } })
   expect(failed.code).toBe(3)
@@ -68,9 +69,9 @@ test.each(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) =>
     let lies = true
     const later: Reply = (response, request) => (lies ? lie : honest)(response, request)
     const server = await aFaultServer(honest, honest, later)
-    const { folder, mirror } = aWorkplace([organizationAt(server, { scan })])
+    const { config, mirror } = aWorkplace([organizationAt(server, { scan })])
 
-    const failed = await runCli(['sync', '--json'], { cwd: folder })
+    const failed = await runCommand(syncCommand, ['--json', '--config', config])
 
     expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code } })
     expect(failed.code).toBe(exit)
@@ -82,7 +83,7 @@ test.each(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) =>
     expect(rowsOf(mirror, 'SELECT data_as_of FROM freshness')).toEqual([{ data_as_of: null }])
 
     lies = false
-    const healed = await runCli(['sync', '--json'], { cwd: folder })
+    const healed = await runCommand(syncCommand, ['--json', '--config', config])
 
     expect(onlyRun(healed.stdout)).toMatchObject({ status: 'complete', error: null })
     expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(CUSTOMERS)

@@ -52,7 +52,7 @@ describe('worker --once', () => {
 
   test('ends with 130 on Ctrl-C, and leaves the job for the next worker', async () => {
     const sandbox = await aSandbox({ customers: [5000], latencyMs: 200 })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: 'embedded' })
     const running = startCli(['worker', '--once', '--config', place.config, '--embedded'], { cwd: place.folder })
     while (valueOfSafely(place.mirror) === 0) await new Promise((resolve) => setTimeout(resolve, 50))
     running.send('SIGINT')
@@ -62,8 +62,8 @@ describe('worker --once', () => {
   })
 
   test('after Ctrl-C each organization under way says how far it came, those that had not begun say that', async () => {
-    const sandbox = await aSandbox({ customers: Array.from({ length: 10 }, () => 20_000), latencyMs: 50 })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const sandbox = await aSandbox({ customers: Array.from({ length: 10 }, () => 4000), latencyMs: 50 })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: 'embedded' })
     const running = startCli(['worker', '--once', '--config', place.config, '--embedded'], { cwd: place.folder })
     const begun = () => (existsSync(place.mirror) ? valueOf(place.mirror, SAVED) : 0)
     await expect.poll(begun).toBe(8)

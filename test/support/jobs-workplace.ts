@@ -18,7 +18,7 @@ export function aJobsWorkplace(
   { queue = aQueue(), ...settings }: { queue?: string; schedule?: object } = {},
 ): Workplace & { queue: string } {
   const workplace = aWorkplace(organizations, { queue, schedule: FAR_AWAY, ...settings })
-  prepareQueue(workplace.mirror)
+  if (queue === 'embedded') prepareQueue(join(workplace.mirror, '..', 'queue'))
   return { ...workplace, queue }
 }
 
@@ -27,9 +27,9 @@ export function aQueue(address: string = inject('queueAddress')): string {
   return address === 'embedded' ? address : `${address}?prefix=test-${randomUUID()}`
 }
 
-/** Puts an embedded queue nobody has used beside a mirror. */
-function prepareQueue(mirrorFile: string): void {
-  cpSync(inject('queueTemplate'), join(mirrorFile, '..', 'queue'), { recursive: true })
+/** Puts an embedded queue that was never used into a folder. */
+export function prepareQueue(folder: string): void {
+  cpSync(inject('queueTemplate'), folder, { recursive: true })
 }
 
 /** The queues at an address, closed when the test ends. */

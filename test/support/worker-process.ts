@@ -8,6 +8,8 @@ import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 
 const CHILD = fileURLToPath(new URL('worker-child.ts', import.meta.url))
+/** What was compiled is kept for the next process, as `customer-mirror` does: a worker starts in half the time with it. */
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/customer-mirror-tests', import.meta.url))
 
 /** What a worker says, with the fields tests ask about. */
 const logLine = z.looseObject({
@@ -54,7 +56,7 @@ export function startWorkerProcess(
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
   const child = spawn(execPath, [...node, CHILD, options], {
     cwd: folder,
-    env: { PATH: '/usr/bin:/bin', ...env },
+    env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: COMPILED, ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
   })
   const lines: string[] = []

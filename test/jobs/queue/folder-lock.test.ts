@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { lockFolder } from '../../../jobs/queue/folder-lock.ts'
 import { openBackend } from '../../../jobs/queue/backend.ts'
+import { prepareQueue } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('a folder is given to one at a time', async () => {
@@ -84,6 +85,9 @@ test('one that is gone does not keep it until a clock that was set back has come
 
 test('an embedded queue lives in a folder nobody else may read, and is opened again after it was closed', async () => {
   const mirrorFile = join(temporaryFolder(), 'customers.db')
+  const folder = join(mirrorFile, '..', 'queue')
+  prepareQueue(folder)
+  chmodSync(folder, 0o755)
   const first = await openBackend('embedded', { mirrorFile })
   await expect(openBackend('embedded', { mirrorFile })).rejects.toMatchObject({ code: 'queue' })
   await first.close()
@@ -91,12 +95,12 @@ test('an embedded queue lives in a folder nobody else may read, and is opened ag
   await again.ping()
   await again.close()
 
-  expect(statSync(join(mirrorFile, '..', 'queue')).mode & 0o777).toBe(0o700)
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
 })
 
 test('an embedded queue that is damaged is told with what to do about it', async () => {
   const mirrorFile = join(temporaryFolder(), 'customers.db')
-  await (await openBackend('embedded', { mirrorFile })).close()
+  prepareQueue(join(mirrorFile, '..', 'queue'))
   writeFileSync(join(mirrorFile, '..', 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
 
   await expect(openBackend('embedded', { mirrorFile })).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../../jobs/queue/embedded.ts'
 import { examine } from '../../../jobs/monitoring/health.ts'
-import { someQueues } from '../../support/jobs-workplace.ts'
+import { prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 /** The session of an embedded PostgreSQL cannot be made read-only from outside, so its table says what a server would. */
@@ -51,6 +51,7 @@ const NOTHING_ELSE = { listFreshness: async () => [], listHeldRemovals: async ()
 
 async function aQueueFolder(): Promise<string> {
   const folder = temporaryFolder()
+  prepareQueue(join(folder, 'queue'))
   const store = await openEmbedded(join(folder, 'queue'), 'customer-mirror')
   await store.write()
   await store.close()
