@@ -38,7 +38,7 @@ test('a control whose id comes in upper case is found', async () => {
   expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
 })
 
-test('somebody else at the same address does not stand for the customer', async () => {
+test('another customer at the same address does not stand for the one searched for', async () => {
   const { search } = searchOf([aCustomer(1), aCustomer(2, { email: 'customer-9@example.com' })])
 
   expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
@@ -56,7 +56,7 @@ test.each<[string, Listed | undefined, SentRecord[]]>([
   expect(asked.filter((text) => text !== control?.email && text !== control?.username)).toEqual([])
 })
 
-test('a control with an empty address is no control: searching for nothing finds everybody, and proves nothing', async () => {
+test('a control with an empty address is no control: searching for nothing finds every customer, and proves nothing', async () => {
   const broken: Search = async (text) => pageOfList(text === '' ? customers(1, 5) : [], { page: 1, size: 100 })
 
   expect(await confirmed([absent(9)], { ...CONTROL, email: '' }, broken)).toEqual(new Set())
@@ -117,7 +117,7 @@ test('a customer with nothing to be searched by is never confirmed', async () =>
   expect(asked).toEqual([])
 })
 
-test('where nobody is absent nothing is searched for', async () => {
+test('where no customer is absent nothing is searched for', async () => {
   const { asked, search } = searchOf(customers(1, 5))
 
   expect(await confirmed([], CONTROL, search)).toEqual(new Set())
@@ -156,7 +156,7 @@ test('a search that the source tries several times uses up as many requests', as
   expect(asked.length).toBeGreaterThan(2)
 })
 
-test('of a sample, the first one found ends the searches', async () => {
+test('the first one found in a sample ends the searches', async () => {
   const { asked, search } = searchOf([aCustomer(1), ...customers(2000, 2249)])
   const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
 

@@ -5,7 +5,7 @@ import { onThisMachine } from '../support/busy-machine.ts'
 import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT } from './a-source.ts'
 
-test('whoever came first goes on however much it takes, and the others wait until there is room, in their order', () => {
+test('the page that came first goes on however much it takes, and the others wait until there is room, in their order', () => {
   const rooms = createByteBudget(100).share()
   const [first, second, third] = [rooms.open(), rooms.open(), rooms.open()]
   const woken: string[] = []

@@ -70,7 +70,7 @@ test('a date of a few seconds ago is no sign of a cache', async () => {
   expect(server.requests).toHaveLength(4)
 })
 
-test('of a service that is behind, only the answer that is older still is refused', async () => {
+test('where the clock of the service is behind, only an answer that is older still is refused', async () => {
   const aheadMs = -3_600_000
   await using server = await faultServer(behindCache({ aheadMs, oldMs: (request) => (request === 3 ? 60_000 : 0) }))
   const { source } = aSource(server)

@@ -59,8 +59,9 @@ ALTER TABLE leases ADD COLUMN boot TEXT;
 ALTER TABLE leases ADD COLUMN expires_monotonic_ms INTEGER;
 
 -- How current each organization's rows are, in three dates, each the start of a scan. read_as_of: the last run that read the list
--- to its end as it is now, whatever that proved. proven_as_of: the last one whose scan is proven. data_as_of, as before: the last one that proved
--- what its configuration asked of it (proven, converged, or a plain scan). held: removals that wait to be approved or discarded.
+-- to its end as it is now, whatever that proved. proven_as_of: the last one whose scan is proven. data_as_of, as before: the last
+-- one that proved what its configuration asked of it (proven, converged, or a plain scan). held: removals that wait to be approved
+-- or discarded.
 DROP VIEW freshness;
 CREATE VIEW freshness AS
 SELECT
