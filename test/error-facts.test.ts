@@ -169,7 +169,6 @@ describe('the program and the table', () => {
 const READERS: ReadonlySet<string> = new Set([
   'src/errors.ts',
   'src/window-failure.ts',
-  'src/mirror-organization.ts',
   'src/cli/output/explain-failure.ts',
   'src/source/customers.ts',
   'src/source/patience.ts',

@@ -1,0 +1,143 @@
+import type { ListAsRead } from '../list-as-read.ts'
+import { ListMemory } from '../list-memory/list-memory.ts'
+import { ListRecorder } from '../list-memory/list-recorder.ts'
+import { nextList } from '../list-memory/next-list.ts'
+import type { Run } from '../run.ts'
+import type { Certificate } from '../scan/certificate.ts'
+import type { Scan } from '../scan/scan.ts'
+import type { Window } from '../scan/window.ts'
+import type { Source } from '../source/customers.ts'
+import type { SavedPage } from '../sorted-page.ts'
+import type { Mirror } from '../store.ts'
+import { writeOutline } from './outline.ts'
+import { sortPage, type ReadPage, type Recognition } from './read-page.ts'
+import { readWindows, type Arrival, type Reading } from './read-windows.ts'
+import { rowsForScan } from './report-window.ts'
+import { startScan, type ScanSettings } from './start-scan.ts'
+import { readingErrors } from './stopped-reading.ts'
+import { refuseTenantMixup } from './tenant-mixup.ts'
+
+export type ListSettings = ScanSettings & {
+  /** Its id. */
+  organization: string
+  source: Pick<Source, 'readPage' | 'search' | 'counters'>
+  mirror: Mirror
+  /** Pages asked for at once. */
+  concurrency: number
+  /** Unix milliseconds, for stamps; whatever lasts is measured by `monotonicMs`. */
+  now: () => number
+  monotonicMs: () => number
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/**
+ * How far a run has come: the customers received so far, each counted once, of those the service says it has. `readBefore` are
+ * those an interrupted run had read, where this one goes on from it.
+ */
+export type Progress = {
+  organization: string
+  customers: number
+  readBefore: number
+  total: number | undefined
+  pages: number
+}
+
+/** What ends a reading early. */
+export type ReadingLimits = {
+  /** Pages under way are finished and saved. */
+  stop: AbortSignal
+  /** At once. */
+  abort: AbortSignal
+  /** Called after each save while there is more to read. */
+  look(): void
+}
+
+/**
+ * Pages saved in one transaction. An initial sync writes nearly every page of the index in each, since ids are random; a night
+ * writes little, and while it does the service waits.
+ */
+const PAGES_OF_INITIAL_SYNC = 96
+const PAGES_OF_A_NIGHT = 16
+
+/**
+ * Reads the list of a run window by window and saves its pages. Gives what the windows prove, and the list for the next run
+ * to know it by, unless it was cut short. Throws the error that kept it from the end of the list.
+ */
+export async function readList(
+  settings: ListSettings,
+  run: Run,
+  limits: ReadingLimits,
+): Promise<{ certificate: Certificate; list: ListAsRead | undefined }> {
+  const { organization, source, mirror, concurrency, monotonicMs } = settings
+  const memory = new ListMemory(run.list, run)
+  const recognition = { memory, fingerprint: run.fingerprint }
+  const recorder = new ListRecorder(run.list.warnings)
+  const scan = await startScan(settings, { mirror, run, recorder })
+  const errors = readingErrors(organization)
+  const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
+  // Each page is made ready as it arrives, while the next ones are on their way.
+  const readPage: Reading<ReadPage>['readPage'] = (window, options) =>
+    errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition))
+  const savedTogether = run.isBaseline ? PAGES_OF_INITIAL_SYNC : PAGES_OF_A_NIGHT
+  const { stop, abort } = limits
+  await readWindows({ scan, readPage, concurrency, savedTogether, stop, abort, monotonicMs }, async (arrivals) => {
+    await saveArrivals(settings, run, { scan, recorder }, arrivals)
+    if (!scan.done) limits.look()
+  })
+  const certificate = scan.certificate()
+  errors.refuseUnfinished(certificate)
+  if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
+  const customers = run.seen.size + run.rejectedIds.size
+  const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
+  return { certificate, list: nextList(recorder, { customers, before }) }
+}
+
+async function readAndSort(
+  reading: ReturnType<Source['readPage']>,
+  window: Window | undefined,
+  recognition: Recognition,
+): Promise<ReadPage> {
+  const page = await reading
+  try {
+    return sortPage(page, window, recognition)
+  } catch (error) {
+    page.release?.()
+    throw error
+  }
+}
+
+/** Told of each window that was saved. */
+type Followers = { scan: Scan; recorder: ListRecorder }
+
+async function saveArrivals(
+  { organization, mirror, now, onProgress }: ListSettings,
+  run: Run,
+  followers: Followers,
+  arrivals: readonly Arrival<ReadPage>[],
+): Promise<void> {
+  const pages = arrivals.map(({ page }) => page.sorted)
+  if (run.pages === 0) await refuseTenantMixup(mirror, organization, pages)
+  const saved = await mirror.savePages(run, pages, now())
+  for (const [index, arrival] of arrivals.entries()) {
+    arrival.page.release?.()
+    follow(followers, arrival, { saved: saved.pages[index] ?? NOTHING_SAVED, before: run.list })
+  }
+  const { received, duplicates } = run.records
+  const total = arrivals.at(-1)?.page.total
+  onProgress?.({ organization, customers: received - duplicates, readBefore: run.readBefore, total, pages: run.pages })
+}
+
+function follow(
+  { scan, recorder }: Followers,
+  { window, page }: Arrival<ReadPage>,
+  { saved, before }: { saved: SavedPage; before: ListAsRead },
+): void {
+  const { size, total, beyondEnd, outline, known, digest, sorted } = page
+  const place = { start: size * (sorted.page - 1), size }
+  const rows = rowsForScan(page, saved)
+  scan.read({ window, total, beyondEnd, perPage: size, rows, neighbours: outline.order })
+  if (known !== undefined) recorder.addKnown(place, known, before.columns)
+  else recorder.add({ ...place, digest, outline: writeOutline(outline) }, saved.rowIds, sorted.rows)
+}
+
+const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }

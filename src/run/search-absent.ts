@@ -1,0 +1,37 @@
+import type { RemovalRule, Run, Searched } from '../run.ts'
+import type { Certificate } from '../scan/certificate.ts'
+import type { Source } from '../source/customers.ts'
+import type { Mirror } from '../store.ts'
+import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
+
+type SearchSettings = {
+  source: Pick<Source, 'search' | 'counters'>
+  mirror: Pick<Mirror, 'findRemovalCandidates' | 'findListed'>
+  removals: RemovalRule
+  /** Between 0 and 1. Decides which customers are searched for, where there are too many to be removed. */
+  random: () => number
+}
+
+/**
+ * Searches for the customers whom the run is about to remove. The whole list has been read: an outage, or a stop by `signal`,
+ * postpones removals and ends nothing.
+ */
+export async function searchForAbsent(
+  { source, mirror, removals, random }: SearchSettings,
+  run: Run,
+  { proof }: Certificate,
+  signal: AbortSignal,
+): Promise<Searched> {
+  if (proof === 'unproven') return NOT_SEARCHED
+  const candidates = await mirror.findRemovalCandidates(run, { rule: removals, proof })
+  if (candidates.length === 0) return NOT_SEARCHED
+  const controls = await mirror.findListed(run, MOST_CONTROLS)
+  return confirmAbsences(candidates, controls, {
+    search: (text) => source.search(text, { signal }),
+    requestsMade: () => source.counters.requests,
+    random,
+    signal,
+  })
+}
+
+const NOT_SEARCHED: Searched = { confirmed: new Set() }
