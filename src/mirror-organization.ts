@@ -41,7 +41,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const lease = holdOrganization(mirror, run, now)
   const limit = limitRun(mirroring)
   try {
-    const limits = { stop: limit.signal, abort: lease.lost, look: limit.look }
+    const limits = { stop: limit.signal, abort: lease.lost, look: () => limit.look() }
     const { certificate, list } = await readList(mirroring, run, limits)
     const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limit.signal, lease.lost]))
     const ending = { ...completed(certificate), list, removals: { rule, ...searched } }

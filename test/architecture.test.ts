@@ -21,8 +21,8 @@ test('there is a program to read, and its imports are seen', () => {
   const story = src.find(({ path }) => path === 'src/mirror-organization.ts')
 
   expect(src.length).toBeGreaterThan(20)
-  expect(story?.imports).toContainEqual({ target: 'src/run/read-page.ts', typeOnly: false })
-  expect(story?.imports).toContainEqual({ target: 'src/store.ts', typeOnly: true })
+  expect(story?.imports).toContainEqual({ target: 'src/run/read-list.ts', typeOnly: false })
+  expect(story?.imports).toContainEqual({ target: 'src/run.ts', typeOnly: true })
   expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/database.ts')
 })
 

@@ -170,6 +170,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/errors.ts',
   'src/window-failure.ts',
   'src/cli/output/explain-failure.ts',
+  'src/cli/output/failure-blocks.ts',
   'src/source/customers.ts',
   'src/source/patience.ts',
   'src/source/refusal.ts',
