@@ -47,21 +47,24 @@ const LIES: [string, string, number, Reply][] = [
   ],
 ]
 
-test('empty pages from the third request on, of a list that promises 600, are no end: exit 3, and no base line', async () => {
-  const server = await aFaultServer(
-    honest,
-    honest,
-    lying((body) => ({ ...body, data: [] })),
-  )
-  const { config, mirror } = aWorkplace([organizationAt(server, { scan: 'chain' })])
+test.each(['chain', 'plain'] as const)(
+  '%s: empty pages from the third request on, of a list that promises 600, are no end: exit 3, and no base line',
+  async (scan) => {
+    const server = await aFaultServer(
+      honest,
+      honest,
+      lying((body) => ({ ...body, data: [] })),
+    )
+    const { config, mirror } = aWorkplace([organizationAt(server, { scan })])
 
-  const failed = await runCommand(syncCommand, ['--json', '--config', config])
+    const failed = await runCommand(syncCommand, ['--json', '--config', config])
 
-  expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' } })
-  expect(failed.code).toBe(3)
-  expect(failed.stderr).toContain('held no customers, although the total promises more')
-  expect(rowsOf(mirror, 'SELECT read_as_of FROM freshness')).toEqual([{ read_as_of: null }])
-})
+    expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' } })
+    expect(failed.code).toBe(3)
+    expect(failed.stderr).toContain('held no customers, although the total promises more')
+    expect(rowsOf(mirror, 'SELECT read_as_of FROM freshness')).toEqual([{ read_as_of: null }])
+  },
+)
 
 test.each(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) => [scan, ...lie] as const)))(
   '%s: from the third request on %s for everything, and the run is failed with %s, exit %d; the next goes on',

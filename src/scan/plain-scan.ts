@@ -24,6 +24,10 @@ class PlainScan implements Scan {
   #lastTotal: number | undefined
   #ended = false
   #stoppedAt: StoppedAt | undefined
+  /** A page with fewer rows than its size: the list may end there, whatever its total says. */
+  #hasShortPage = false
+  /** A page that came empty although the total promises rows there. */
+  #emptyAt: Window | undefined
   /** Page 1 was asked for once more: it knows whether the list has become shorter than the page that could not be read. */
   #hasLookedBack = false
 
@@ -74,7 +78,11 @@ class PlainScan implements Scan {
     for (const row of read.rows) this.#seen.add(row)
     if (read.rows.length < this.#size && read.window.page * this.#size >= (read.total ?? 0)) this.#ended = true
     if (read.rows.length === 0) this.#ended = true
-    if (read.rows.length === 0 && startOf(read.window) < (read.total ?? 0)) this.#reasons.add('short-page')
+    if (read.rows.length > 0 && read.rows.length < this.#size) this.#hasShortPage = true
+    if (read.rows.length === 0 && startOf(read.window) < (read.total ?? 0)) {
+      this.#reasons.add('short-page')
+      this.#emptyAt ??= read.window
+    }
     if (read.beyondEnd && read.total === undefined) this.#stopAt(read.window, 'not-found')
     if (read.window.page * this.#size === read.total) this.#ended = true
   }
@@ -93,8 +101,14 @@ class PlainScan implements Scan {
 
   /** The window that could not be read although the list, as long as it is now, has rows there. */
   get #unread(): StoppedAt | undefined {
-    const at = this.#stoppedAt
+    const at = this.#stoppedAt ?? this.#emptyBehindFull
     return at !== undefined && startOf(at.window) < (this.#lastTotal ?? 0) ? at : undefined
+  }
+
+  /** Between full pages and empty ones a list ends by chance only: one page in a hundred. */
+  get #emptyBehindFull(): StoppedAt | undefined {
+    if (this.#emptyAt === undefined || this.#hasShortPage || this.#received === 0) return undefined
+    return { window: this.#emptyAt, failure: 'not-found' }
   }
 
   #mustLookBack(): boolean {

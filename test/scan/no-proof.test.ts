@@ -93,6 +93,14 @@ test('a plain scan says that a page came empty although the total promises more'
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['plain-scan', 'short-page'] })
 })
 
+test('a plain scan whose last page is short came to the end, whatever more its total promises', () => {
+  const scan = plainScan()
+  const answer = (window: Window) => aRead(numbersIn(window, 250), 600, window)
+  drive(scan, { answer }, { dice: dice(1), parallel: 4 })
+
+  expect(scan.certificate()).toMatchObject({ reasons: ['plain-scan', 'short-page'], stoppedAt: undefined })
+})
+
 test('a plain scan whose pages become smaller on the way did not come to the end', () => {
   const scan = plainScan()
   const answer = (window: Window) => {
