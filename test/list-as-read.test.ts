@@ -22,6 +22,30 @@ test('a list that stays as it is, is known the next night and tells the same', a
   expect(known).toEqual([5, 5])
 })
 
+test('a customer who changes while a page is read twice is compared again the next night', async () => {
+  const before = customers(1, 45)
+  const after = before
+    .filter((_, place) => place !== 20)
+    .map((record, place) => (place === 2 ? { ...record, name: 'New' } : record))
+  const mirror = await aMirror()
+  for (const [night, list] of [(answered: number) => (answered < 1 ? before : after), () => after].entries()) {
+    let answered = 0
+    const source = sourceOf(async (window) => {
+      const rows = list(answered++)
+      const { page, size } = window
+      const meta = { current_page: page, per_page: size, total: rows.length }
+      const text = JSON.stringify({ success: true, data: rows.slice(size * (page - 1), size * page), meta })
+      const facts = { headers: {}, sentMs: 0, answeredMs: 0, monotonicAnsweredMs: 0 }
+      return pageFrom({ ...facts, status: 200, body: Buffer.from(text), text: '' }, window, 'acme')
+    })
+    const now = () => START_MS + night * DAY_MS
+    const { report } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, now }))
+    expect(report).toMatchObject({ proof: 'proven', updated: night })
+  }
+
+  expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 3`)).toBe('New')
+})
+
 test('a page without customers is nothing to know again, however its list is written', async () => {
   const mirror = await aMirror()
   const proofs: string[] = []

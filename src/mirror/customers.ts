@@ -79,7 +79,7 @@ export function saveCustomers(
     if (isSame && !written.has(rowId) && !run.written.has(rowId)) unchanged.add(place)
     if (run.seen.has(rowId) || !seen.add(rowId)) {
       counts.duplicates += 1
-      if (!isSame) warn(warnings, 'conflicting_duplicate')
+      if (!isSame) noteConflict(db, run, rowId, warnings)
       return before
     }
     if (!saveAgain(db, run, { before, customer, differing }, counts, nowMs)) return before
@@ -95,16 +95,31 @@ export type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchange
  * Counts customers that are known to be stored as they came. One that this run has read differently elsewhere is a duplicate
  * that differs.
  */
-export function countKnown(run: Run, rowIds: ArrayLike<number>, { counts, warnings, seen, written }: Tallies): void {
+export function countKnown(
+  db: Connection,
+  run: Run,
+  rowIds: ArrayLike<number>,
+  { counts, warnings, seen, written }: Tallies,
+): void {
   for (let place = 0; place < rowIds.length; place += 1) {
     const rowId = rowIds[place] ?? 0
     if (!run.seen.has(rowId) && seen.add(rowId)) {
       counts.unchanged += 1
     } else {
       counts.duplicates += 1
-      if (run.written.has(rowId) || written.has(rowId)) warn(warnings, 'conflicting_duplicate')
+      if (run.written.has(rowId) || written.has(rowId)) noteConflict(db, run, rowId, warnings)
     }
   }
+}
+
+/**
+ * Of two different records of a customer the first is stored, and the list may keep the other, where the window of the first was
+ * read again. So the next run compares the customer whatever the list says.
+ */
+function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warnings): void {
+  warn(warnings, 'conflicting_duplicate')
+  const note = statement(db, 'REPLACE INTO edited_customers (organization, row_id) VALUES (?, ?)')
+  note.run(run.organization, rowId)
 }
 
 /** `seen` and `written` are rows of `customers`. */

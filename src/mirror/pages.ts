@@ -38,7 +38,7 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   const warnings = { ...page.warnings }
   const tallies = { ...saved, counts, warnings }
   saveRejects(db, run, page, tallies, nowMs)
-  countKnown(run, page.known, tallies)
+  countKnown(db, run, page.known, tallies)
   const saving = savedPage(page, saveCustomers(db, run, page.customers, tallies, nowMs))
   if (!addsUp(counts)) {
     throw new AccountingBroken(
