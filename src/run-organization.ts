@@ -34,14 +34,22 @@ export type Paces = Map<string, Pace>
 export async function runOrganization(organization: Organization, settings: RunSettings): Promise<Outcome> {
   const source = await openConfiguredSource(organization, settings).catch(neverOpened)
   try {
-    return await mirrorOrganization({
-      ...settings,
-      ...organization,
-      organization: organization.id,
-      source,
-    })
+    return await mirrorOrganization(mirroringOf(organization, source, settings))
   } finally {
     await source.close()
+  }
+}
+
+/** What the run needs to know, by name: the references to secrets stay here. */
+function mirroringOf(
+  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals }: Organization,
+  source: Mirroring['source'],
+  { mirror, trigger, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
+): Mirroring {
+  return {
+    ...{ organization: id, source, mirror, trigger },
+    ...{ scan, pageSize, pageLimit, concurrency, maxRunMs, resumeWithinMs, removals },
+    ...{ now, monotonicMs, random, signal, onProgress, comesBack },
   }
 }
 

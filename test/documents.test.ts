@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { syncCommand } from '../src/cli/sync.ts'
@@ -78,3 +78,14 @@ else db.exec(\`VACUUM INTO '\${target}'\`)
   )
   return folder
 }
+
+test('every file, folder and npm script that CONTRIBUTING names is there', () => {
+  const text = read('CONTRIBUTING.md')
+  const paths = [...text.matchAll(/\b(?:src|jobs|test|docs)\/[\w./-]*\w\/?/g)].map(([path]) => path)
+  const scripts: object = JSON.parse(read('package.json')).scripts
+  const named = [...text.matchAll(/`?npm (?:run ([a-z:]+)|(test)\b)/g)].map(([, script, short = '']) => script ?? short)
+
+  expect(paths.length).toBeGreaterThan(8)
+  expect(paths.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([])
+  expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([])
+})
