@@ -1,4 +1,6 @@
+import { availableParallelism } from 'node:os'
 import { env } from 'node:process'
+import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { readProgram } from './test/support/program.ts'
 import { pureTests } from './test/support/pure-tests.ts'
@@ -12,8 +14,10 @@ const LIMIT_MS = 180_000
 
 export default defineConfig({
   test: {
-    // Tests wait a lot, for processes and timers: as many files at once as there are cores, not one less.
-    maxWorkers: '100%',
+    // Some tests mostly wait, for a process or a timer: one file more at once than there are cores.
+    maxWorkers: availableParallelism() + 1,
+    // What was compiled is kept for the next process, as `customer-mirror` does: it starts in half the time with it.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/customer-mirror-tests', import.meta.url)) },
     setupFiles: ['test/support/seed.ts'],
     globalSetup: ['test/support/queue-setup.ts'],
     provide: { isDeep: (env['CUSTOMER_MIRROR_TEST_DEEP'] ?? '') !== '' },

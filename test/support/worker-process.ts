@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { execPath } from 'node:process'
+import { env as ours, execPath } from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
@@ -8,8 +8,6 @@ import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 
 const CHILD = fileURLToPath(new URL('worker-child.ts', import.meta.url))
-/** What was compiled is kept for the next process, as `customer-mirror` does: a worker starts in half the time with it. */
-const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/customer-mirror-tests', import.meta.url))
 
 /** What a worker says, with the fields tests ask about. */
 const logLine = z.looseObject({
@@ -56,7 +54,7 @@ export function startWorkerProcess(
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
   const child = spawn(execPath, [...node, CHILD, options], {
     cwd: folder,
-    env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: COMPILED, ...env },
+    env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
   })
   const lines: string[] = []
