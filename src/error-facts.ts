@@ -65,6 +65,14 @@ const MIRROR: ErrorFacts = {
   fix: 'Mend or move the file named above, or name another one as mirror in the configuration.',
 }
 
+/** Another page, or other rows, than asked for: most often something in between answers in place of the service. */
+const OTHER_PAGE = {
+  ...BREACH,
+  resumable: true,
+  title: 'not the page asked for',
+  fix: 'Look for a cache or a proxy in between that answers in place of the service, then sync again.',
+} as const
+
 /** It can be used again once another program is done with it, space was freed, or it was opened anew. */
 const MIRROR_FOR_NOW: ErrorFacts = { ...MIRROR, again: 'retry', exitCode: 5 }
 
@@ -128,10 +136,9 @@ export const ERRORS = {
   },
   SourceUnavailable: {
     network: { ...OUTAGE, title: 'unreachable', fix: 'Check baseUrl, the network, and any firewall or proxy.' },
-    // A certificate does not change within seconds.
     tls: {
       ...OUTAGE,
-      askAgain: 'never',
+      askAgain: 'never', // a certificate does not change within seconds
       title: 'certificate not trusted',
       fix: 'Check the host name, and that this machine knows its certificate authority.',
     },
@@ -151,12 +158,11 @@ export const ERRORS = {
     'too-large': { ...BREACH, window: 'too-large' }, // more decoded bytes than the cap
     'bad-encoding': BREACH, // compressed content that cannot be decompressed, or an encoding never asked for
     envelope: BREACH, // JSON without the documented list envelope, `success: false`, `data: null`
-    'page-mismatch': { ...BREACH, resumable: true, window: 'page-mismatch' }, // another page than the one asked for
-    'size-mismatch': { ...BREACH, resumable: true, window: 'page-mismatch' }, // more rows than `per_page`, or an impossible `per_page`
-    'repeated-page': { ...BREACH, resumable: true, window: 'repeated-page' }, // the same page again under another number
+    'page-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // another page than the one asked for
+    'size-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // more rows than `per_page`, or an impossible `per_page`
+    'repeated-page': { ...OTHER_PAGE, window: 'repeated-page' }, // the same page again under another number
     status: BREACH, // a status the specification does not know
-    'cached-answer': { ...BREACH, window: 'cached-answer' }, // made before it was asked for
-    // The customers of another organization.
+    'cached-answer': { ...OTHER_PAGE, resumable: false, window: 'cached-answer' }, // made before it was asked for
     'tenant-mixup': {
       ...BREACH,
       again: 'never',
