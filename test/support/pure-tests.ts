@@ -9,8 +9,11 @@ const HARMLESS = new RegExp(
   ].join('|')})$`,
 )
 
-/** What outlives the test that does it: another clock, a replaced function or module, the process and its environment. */
-const LEAVES_TRACES = /\bvi\.|\bprocess\.|\bglobalThis\b/
+/**
+ * What outlives the test that does it: another clock, a replaced function, a change of the process. Code that only hands the
+ * environment on changes nothing.
+ */
+const LEAVES_TRACES = /\bvi\.|\bprocess\.(?!env$)|\bglobalThis\b/m
 
 /**
  * The test files that are pure, together with everything they import: they leave nothing behind in their process, so they can
