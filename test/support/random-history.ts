@@ -1,0 +1,144 @@
+import Database from 'better-sqlite3'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import type { Mirror } from '../../src/store.ts'
+import { openSource } from '../../src/source/customers.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { dice as diceOf, type Dice } from './dice.ts'
+import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
+import { RandomService, SEARCHES } from './random-answers.ts'
+import { wireTo } from './random-wire.ts'
+import { countTurns } from './turn-timers.ts'
+import { readStored, untruthsOf, type Watched } from './untruths.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/**
+ * Plays some nights of one organization, of a service and a list that a number decides, in virtual time. Returns what the mirror
+ * or a report said that was not so, each with its night.
+ */
+export async function playHistory(mirror: Mirror, seed: number, trace: (line: string) => void = () => {}) {
+  const dice = diceOf(seed)
+  const organization = `s${seed}`
+  const db = new Database(mirror.file, { readonly: true })
+  const pageSize = pick([10, 12, 20, 25, 50, 100], dice)
+  const list = new KnownList(dice, seed, pick(ORDERS, dice), dice.chance(0.5) ? 'honest' : pick(DATES, dice))
+  for (let made = dice.below(pageSize * (dice.chance(0.2) ? 25 : 7)); made > 0; made--) list.insert()
+  const service = aService(list, dice)
+  const isReplicated = dice.chance(0.1)
+  const isJumpy = dice.chance(0.1)
+  const concurrency = 1 + dice.below(6)
+  const removals = { after: 1 + dice.below(2), maxShare: pick([0.1, 1], dice) }
+  const time = { trueMs: Date.UTC(2026, 0, 5, 2) + dice.below(1000), wallAheadMs: 0 }
+  const played: (Watched & { hides: boolean })[] = []
+  const untruths: string[] = []
+
+  for (let night = 1, nights = 2 + dice.below(5); night <= nights; night++) {
+    list.second += 5000
+    if (night > 1) passDay(list, dice, { mayComeBack: !isReplicated })
+    const churn = randomChurn(dice, isReplicated)
+    service.plan(dice, night)
+    service.replica = isReplicated && night > 1 && dice.chance(0.6) ? (service.replica ?? service.copy()) : undefined
+    service.hidden = new Set(!isReplicated && dice.chance(0.05) ? list.listed.filter(() => dice.chance(0.2)) : [])
+    service.search = service.hidden.size > 0 ? 'works' : pick(SEARCHES, dice)
+    const stop = new AbortController()
+    const stopAfter = dice.chance(0.1) ? 1 + dice.below(15) : Infinity
+    const moved = () => {
+      time.trueMs += dice.chance(0.02) ? dice.below(20_000) : 10 + dice.below(300)
+      if (isJumpy && dice.chance(0.05)) time.wallAheadMs += (dice.below(13) - 6) * HOUR_MS
+      list.stir(churn)
+      if (service.answers >= stopAfter) stop.abort()
+    }
+    const clocks = {
+      now: () => time.trueMs + time.wallAheadMs,
+      monotonicMs: () => time.trueMs,
+      random: () => dice.next(),
+    }
+    const source = openSource({
+      ...clocks,
+      settings: {
+        baseUrl: new URL('https://service.example/api/v1'),
+        signing: recipeOf(DEFAULT_PRESET),
+        requestTimeoutMs: MINUTE_MS,
+        concurrency,
+        maxWaitMs: 15 * MINUTE_MS,
+        longestWaitMs: 15 * MINUTE_MS,
+      },
+      credentials: { apiKey: 'key', secret: 'secret' },
+      agents: wireTo((asked) => service.answer(asked, time.trueMs), moved, dice),
+      userAgent: 'customer-mirror/test',
+      async sleep(ms, signal) {
+        const untilMs = time.trueMs + ms
+        await nextTurn()
+        signal.throwIfAborted()
+        time.trueMs = Math.max(time.trueMs, untilMs)
+      },
+    })
+    const before = readStored(db, organization)
+    const startTick = list.tick
+    const putBack = countTurns()
+    const outcome = await mirrorOrganization({
+      ...clocks,
+      ...{ organization, source, mirror, concurrency, removals, pageSize, trigger: 'sync', signal: stop.signal },
+      scan: dice.chance(0.05) ? 'plain' : 'chain',
+      resumeWithinMs: 6 * HOUR_MS,
+      maxRunMs: dice.chance(0.05) ? 500 + dice.below(5000) : undefined,
+      pageLimit: dice.chance(0.03) ? 1 + dice.below(5) : undefined,
+    }).finally(putBack)
+    await source.close()
+    const { report } = outcome
+    const from = played.find((earlier) => earlier.outcome.report.runId === report.resumedFrom)
+    const isHonest = service.hidden.size === 0 && service.replica === undefined && from?.isHonest !== false
+    const watched = {
+      ...{ outcome, list, isHonest, before, after: readStored(db, organization) },
+      isHidden: from?.hides === true || (service.hidden.size > 0 && Object.keys(churn).length > 0),
+      hides: from?.hides === true || service.hidden.size > 0,
+      startTick: from?.startTick ?? startTick,
+      endTick: list.tick,
+      isStatic:
+        Object.keys(churn).length === 0 && (from === undefined || (from.isStatic && from.endTick === startTick)),
+      newerThan: service.replica?.people ?? from?.newerThan,
+    }
+    played.push(watched)
+    trace(`${night} ${list.order} ${[...service.used].join()} ${JSON.stringify({ churn, pageSize, ...report })}`)
+    untruths.push(...untruthsOf(watched).map((untruth) => `night ${night}: ${untruth}`))
+    for (const { runId, organization: held } of await mirror.listHeldRemovals())
+      if (held === organization && dice.chance(0.3)) await mirror.discardRemovals(runId)
+    const isSoon = report.status !== 'complete' && dice.chance(0.7)
+    time.trueMs += isSoon ? 10 * MINUTE_MS : pick([30 * MINUTE_MS, 24 * HOUR_MS, 24 * HOUR_MS], dice)
+  }
+  db.close()
+  return { untruths, reports: played.map(({ outcome }) => outcome.report) }
+}
+
+function aService(list: KnownList, dice: Dice): RandomService {
+  const service = new RandomService(list, dice)
+  service.beyondEnd = pick(['empty', 'empty', 'empty', '404', 'clamp'], dice)
+  if (dice.chance(0.2)) service.cap = pick([5, 10, 15, 30, 50], dice)
+  service.sendsDate = dice.chance(0.9)
+  service.skewMs = dice.chance(0.7) ? 0 : (dice.below(1200) - 600) * 1000
+  service.cacheSays = service.sendsDate ? pick(['Age', 'Date', 'both'], dice) : 'Age'
+  return service
+}
+
+function passDay(list: KnownList, dice: Dice, { mayComeBack }: { mayComeBack: boolean }): void {
+  const comeBack = mayComeBack ? 0.1 : 0
+  const churn: Churn = dice.chance(0.5) ? {} : { insert: 0.3, delete: 0.3, change: 0.3, comeBack, odd: 0.05 }
+  for (let more = dice.below(12); more > 0; more--) list.stir(churn)
+  if (dice.chance(0.05)) list.stir({ purge: 1 })
+}
+
+function randomChurn(dice: Dice, isReplicated: boolean): Churn {
+  if (dice.chance(0.4) || isReplicated) return {}
+  const rate = () => (dice.chance(0.5) ? 0 : dice.next() ** 3 * 0.5)
+  const bulk = () => (dice.chance(0.3) ? 0.05 : 0)
+  const churn = { insert: rate(), delete: rate(), change: rate(), purge: bulk(), push: bulk(), comeBack: rate() / 3 }
+  return Object.fromEntries(Object.entries(churn).filter(([, chance]) => chance > 0))
+}
+
+function pick<T>(choices: readonly T[], dice: Dice): T {
+  const choice = choices[dice.below(choices.length)]
+  if (choice === undefined) throw new Error('Nothing to pick from.')
+  return choice
+}

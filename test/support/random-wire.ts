@@ -1,0 +1,72 @@
+import { Agent, type Dispatcher } from 'undici'
+import { IdleAgents } from '../../src/source/idle-agents.ts'
+import type { Dice } from './dice.ts'
+
+/** One answer, as it goes over the wire; `broken` where the connection ends instead. */
+export type WireAnswer = { status: number; headers: Record<string, string>; body: string | Buffer; broken?: boolean }
+/** What is asked for; the same `key` for the same address. */
+export type Asked = { page: number; size: number; search: string | undefined; key: string }
+
+type Handler = Dispatcher.DispatchHandler
+type Request = { asked: Asked; handler: Handler; answer?: WireAnswer }
+
+/**
+ * Stands in for the agents of undici: requests are answered in any order, and answers arrive in any other. `answer` is called
+ * when the service is to answer, `moved` after each thing that happens.
+ */
+export function wireTo(answer: (asked: Asked) => WireAnswer, moved: () => void, dice: Dice): IdleAgents {
+  const underWay: Request[] = []
+  let isMoving = false
+
+  const move = () => {
+    isMoving = false
+    const at = dice.below(underWay.length)
+    const request = underWay[at]
+    if (request === undefined) return
+    moved()
+    if (request.answer === undefined) request.answer = answer(request.asked)
+    else {
+      underWay.splice(at, 1)
+      deliver(request.handler, request.answer)
+    }
+    go()
+  }
+  const go = () => {
+    if (isMoving || underWay.length === 0) return
+    isMoving = true
+    setImmediate(move)
+  }
+  class Wire extends Agent {
+    override dispatch({ path }: Agent.DispatchOptions, handler: Handler): boolean {
+      const query = new URLSearchParams(path.slice(path.indexOf('?')))
+      const search = query.get('search') ?? undefined
+      const asked = { page: Number(query.get('page')), size: Number(query.get('per_page')), search, key: path }
+      handler.onRequestStart?.(CONTROLLER, {})
+      underWay.push({ asked, handler })
+      go()
+      return true
+    }
+  }
+  class Wires extends IdleAgents {
+    override take(): Agent {
+      return new Wire()
+    }
+  }
+  return new Wires()
+}
+
+function deliver(handler: Handler, { status, headers, body, broken }: WireAnswer): void {
+  if (broken === true) return handler.onResponseError?.(CONTROLLER, new Error('socket hang up'))
+  handler.onResponseStart?.(CONTROLLER, status, headers, '')
+  handler.onResponseData?.(CONTROLLER, Buffer.from(body))
+  handler.onResponseEnd?.(CONTROLLER, {})
+}
+
+const CONTROLLER: Dispatcher.DispatchController = {
+  aborted: false,
+  paused: false,
+  reason: null,
+  abort() {},
+  pause() {},
+  resume() {},
+}

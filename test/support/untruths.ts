@@ -1,0 +1,181 @@
+import Database from 'better-sqlite3'
+import { failureBlocks } from '../../src/cli/output/failure-blocks.ts'
+import type { Outcome } from '../../src/mirror-organization.ts'
+import { addsUp, type Report } from '../../src/report.ts'
+import {
+  type KnownList,
+  namesBetween,
+  type Person,
+  wasListedEver,
+  wasListedThroughout,
+  wasOddBetween,
+} from './known-list.ts'
+
+/** A run beside what is known of the list it read. Ticks are those of the list. */
+export type Watched = {
+  outcome: Outcome
+  list: KnownList
+  /** Start of its scan, which may be that of the run it went on from. */
+  startTick: number
+  endTick: number
+  /** The service hid no customer from the list, and was not older than it. */
+  isHonest: boolean
+  /** Customers were hidden from it, and searches did not surely find them. */
+  isHidden: boolean
+  /** The list did not change while it was read. */
+  isStatic: boolean
+  /** The customers created after the service stopped, where it did: only these may not be removed. */
+  newerThan: readonly Person[] | undefined
+  before: Stored
+  after: Stored
+}
+
+/** Everything a run says or leaves behind that is not so. */
+export function untruthsOf(watched: Watched): string[] {
+  const { report } = watched.outcome
+  return [
+    ...untrueNumbers(watched),
+    ...wrongRemovals(watched),
+    // A list that is called empty at once cannot be told from one that is: nothing is removed, it is held.
+    ...(report.proof !== 'unproven' && watched.isHonest && report.received > 0 ? untrueProof(watched) : []),
+    ...untrueDates(watched),
+    ...(report.status === 'complete' ? unreadBehindNothing(watched) : untrueFailure(watched)),
+  ]
+}
+
+function untrueNumbers({ outcome: { report }, before, after }: Watched): string[] {
+  const stored = after.runs.find(({ id }) => id === report.runId)
+  const mine = after.changes.filter(({ run_id }) => run_id === report.runId)
+  const counted = (change: string) => mine.filter((row) => row.change === change).length
+  const pairs: [string, unknown, unknown][] = [
+    ['the identity', addsUp(report), true],
+    ...STORED.map((name): [string, unknown, unknown] => [name, stored?.[name], report[name]]),
+    ['customers inserted', after.customers.size - before.customers.size, report.inserted],
+    ['changes removed', counted('removed'), report.removed],
+    ['changes returned', counted('returned'), report.returned],
+    // A run is a base line until one has read the list to its end.
+    ['changes added', counted('added'), before.freshness?.read_as_of == null ? 0 : report.inserted],
+    ['a duration of at least 0', report.durationMs >= 0 && report.waitedMs >= 0, true],
+    ['held', after.freshness?.held, after.held.size],
+  ]
+  return pairs
+    .filter(([, one, other]) => one !== other)
+    .map(([name, one, other]) => `${name}: ${String(one)} and ${String(other)}`)
+}
+
+const STORED = [
+  ...(['status', 'proof', 'requests', 'pages', 'received', 'inserted', 'updated', 'unchanged'] as const),
+  ...(['duplicates', 'rejected', 'returned', 'missing', 'removed', 'held'] as const),
+] satisfies (keyof Report)[]
+
+function wrongRemovals(watched: Watched): string[] {
+  const { outcome, list, startTick, endTick, newerThan, before, after } = watched
+  const { report } = outcome
+  const isProof = report.status === 'complete' && report.proof !== 'unproven'
+  const marked = isProof || report.missing + report.removed === 0 ? [] : ['customers were marked without a proof']
+  const removed = [...after.customers.values()].filter(
+    ({ id, removed_at }) => removed_at !== null && before.customers.get(id)?.removed_at === null,
+  )
+  const listed = removed.filter(({ id }) => {
+    const person = list.find(id)
+    if (person === undefined || !wasListedThroughout(person, startTick, endTick)) return false
+    return newerThan === undefined || newerThan.every(({ createdAt }) => (createdAt ?? '') < (person.createdAt ?? ''))
+  })
+  return [...marked, ...(watched.isHidden ? [] : listed).map(({ id }) => `${id} was removed and is listed`)]
+}
+
+function untrueProof({ outcome: { report }, list, startTick, endTick, after }: Watched): string[] {
+  return list.people.flatMap((person) => {
+    const row = after.customers.get(person.id)
+    const isOdd = wasOddBetween(person, startTick, endTick)
+    const isThere = row !== undefined && row.missing_since === null && row.removed_at === null
+    if (wasListedThroughout(person, startTick, endTick)) {
+      if (!isThere && !(isOdd && row === undefined)) return [`${report.proof}, and ${person.n} is unread`]
+      const isStale = !isOdd && !namesBetween(person, startTick, endTick).includes(String(row?.name))
+      return isStale ? [`${report.proof}, and ${person.n} has old values`] : []
+    }
+    const isGhost = isThere && !after.held.has(row.row_id) && !wasListedEver(person, startTick, endTick)
+    return isGhost ? [`${report.proof}, and ${person.n} had left before`] : []
+  })
+}
+
+function untrueDates({ outcome: { report }, before, after }: Watched): string[] {
+  const asOf = after.runs.find(({ id }) => id === report.runId)?.data_as_of ?? null
+  const isPart = report.reasons.some((reason) => PARTS.has(reason))
+  const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
+  const proven = report.proof === 'proven' ? asOf : (before.freshness?.proven_as_of ?? null)
+  const dates = [
+    ...(after.freshness?.read_as_of === read ? [] : ['read_as_of']),
+    ...(after.freshness?.proven_as_of === proven ? [] : ['proven_as_of']),
+  ]
+  return dates.map(
+    (name) => `${name} after ${report.status} ${report.reasons.join()}: ${JSON.stringify(after.freshness)}`,
+  )
+}
+
+/** Reasons of a run that is complete and has not read the list to its end. */
+const PARTS: ReadonlySet<string> = new Set(['page-limit', 'cached-answer'])
+
+/** What a service makes of a page may cost a proof; where a fifth of a list at rest is unread, the run has to say why. */
+function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {
+  if (!isHonest || !isStatic || report.reasons.some((reason) => EXPLAINED.has(reason))) return []
+  if (list.order === 'shuffled' || list.order === 'restless ties') return []
+  const unread = list.listed.filter(({ id, odd }) => !after.customers.has(id) && odd.length === 0)
+  if (unread.length * 5 <= list.listed.length) return []
+  return [`complete (${report.reasons.join()}), and ${unread.length} of ${list.listed.length} are unread`]
+}
+
+const EXPLAINED: ReadonlySet<string> = new Set([
+  ...PARTS,
+  ...[
+    'short-page',
+    'total-mismatch',
+    'page-mismatch',
+    'repeated-page',
+    'page-cap',
+    'hole',
+    'too-large',
+    'duplicate-id',
+  ],
+])
+
+function untrueFailure({ outcome }: Watched): string[] {
+  const { report, error } = outcome
+  if (error === undefined || report.error === undefined) return [`${report.status} without an error`]
+  const organizations = [{ id: report.organization, scan: 'chain' as const, resumeWithinMs: 0 }]
+  const blocks = failureBlocks([outcome], { organizations, columns: undefined, dryRun: false, config: undefined })
+  const isStopped = report.status === 'interrupted'
+  return [
+    ...(blocks.includes(report.organization) ? [] : ['a failure without its organization']),
+    ...(isStopped || blocks.includes('fix: ') ? [] : [`a failure without a fix: ${blocks}`]),
+    ...(report.error.code === 'unexpected' ? [`a defect: ${report.error.message}`] : []),
+    ...(/\.ts:\d|undefined|\[object/.test(blocks) ? [`a failure that says nothing: ${blocks}`] : []),
+  ]
+}
+
+type CustomerRow = {
+  row_id: number
+  id: string
+  name: string | null
+  missing_since: string | null
+  removed_at: string | null
+}
+type RunRow = { id: number; data_as_of: string } & Record<(typeof STORED)[number], unknown>
+type Freshness = { read_as_of: string | null; proven_as_of: string | null; held: number }
+
+/** What the mirror holds of one organization. */
+export type Stored = ReturnType<typeof readStored>
+
+export function readStored(db: Database.Database, organization: string) {
+  const all = <Row>(sql: string) => db.prepare<[string], Row>(sql).all(organization)
+  const customers = all<CustomerRow>('SELECT * FROM customers WHERE organization = ?')
+  return {
+    customers: new Map(customers.map((row) => [row.id, row])),
+    changes: all<{ run_id: number; change: string }>('SELECT run_id, change FROM changes WHERE organization = ?'),
+    runs: all<RunRow>('SELECT * FROM runs WHERE organization = ?'),
+    held: new Set(
+      all<{ row_id: number }>('SELECT row_id FROM held_removals WHERE organization = ?').map((row) => row.row_id),
+    ),
+    freshness: all<Freshness>('SELECT * FROM freshness WHERE organization = ?')[0],
+  }
+}
