@@ -101,7 +101,6 @@ test.each([1, 2, 7])(
 )
 
 test.each([
-  ['to nothing', 0, 3],
   ['to fewer pages', 25, 3],
   ['by one record', 99, 10],
 ])('a list that shrinks %s while it is read is read to its new end and no further', async (_, left, requests) => {
@@ -112,6 +111,16 @@ test.each([
   )
 
   expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], requests })
+})
+
+test('a list that seems to have become empty while it is read is not believed, and keeps what was read', async () => {
+  const source: PageSource = listedSource(() => (source.counters.requests > 2 ? [] : customers(1, 100)))
+  const mirror = await aMirror()
+
+  const { report } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1, now: movingClock() }))
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' }, received: 20 })
+  expect(storedNames(mirror)).toHaveLength(20)
 })
 
 test('a service that is unsure how long its list is, is read to the last page it told of', async () => {

@@ -70,7 +70,7 @@ export class ClosedPass implements Pass {
     // What arrives after a stop changes nothing any more.
     if (!this.#linked.over || this.over) return
     if (this.#closing === undefined && this.proof()?.basis === 'witness') {
-      this.#closing = new Closing(this.#facts, { first: this.#linked.first, last: this.#linked.lastTwo })
+      this.#closing = new Closing(this.#facts, this.#linked.ends)
     }
     for (const flaw of this.#closing?.flaws ?? []) this.#linked.flaws.add(flaw)
     this.over = this.#closing?.over ?? true

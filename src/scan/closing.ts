@@ -1,3 +1,4 @@
+import type { ChainEnds } from './chain-ends.ts'
 import type { Facts } from './facts.ts'
 import { isEnd, type Held } from './held.ts'
 import { askAgainOtherwise } from './other-sizes.ts'
@@ -21,8 +22,7 @@ const ENOUGH_AROUND = 2
 export class Closing {
   readonly #ends: readonly End[]
 
-  /** `first` is the first window as first read; `last` are the last windows of the chain. */
-  constructor(facts: Facts, { first, last }: { first: readonly Held[]; last: readonly Held[] }) {
+  constructor(facts: Facts, { first, lastTwo: last }: Pick<ChainEnds, 'first' | 'lastTwo'>) {
     const beforeEnd = Math.max(0, facts.total - Math.ceil(facts.pageSize / 2))
     const bottom = windowFrom(beforeEnd, facts.pageSize)
     const top = { page: 1, size: facts.pageSize }

@@ -1,4 +1,5 @@
 import type { PassProof } from './certificate.ts'
+import { ChainEnds } from './chain-ends.ts'
 import type { Facts } from './facts.ts'
 import { doubtOf, isBeyondEnd, isBlank, isDoubtful, isEnd, type Held } from './held.ts'
 import { Ledger } from './ledger.ts'
@@ -6,16 +7,15 @@ import { LookBack } from './look-back.ts'
 import { bridge, holds } from './mend.ts'
 import { OtherSizes } from './other-sizes.ts'
 import type { Pass, PassFailure } from './pass.ts'
-import { windowAdjoining, windowAfter } from './planner.ts'
+import { windowOnward } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import { repeats, type Seam, seamBetween } from './seam.ts'
 import { askAnew, type Slot, Slots } from './slots.ts'
+import { Unread } from './unread.ts'
 import { endOf, startOf, type StoppedAt, type Window } from './window.ts'
 
-/** Times a window that failed or makes no sense is asked for, or replaced by another, before the pass gives it up. */
-const MOST_TRIES = 5
-/** The same for a window whose rows have moved so far that another page is likelier than so many changes. */
-const FEW_TRIES = 2
+/** Tries of a window that failed or makes no sense; fewer of one whose rows moved so far that it is likelier another page. */
+const [MOST_TRIES, FEW_TRIES] = [5, 2]
 
 /**
  * Reads the list forward as a chain of overlapping windows. Windows are asked for ahead and may arrive in any order;
@@ -34,14 +34,9 @@ export class LinkedPass implements Pass {
   #overlap: number
   #attempts = 0
   readonly #lookBack: LookBack
-  /** Windows left unread since the last of the chain. */
-  #skipped = 0
-  /** The first of them, where it came empty although rows of the chain stand in it: then the list has not ended there. */
-  #emptied: Window | undefined
+  readonly #unread = new Unread()
   readonly #otherSizes = new OtherSizes()
-  /** The first window as first read, and the last two of the chain. */
-  first: readonly Held[] = []
-  lastTwo: readonly Held[] = []
+  readonly ends = new ChainEnds()
   over = false
   complete = false
   stoppedAt: StoppedAt | undefined
@@ -87,9 +82,8 @@ export class LinkedPass implements Pass {
   /** A window read before an interruption. To be given in the order of their positions, before anything else. */
   recall(held: Held): void {
     const isFirst = this.#reach === 0 && held.start === 0
-    const known = isFirst ? this.#slots.nearest : this.#slots.waitingFor(held.window)
-    if (known === undefined && this.#slots.full) return
-    const slot = known ?? this.#slots.add(held.window)
+    const slot = isFirst ? this.#slots.nearest : this.#slots.placeFor(held.window)
+    if (slot === undefined) return
     slot.asked = true
     slot.held = held
     this.#settle()
@@ -102,17 +96,15 @@ export class LinkedPass implements Pass {
 
   #planAhead(): Slot | undefined {
     if (this.#slots.empty) return this.#slots.add(this.#windowAfter(this.#reach))
-    const isFarEnough = this.#reach === 0 || this.#slots.end > this.#facts.total
-    if (this.#slots.full || isFarEnough || this.#lookBack.underWay) return undefined
-    return this.#slots.add(this.#windowAfter(this.#slots.end))
+    const goesOn = this.#reach > 0 && this.#slots.end <= this.#facts.total && !this.#lookBack.underWay
+    return goesOn && !this.#slots.full ? this.#slots.add(this.#windowAfter(this.#slots.end)) : undefined
   }
 
   #windowAfter(end: number): Window {
-    if (end === 0) return { page: 1, size: this.#facts.pageSize }
     const { pageSize, avoid } = this.#facts
-    const window = windowAfter(end, this.#overlap, pageSize, avoid) ?? windowAfter(end, this.#overlap, pageSize)
-    if (window === undefined) this.flaws.add('no-overlap')
-    return window ?? windowAdjoining(end, pageSize)
+    const { window, overlaps } = windowOnward(end, this.#overlap, pageSize, avoid)
+    if (!overlaps) this.flaws.add('no-overlap')
+    return window
   }
 
   #settle(): void {
@@ -139,8 +131,8 @@ export class LinkedPass implements Pass {
     const left = this.#last
     if (left === undefined) return this.#link(slot, held)
     const seam = seamBetween(left, held)
-    if (repeats(left, held) || (seam.displaced && this.#attempts < FEW_TRIES))
-      return this.#tryAgain(slot, 'repeated-page')
+    const isMisplaced = repeats(left, held) || (seam.displaced && this.#attempts < FEW_TRIES)
+    if (isMisplaced) return this.#tryAgain(slot, 'repeated-page')
     if (holds(seam, left, this.#attempts, this.#chain, this.#facts)) return this.#link(slot, held, seam)
     if (seam.shared === 0) this.#facts.note('link-broken')
     this.#overlap = Math.min(Math.ceil(this.#facts.pageSize / 5), this.#overlap + 2)
@@ -158,18 +150,16 @@ export class LinkedPass implements Pass {
     else this.#chain.link(seam)
     this.#slots.remove(slot)
     this.#slots.removeUpTo(held.reach)
-    if (held.start === 0 && this.first.length === 0) this.first = [held]
-    this.lastTwo = [this.#last ?? held, held]
+    this.ends.extend(this.#last, held)
     this.#last = held
     this.#reach = held.reach
     this.#attempts = 0
-    this.#skipped = 0
-    this.#emptied = undefined
+    this.#unread.clear()
     this.#lookBack.reached(held.reach)
     if (isEnd(held)) this.#conclude()
   }
 
-  /** The list ended before this window; where the chain has not ended, it has moved on without us. */
+  /** The list ended before this window; where the chain has not ended, the list has become shorter. */
   #stepBack(slot: Slot): void {
     this.#slots.remove(slot)
     if (!this.#slots.empty) return
@@ -189,8 +179,8 @@ export class LinkedPass implements Pass {
     if (this.#lookBack.exhausted) return false
     this.#slots.remove(slot)
     this.#lookBack.refused(slot.window, failure)
-    const next = () => this.#lookBack.next(this.#last, slot.window, this.#windowAfter(this.#reach))
-    if (this.#slots.empty) this.#slots.addBridge(next())
+    if (!this.#slots.empty) return true
+    this.#slots.addBridge(this.#lookBack.next(this.#last, slot.window, this.#windowAfter(this.#reach)))
     return true
   }
 
@@ -212,7 +202,7 @@ export class LinkedPass implements Pass {
     if (otherwise === undefined) this.#skip(slot, failure)
     else this.#slots.replace(slot, otherwise)
     // With nothing but old answers nothing is known of the end either.
-    if (this.#skipped > FEW_TRIES && this.#reach >= this.#facts.total) this.stop(failure)
+    if (this.#unread.count > FEW_TRIES && this.#reach >= this.#facts.total) this.stop(failure)
   }
 
   #giveUp(slot: Slot, reason: Reason): void {
@@ -222,8 +212,7 @@ export class LinkedPass implements Pass {
     if (reason === 'short-page') {
       // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
       const isProgress = held !== undefined && held.all.length > 0 && held.reach > this.#reach
-      if (!isProgress) return this.#skip(slot, reason)
-      return this.#link(slot, held, this.#last && seamBetween(this.#last, held))
+      return isProgress ? this.#link(slot, held, this.#last && seamBetween(this.#last, held)) : this.#skip(slot, reason)
     }
     if (reason === 'hole') return this.#skip(slot, reason)
     const isPromised = startOf(slot.window) < this.#facts.total
@@ -240,18 +229,17 @@ export class LinkedPass implements Pass {
   /** Leaves positions unread and goes on behind them, a few times: then the list has most likely ended. */
   #skip(slot: Slot, reason: Reason): void {
     this.flaws.add(reason)
-    const isEmpty = slot.held?.all.length === 0 && startOf(slot.window) < this.#reach
-    if (this.#last !== undefined && isEmpty) this.#emptied = slot.window
+    this.#unread.add(slot, { chainEnds: this.#last === undefined ? 0 : this.#reach })
     this.#chain.cut()
     this.#slots.remove(slot)
     this.#slots.removeUpTo(endOf(slot.window))
     this.#last = undefined
     this.#attempts = 0
     this.#reach = Math.max(this.#reach, endOf(slot.window))
-    this.#skipped += 1
-    if (reason !== 'short-page' || this.#skipped <= FEW_TRIES) return
-    if (this.#emptied === undefined) this.#conclude()
-    else this.#stopAt(this.#emptied, 'not-found')
+    const { count, emptied } = this.#unread
+    if (reason !== 'short-page' || count <= FEW_TRIES) return
+    if (emptied === undefined) this.#conclude()
+    else this.#stopAt(emptied, 'not-found')
   }
 
   #conclude(): void {

@@ -42,6 +42,18 @@ export function windowAfter(
   return undefined
 }
 
+/** The window that goes on at `end`: one that overlaps, past pages to avoid only where no other will do, or else one beside it. */
+export function windowOnward(
+  end: number,
+  overlap: number,
+  largest: number,
+  avoid: ReadonlySet<number>,
+): { window: Window; overlaps: boolean } {
+  if (end === 0) return { window: { page: 1, size: largest }, overlaps: true }
+  const window = windowAfter(end, overlap, largest, avoid) ?? windowAfter(end, overlap, largest)
+  return { window: window ?? windowAdjoining(end, largest), overlaps: window !== undefined }
+}
+
 /** The window that continues at `end` without sharing a position, where `windowAfter` finds none. */
 export function windowAdjoining(end: number, largest: number): Window {
   return windowFrom(end, largest)

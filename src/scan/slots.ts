@@ -61,6 +61,11 @@ export class Slots {
     )
   }
 
+  /** The slot that waits for this window, or a new one; undefined where there is no room for it. */
+  placeFor(window: Window): Slot | undefined {
+    return this.waitingFor(window) ?? (this.full ? undefined : this.add(window))
+  }
+
   notAsked(): Slot | undefined {
     return this.#slots.find((slot) => !slot.asked)
   }

@@ -1,0 +1,21 @@
+import type { Slot } from './slots.ts'
+import { startOf, type Window } from './window.ts'
+
+/** The windows left unread since the last one of the chain. */
+export class Unread {
+  count = 0
+  /** One that came empty although rows of the chain stand in it: then the list has not ended there. */
+  emptied: Window | undefined
+
+  /** `chainEnds` is the position after the last row of the chain; 0 where it was cut. */
+  add({ window, held }: Slot, { chainEnds }: { chainEnds: number }): void {
+    this.count += 1
+    if (held?.all.length === 0 && startOf(window) < chainEnds) this.emptied = window
+  }
+
+  /** The chain goes on. */
+  clear(): void {
+    this.count = 0
+    this.emptied = undefined
+  }
+}
