@@ -161,6 +161,7 @@ export const ERRORS = {
     'page-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // another page than the one asked for
     'size-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // more rows than `per_page`, or an impossible `per_page`
     'repeated-page': { ...OTHER_PAGE, window: 'repeated-page' }, // the same page again under another number
+    'page-cap': { ...OTHER_PAGE, again: 'never', resumable: false, title: 'a list without end' },
     status: BREACH, // a status the specification does not know
     'cached-answer': { ...OTHER_PAGE, resumable: false, window: 'cached-answer' }, // made before it was asked for
     'tenant-mixup': {

@@ -25,7 +25,10 @@ const MADE: Record<ErrorCode, Error> = {
   ...each(['network', 'tls', 'timeout'], (code) => new errors.SourceUnavailable('made up', { code })),
   'server-error': new errors.SourceUnavailable('made up', { code: 'server-error', status: 500 }),
   ...each(['redirect', 'not-json', 'not-utf8', 'too-large', 'bad-encoding', 'envelope'], breach),
-  ...each(['page-mismatch', 'size-mismatch', 'repeated-page', 'status', 'cached-answer', 'tenant-mixup'], breach),
+  ...each(
+    ['page-mismatch', 'size-mismatch', 'repeated-page', 'status', 'cached-answer', 'tenant-mixup', 'page-cap'],
+    breach,
+  ),
   'mirror-directory': new errors.MirrorUnusable('made up', { code: 'directory' }),
   'mirror-unreadable': new errors.MirrorUnusable('made up', { code: 'unreadable' }),
   'mirror-read-only': new errors.MirrorUnusable('made up', { code: 'read-only' }),

@@ -1,4 +1,5 @@
 import type { Mirror } from '../src/store.ts'
+import { exitCodeOf } from '../src/cli/exit-code.ts'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
@@ -36,7 +37,7 @@ const ENDS: Record<string, { proof: readonly Proof[]; reasons?: readonly string[
   'repeat-page': { proof: ['proven'] },
   'page-1-always': { proof: ['unproven'], reasons: ['page-mismatch'], mayFail: true },
   'page-1-renumbered': { proof: ['unproven'], reasons: ['repeated-page'], mayFail: true },
-  'growing-last-page': { proof: ['unproven'], reasons: ['page-cap'] },
+  'growing-last-page': { proof: ['unproven'], reasons: ['page-cap'], mayFail: true },
   'total-high': { proof: ['unproven'], reasons: ['short-page'] },
   'total-low': { proof: ['unproven'], reasons: ['total-mismatch'] },
   poison: { proof: ['unproven'], reasons: ['hole'] },
@@ -158,6 +159,17 @@ test('a customer whom poison hides is not taken for missing, however often', asy
   for (let night = 1; night <= 3; night += 1) await nightly({ removals: { after: 1, maxShare: 1 } })
 
   expect(goneIds(mirror)).toEqual(new Set())
+})
+
+test('growing-last-page: a list without end fails its run, keeps what was read, and is no base line', async () => {
+  const { mirror, nightly } = await staged('growing-last-page', { customers: 600 })
+
+  const { report, error } = await nightly()
+
+  expect(report).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'page-cap' } })
+  expect(exitCodeOf(error)).toBe(3)
+  expect(activeIds(mirror).size).toBeGreaterThan(600)
+  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined, provenAsOfMs: undefined }])
 })
 
 test.each(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'page-1-renumbered', 'repeat-page'])(

@@ -30,6 +30,7 @@ const CONTRACT: Record<ContractCode, Verdict> = {
   'too-large': 'too-large',
   'bad-encoding': 'ends the run',
   envelope: 'ends the run',
+  'page-cap': 'ends the run',
   'page-mismatch': 'page-mismatch',
   'size-mismatch': 'page-mismatch',
   'repeated-page': 'repeated-page',

@@ -55,6 +55,7 @@ const WHAT: Record<Failure, string> = {
   'cached-answer': 'came out of a cache.',
   'too-large': 'was larger than an answer may be.',
   'not-found': 'held no customers, although the total promises more.',
+  'page-cap': 'is one more than the list can need: it has no end.',
 }
 const CODES = {
   'page-mismatch': 'size-mismatch',
@@ -62,6 +63,7 @@ const CODES = {
   'cached-answer': 'cached-answer',
   'too-large': 'too-large',
   'not-found': 'page-mismatch',
+  'page-cap': 'page-cap',
 } as const
 const ADVICE =
   'The list was not read to its end; what was read is kept. Look for a cache or a proxy in between, then sync again.'

@@ -153,8 +153,10 @@ class ChainScan implements Scan {
 
   #nextWithinCaps(): Window | undefined {
     if (this.#pass.over || this.#verdict !== undefined) return undefined
-    const cap = passCap(this.#believed ?? 0, this.#facts.pageSize)
-    if (this.#requests < this.#caps.requests && this.#asked < cap) return this.#nextWindow()
+    const window = this.#nextWindow()
+    const mayAsk = this.#asked < passCap(this.#believed ?? 0, this.#facts.pageSize)
+    if (window === undefined || (mayAsk && this.#requests < this.#caps.requests)) return window
+    this.#stoppedAt = { window, failure: 'page-cap' }
     this.#pass.stop('page-cap')
     this.#conclude()
     return undefined
@@ -233,10 +235,8 @@ class ChainScan implements Scan {
     this.#reachedEnd ||= this.#pass.complete
     this.#stoppedAt = this.#pass.stoppedAt ?? this.#stoppedAt
     const verdict = verdictOn(this.#pass, this.#passes, this.#tally, this.#facts, this.#caps)
-    if (verdict !== undefined && !this.#restarting) {
-      this.#verdict = verdict
-      return
-    }
+    if (!this.#restarting) this.#verdict = verdict
+    if (this.#verdict !== undefined) return
     this.#restarting = false
     this.#stoppedAt = undefined
     this.#passes += 1

@@ -57,7 +57,7 @@ class PlainScan implements Scan {
     if (this.#ended) return false
     if (this.#underWay > 0 && this.#planned * this.#size >= (this.#total ?? 0)) return false
     if (this.#planned < this.#most) return true
-    this.#ended = true
+    this.#stopAt({ page: this.#planned + 1, size: this.#size }, 'page-cap')
     this.#reasons.add('page-cap')
     return false
   }

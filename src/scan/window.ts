@@ -63,8 +63,11 @@ export function unlessEmptied(read: WindowRead, readBefore: number): WindowRead 
   return isEmptied ? { ...read, total: undefined, beyondEnd: true } : read
 }
 
-/** The window at which a reading stopped for good, and why; `not-found`: it came empty where the total promises rows. */
-export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' }
+/**
+ * The window at which a reading stopped for good, and why; `not-found`: it came empty where the total promises rows; `page-cap`:
+ * as many requests as it may make did not lead to the end.
+ */
+export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' | 'page-cap' }
 
 export function startOf(window: Window): number {
   return window.size * (window.page - 1)
