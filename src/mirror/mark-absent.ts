@@ -1,5 +1,6 @@
 import type { Absent, Ending, Removals, RemovingProof, Run, Searched } from '../run.ts'
 import type { Connection } from './database.ts'
+import { forgetList } from './lists.ts'
 import { findUnjudged } from './older-list.ts'
 import { findAbsent, holdBack, isCandidate, isTooMuch, release, remove } from './removals.ts'
 import { sqlTime } from './sql-time.ts'
@@ -48,7 +49,9 @@ function markBy(
   nowMs: number,
 ): Absences {
   const absent = findAbsent(db, run)
-  if (absent.length === 0) return NO_ABSENCES
+  // The next run compares every customer again.
+  if (absent === undefined) forgetList(db, run.organization)
+  if (absent === undefined || absent.length === 0) return NO_ABSENCES
   const unjudged = findUnjudged(db, run, absent)
   const older = unjudged.size > 0 ? (['older-list'] as const) : []
   if (unjudged.size === absent.length) return { ...NO_ABSENCES, reasons: older, isBelieved: false }

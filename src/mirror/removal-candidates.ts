@@ -5,7 +5,7 @@ import { findAbsent, isCandidate, isTooMuch } from './removals.ts'
 import { statement } from './statement.ts'
 
 /**
- * The customers whom the scan is about to remove, to be searched for before. None, where a guard would hold them back or the
+ * The customers that the scan is about to remove, to be searched for before. None, where a guard would hold them back or the
  * list may be older than the last one read.
  */
 export function findRemovalCandidates(
@@ -13,7 +13,7 @@ export function findRemovalCandidates(
   run: Run,
   { rule, proof }: { rule: RemovalRule; proof: RemovingProof },
 ): Candidate[] {
-  const absent = findAbsent(db, run)
+  const absent = findAbsent(db, run) ?? []
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
   if (candidates.length === 0 || isTooMuch(db, run, absent.length, rule)) return []
   const unjudged = findUnjudged(db, run, absent)

@@ -2,7 +2,6 @@ import type { Absent, RemovalRule, RemovingProof, Run } from '../run.ts'
 import type { HeldRemovals } from '../store.ts'
 import { UsageError } from '../errors.ts'
 import type { Connection } from './database.ts'
-import { forgetList } from './lists.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
@@ -10,10 +9,10 @@ import { statement } from './statement.ts'
 const ALWAYS_BELIEVED = 20
 
 /**
- * Everybody of the run's organization who is not removed and was not received by it, not even in a reject. Nobody, where
- * customers it recalled are not in the mirror any more.
+ * The customers of the run's organization that are not removed and were not received by it, not even in a reject. Undefined where
+ * customers it received are not in the mirror any more: they were replaced by others of the same id, which no trigger reports.
  */
-export function findAbsent(db: Connection, run: Run): Absent[] {
+export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   if (run.seen.size === countListed(db, run.organization)) return []
   const find = statement<[number], AbsentColumns>(
     db,
@@ -27,11 +26,7 @@ export function findAbsent(db: Connection, run: Run): Absent[] {
     if (run.seen.has(rowId)) found += 1
     else unseen.push(rowId)
   }
-  if (found < run.seen.size) {
-    // Customers were replaced by others of the same id, which no trigger reports. The next run reads every page again.
-    forgetList(db, run.organization)
-    return []
-  }
+  if (found < run.seen.size) return undefined
   const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
   return absent.filter(({ id }) => !run.rejectedIds.has(id))
 }
