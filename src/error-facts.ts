@@ -1,6 +1,6 @@
 import type { WindowFailure } from './window-failure.ts'
 
-/** What follows from an error, whoever asks. */
+/** What follows from an error. */
 export type ErrorFacts = {
   /**
    * What to do with the run. `wait`: come back later, which uses none of its attempts. `retry`: until they are used up.

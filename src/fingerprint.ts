@@ -1,6 +1,6 @@
 /**
  * A number of 53 bits by which a received record is recognised: the same fields with the same values in the same order
- * give the same one, and two different records share one about once in 9,000,000,000,000,000 times, whoever wrote them, as
+ * give the same one, and two different records share one about once in 9,000,000,000,000,000 times, as
  * long as the writer does not know the key. Throws RangeError for a record nested too deeply to be written as JSON.
  */
 export type Fingerprint = (record: unknown) => number

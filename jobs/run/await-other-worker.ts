@@ -8,7 +8,7 @@ export type Watching = {
   /** Whether the queue still has a job for an organization. */
   hasJob: (organization: string) => Promise<boolean>
   mirror: Pick<Mirror, 'listRuns'>
-  /** Whether this very process is running that job: then its end is told, whatever the queue has forgotten. */
+  /** Whether this very process is running that job: then it reports the end itself, whatever the queue has forgotten. */
   isActiveHere: (organization: string) => boolean
   /** Unix milliseconds. */
   now: () => number

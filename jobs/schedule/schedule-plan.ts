@@ -1,3 +1,4 @@
+import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
 import type { LastRun } from '../../src/store.ts'
 import { createHash } from 'node:crypto'
 import { factsOfCode } from '../../src/error-facts.ts'
@@ -53,9 +54,6 @@ export function wasReadSince(sinceMs: number, lastRun: LastRun | undefined, nowM
   const { completeAsOfMs } = lastRun ?? {}
   return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && completeAsOfMs <= nowMs + LARGEST_STEP_MS
 }
-
-/** What clocks may differ by, or be set back by, without any harm. */
-const LARGEST_STEP_MS = 2 * 3_600_000
 
 type Situation = Pick<PlanInput, 'lastRuns' | 'nowMs' | 'atStart'> & { found: Found | undefined }
 

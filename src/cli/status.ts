@@ -1,3 +1,4 @@
+import { LARGEST_STEP_MS } from '../clock-tolerance.ts'
 import type { Freshness } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
@@ -71,9 +72,6 @@ function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): bool
 function isAhead(ageMs: number): boolean {
   return ageMs < -LARGEST_STEP_MS
 }
-
-/** What clocks may differ by, or be set back by, without any harm. */
-const LARGEST_STEP_MS = 2 * 3_600_000
 
 /** Why an organization is not proven, not fresh, or waits for a decision, in few words. */
 function whyNot(freshness: Freshness | undefined, { tooOld, readTooOld }: Record<'tooOld' | 'readTooOld', boolean>) {

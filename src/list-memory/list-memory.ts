@@ -39,10 +39,6 @@ export class ListMemory {
     this.#windows = new Map(list.windows.map((window) => [window.digest, window]))
   }
 
-  get list(): ListAsRead {
-    return this.#list
-  }
-
   /** The page whose records have this digest; undefined when it is new, or a customer on it may have changed since. */
   pageOf(digest: string | undefined): KnownPage | undefined {
     const window = digest === undefined ? undefined : this.#windows.get(digest)

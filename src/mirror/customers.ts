@@ -113,7 +113,7 @@ export function countKnown(
 }
 
 /**
- * Of two different records of a customer the first is stored, and the list may keep the other, where the window of the first was
+ * The first of two different records of a customer is stored, and the list may keep the other, where the window of the first was
  * read again. So the next run compares the customer whatever the list says.
  */
 function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warnings): void {

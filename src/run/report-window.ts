@@ -3,7 +3,7 @@ import type { ToldRow } from '../scan/window.ts'
 import type { SavedPage } from '../sorted-page.ts'
 import type { ReadPage } from './read-page.ts'
 
-/** The rows of a saved page as the scan takes them. Of a known page they are row numbers, but for its first and last. */
+/** The rows of a saved page as the scan takes them. A known page gives row numbers only, but for its first and last row. */
 export function rowsForScan({ sorted: { rows }, known, outline }: ReadPage, saved: SavedPage): ToldRow[] {
   const { rowIds, unchanged } = saved
   if (known === undefined) {

@@ -13,7 +13,7 @@ type SearchSettings = {
 }
 
 /**
- * Searches for the customers whom the run is about to remove. The whole list has been read: an outage, or a stop by `signal`,
+ * Searches for the customers that the run is about to remove. The whole list has been read: an outage, or a stop by `signal`,
  * postpones removals and ends nothing.
  */
 export async function searchForAbsent(

@@ -49,7 +49,7 @@ function lastWords({ report, error }: Outcome): string {
   return `failed: ${report.error?.message ?? ''}`
 }
 
-/** A wait is told no shorter than it is. */
+/** A wait is never reported shorter than it is. */
 function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1000) * 1000
 }
