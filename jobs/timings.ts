@@ -9,7 +9,7 @@ export type Timings = {
   /** A wait of the service up to this is sat out inside the run; a longer one goes back to the queue. */
   longestWaitMs: number
   /** How long to leave an organization alone that a run outside this queue holds. */
-  heldWaitMs: number
+  leasedWaitMs: number
   /** How long to leave a mirror alone that is locked, or whose disk is full. */
   mirrorWaitMs: number
   /** The first wait before a retry is up to this, the next up to twice as much, and so on up to the longest. */
@@ -32,7 +32,7 @@ export const TIMINGS: Timings = {
   stalledMs: 30_000,
   reconcileMs: 300_000,
   longestWaitMs: 30_000,
-  heldWaitMs: 30_000,
+  leasedWaitMs: 30_000,
   mirrorWaitMs: 30_000,
   firstRetryMs: 30_000,
   longestRetryMs: 900_000,

@@ -54,7 +54,7 @@ export async function openEngine(
     const syncWorker = startSyncWorker(backend, {
       organizationOf: config.organizationOf,
       mirror,
-      paces: new Map(),
+      rateLimits: new Map(),
       agents: new IdleAgents(),
       listener: listenerFor({ mirror, queues }),
       stop: stopping.signal,

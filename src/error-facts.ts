@@ -191,7 +191,7 @@ export const ERRORS = {
       fix: 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
     },
   },
-  OrganizationHeld: { held: OTHER_RUN, 'lease-lost': { ...OTHER_RUN, resumable: true } },
+  OrganizationLeased: { held: OTHER_RUN, 'lease-lost': { ...OTHER_RUN, resumable: true } },
   QueueUnavailable: {
     queue: {
       ...OURS,

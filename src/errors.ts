@@ -136,11 +136,11 @@ export class MirrorUnusable extends OurError {
 }
 
 /** Come back later: another run holds the organization, or took it over while this one was paused. */
-export class OrganizationHeld extends OurError {
-  override name = 'OrganizationHeld' as const
-  readonly code: CodesOf<'OrganizationHeld'>
+export class OrganizationLeased extends OurError {
+  override name = 'OrganizationLeased' as const
+  readonly code: CodesOf<'OrganizationLeased'>
 
-  constructor(message: string, details: { code: CodesOf<'OrganizationHeld'> }, options?: ErrorOptions) {
+  constructor(message: string, details: { code: CodesOf<'OrganizationLeased'> }, options?: ErrorOptions) {
     super(message, options)
     this.code = details.code
   }

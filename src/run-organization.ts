@@ -3,7 +3,7 @@ import type { Organization } from './config/organization.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
 import type { IdleAgents } from './source/idle-agents.ts'
-import { createPace, type Pace } from './source/pace.ts'
+import { createRateLimit, type RateLimit } from './source/rate-limit.ts'
 import { version } from './version.ts'
 
 /** What a run needs beside its organization's configuration. */
@@ -11,8 +11,8 @@ export type RunSettings = Pick<
   Mirroring,
   'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
 > & {
-  /** The pace of every organization that was run before: those that share a rate limit share one. */
-  paces: Paces
+  /** The rateLimit of every organization that was run before: those that share a rate limit share one. */
+  rateLimits: RateLimits
   /** Connections of runs that have ended; without it, each run opens its own. */
   agents?: IdleAgents | undefined
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
@@ -24,8 +24,8 @@ export type RunSettings = Pick<
   onAnswer?: ((answer: { status: number }) => void) | undefined
 }
 
-/** Paces by the name of the rate limit they keep. */
-export type Paces = Map<string, Pace>
+/** RateLimits by the name of the rate limit they keep. */
+export type RateLimits = Map<string, RateLimit>
 
 /**
  * Mirrors one organization as it is configured. Never throws: what went wrong, a secret that cannot be read included, is
@@ -58,16 +58,16 @@ export async function openConfiguredSource(
   organization: Organization,
   settings: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
 ): Promise<Source> {
-  const { paces, agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
-  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit } = organization
-  const paceName = rateLimit.shared === undefined ? `organization ${id}` : `shared ${rateLimit.shared}`
-  const { requestsPerMinute } = rateLimit
-  const pace = paces.get(paceName) ?? createPace({ concurrency, requestsPerMinute, monotonicMs })
-  paces.set(paceName, pace)
+  const { rateLimits, agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
+  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit: configured } = organization
+  const name = configured.shared === undefined ? `organization ${id}` : `shared ${configured.shared}`
+  const { requestsPerMinute } = configured
+  const rateLimit = rateLimits.get(name) ?? createRateLimit({ concurrency, requestsPerMinute, monotonicMs })
+  rateLimits.set(name, rateLimit)
   return openSource({
     settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs },
     credentials: await readCredentials(organization),
-    pace,
+    rateLimit,
     agents,
     userAgent: `customer-mirror/${version()}`,
     now,

@@ -14,18 +14,18 @@ export type Mirror = {
   /** What stands under its name now: the file that is open, another one, or none. */
   standing(): Standing
   /**
-   * Starts a run and takes its organization's lease. Throws OrganizationHeld while another run has it. No run is started,
+   * Starts a run and takes its organization's lease. Throws OrganizationLeased while another run has it. No run is started,
    * saved to or completed once the file was replaced or deleted: these three throw MirrorUnusable `mirror-replaced`.
    */
   startRun(start: Start): Promise<Run>
-  /** Saves whole pages together: all of their records, or none. Throws OrganizationHeld if the lease was lost. */
+  /** Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. */
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
-  /** Keeps the organization held while a run waits. Throws OrganizationHeld if the lease was lost. */
+  /** Keeps the organization leased while a run waits. Throws OrganizationLeased if the lease was lost. */
   renewLease(run: Run, nowMs: number): Promise<void>
   /** The windows the run went on from, in the order of their positions. To be gone through before anything is saved. */
   recallWindows(run: Run): Promise<Iterable<RecordedWindow>>
   /** Those of a few ids that are known under another organization and not under this one. */
-  findStrangers(organization: string, ids: readonly string[]): Promise<Strangers>
+  findKnownElsewhere(organization: string, ids: readonly string[]): Promise<KnownElsewhere>
   /** The customers whom a scan that ended so is about to remove, to be searched for before. */
   findRemovalCandidates(run: Run, ending: { rule: RemovalRule; proof: RemovingProof }): Promise<Candidate[]>
   /** Customers the run has received, to try searches on; at most `most`. */
@@ -66,7 +66,7 @@ export type PagesSaved = {
 }
 
 /** Customers that are new to an organization and known under another one. */
-export type Strangers = {
+export type KnownElsewhere = {
   count: number
   /** The organization that has most of them; undefined when there are none. */
   mostlyOf: string | undefined

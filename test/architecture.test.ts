@@ -113,7 +113,7 @@ describe('where the outside world comes in', () => {
   /** Commands, workers, the sandbox and the lock of a folder, whose age stands in the file system. */
   const CLOCK_READERS = /^(src\/cli\/.*|src\/service\/sandbox|jobs\/(worker|run\/run-once|queue\/folder-lock))\.ts$/
   const WITHOUT_WALL_CLOCK =
-    /^(src\/(run\/read-windows|source\/(pace|sleep|exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
+    /^(src\/(run\/read-windows|source\/(rate-limit|sleep|exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
   const PROGRAMS = /^(src\/cli\/main|jobs\/worker)\.ts$/
 
   test('only the configuration reads the environment', () => {

@@ -39,7 +39,7 @@ const MADE: Record<ErrorCode, Error> = {
   'mirror-full': new errors.MirrorUnusable('made up', { code: 'full' }),
   'mirror-locked': new errors.MirrorUnusable('made up', { code: 'locked' }),
   'mirror-replaced': new errors.MirrorUnusable('made up', { code: 'replaced' }),
-  ...each(['held', 'lease-lost'], (code) => new errors.OrganizationHeld('made up', { code })),
+  ...each(['held', 'lease-lost'], (code) => new errors.OrganizationLeased('made up', { code })),
   queue: new errors.QueueUnavailable('made up'),
   accounting: new errors.AccountingBroken('made up'),
   interrupted: new errors.Interrupted('made up'),
@@ -47,7 +47,7 @@ const MADE: Record<ErrorCode, Error> = {
 }
 
 const CIRCUMSTANCES: Circumstances = {
-  ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, heldWaitMs: 30_000, mirrorWaitMs: 20_000 },
+  ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
   ...{ stopping: false, lockLost: false },
 }
 
@@ -175,7 +175,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/cli/output/explain-failure.ts',
   'src/cli/output/failure-blocks.ts',
   'src/source/customers.ts',
-  'src/source/patience.ts',
+  'src/source/retry.ts',
   'src/source/refusal.ts',
   'src/source/request.ts',
   'jobs/queue/embedded.ts',

@@ -273,7 +273,7 @@ test('two organizations with the same customers are each remembered on their own
   const changed = list.toSpliced(4, 1, aCustomer(5, { name: 'Renamed' }))
   const globex = { organization: 'globex' }
 
-  // So many strangers would be taken for a wrong key, had they not been its own before.
+  // So many customers known elsewhere would be taken for a wrong key, had they not been its own before.
   await expectAlike([
     { list: customers(21, 40), told: globex },
     { list: customers(21, 41), told: globex },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
 import type { Report } from '../src/report.ts'
-import { createPace } from '../src/source/pace.ts'
+import { createRateLimit } from '../src/source/rate-limit.ts'
 import { openSource } from '../src/source/customers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../src/source/signing.ts'
 import { virtualTime } from './source/virtual-time.ts'
@@ -90,7 +90,7 @@ async function played(drawn: Play) {
   const mirror = await aMirror()
   const service = aService(time, { limit, form, unavailableAt })
   await using server = await faultServer(service.answer)
-  const pace = createPace({ concurrency, requestsPerMinute, ...time })
+  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, ...time })
   const mirrorOnce = async (pages: number | undefined) => {
     let hasAnswered = isWrongFromStart
     const wallClock = aWallClock(time.monotonicMs, (look) => (hasAnswered ? (errors[look % errors.length] ?? 0) : 0))
@@ -101,7 +101,7 @@ async function played(drawn: Play) {
         ...{ requestTimeoutMs: 600_000, maxWaitMs: HOUR_MS, longestWaitMs: HOUR_MS },
       },
       credentials: { apiKey: 'made-up-key', secret: 'made-up-secret' },
-      ...{ pace, userAgent: 'customer-mirror/test', random: () => 0.5, onAnswer: () => (hasAnswered = true) },
+      ...{ rateLimit, userAgent: 'customer-mirror/test', random: () => 0.5, onAnswer: () => (hasAnswered = true) },
       ...{ now: wallClock, monotonicMs: time.monotonicMs, sleep: time.sleep },
     })
     try {

@@ -5,7 +5,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { monotonicMs } from '../../src/monotonic-clock.ts'
-import { runOrganization, type Paces, type RunSettings } from '../../src/run-organization.ts'
+import { runOrganization, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
 import { IdleAgents } from '../../src/source/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { keepHeapSmall } from '../../src/small-heap.ts'
@@ -32,19 +32,19 @@ tell({ ...stopwatch.result(), requests, customers: received, counts, fileBytes: 
 
 async function sync({ organizations, file }: Task): Promise<Outcome[]> {
   const mirror = await openMirror(file)
-  const paces: Paces = new Map()
+  const rateLimits: RateLimits = new Map()
   const agents = new IdleAgents()
   // As many side by side as the command runs.
   const turns = pLimit(8)
   try {
-    return await turns.map(organizations, (id) => run(id, { mirror, paces, agents }))
+    return await turns.map(organizations, (id) => run(id, { mirror, rateLimits, agents }))
   } finally {
     await agents.close()
     await mirror.close()
   }
 }
 
-function run(id: string, shared: Pick<RunSettings, 'mirror' | 'paces' | 'agents'>): Promise<Outcome> {
+function run(id: string, shared: Pick<RunSettings, 'mirror' | 'rateLimits' | 'agents'>): Promise<Outcome> {
   return runOrganization(organizationOf(id, task), {
     ...shared,
     trigger: 'sync',

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../src/service/sandbox.ts'
-import type { Pace } from '../../src/source/pace.ts'
+import type { RateLimit } from '../../src/source/rate-limit.ts'
 import type { Hole } from '../../src/scan/certificate.ts'
 import type { SkippingClock } from './skipping-clock.ts'
 
@@ -39,7 +39,7 @@ export type Terms = {
   customers: number
   /** For whoever asks for several pages at once. */
   concurrency: number
-  pace: Pace
+  rateLimit: RateLimit
 }
 
 export type Organization = Sandbox['organizations'][number]

@@ -55,12 +55,12 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
 }
 
 function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms): Source {
-  const { recipe, clock, requestTimeoutMs, concurrency, pace } = terms
+  const { recipe, clock, requestTimeoutMs, concurrency, rateLimit } = terms
   const waits = { maxWaitMs: BUILT_IN.maxWait, longestWaitMs: BUILT_IN.maxWait }
   return openSource({
     settings: { baseUrl: new URL(baseUrl), signing: recipe, requestTimeoutMs, concurrency, ...waits },
     credentials: { apiKey, secret },
-    pace,
+    rateLimit,
     userAgent: 'customer-mirror/scoreboard',
     now: clock.now,
     monotonicMs: clock.now,

@@ -1,6 +1,6 @@
 import { startSandbox, type Sandbox } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
-import { createPace } from '../../src/source/pace.ts'
+import { createRateLimit } from '../../src/source/rate-limit.ts'
 import type { Contender, OpenContender, Organization, Terms } from './contender.ts'
 import { outOfReach } from './out-of-reach.ts'
 import type { Night } from './score.ts'
@@ -17,9 +17,9 @@ export async function playScenario(name: string, open: OpenContender, settings: 
     // What is shared is shared with somebody.
     organizations: scenarioNamed(name).service?.sharedRateLimit === undefined ? 1 : 2,
   })
-  const pace = createPace({ concurrency, monotonicMs: clock.now, sleep: clock.sleep })
+  const rateLimit = createRateLimit({ concurrency, monotonicMs: clock.now, sleep: clock.sleep })
   const { recipe } = sandbox
-  const terms = { recipe, clock, requestTimeoutMs: REQUEST_TIMEOUT_MS, customers, concurrency, pace }
+  const terms = { recipe, clock, requestTimeoutMs: REQUEST_TIMEOUT_MS, customers, concurrency, rateLimit }
   const seats: Seat[] = []
   try {
     for (const organization of sandbox.organizations) {

@@ -51,7 +51,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     findRemovalCandidates: async (run, ending) => of(run).findRemovalCandidates(run, ending),
     findListed: async (run, most) => of(run).findListed(run, most),
     finishRun: async (run, ending, nowMs) => of(run).finishRun(run, ending, nowMs),
-    findStrangers: async (organization, ids) => (await there()).findStrangers(organization, ids),
+    findKnownElsewhere: async (organization, ids) => (await there()).findKnownElsewhere(organization, ids),
     listRuns: async (filter) => (await there()).listRuns(filter),
     findRun: async (id) => (await there()).findRun(id),
     listHeldRemovals: async () => (await there()).listHeldRemovals(),

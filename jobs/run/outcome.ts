@@ -27,7 +27,7 @@ export type Circumstances = {
   /** Whether the lock of the job was lost. */
   lockLost: boolean
   /** How long to leave an organization alone that another run holds. */
-  heldWaitMs: number
+  leasedWaitMs: number
   /** How long to leave a mirror alone that is locked, or whose disk is full. */
   mirrorWaitMs: number
 }
@@ -53,8 +53,8 @@ export function isWaiting(error: unknown, verdict: Verdict): boolean {
   return comesBack && factsOf(error).from === 'outage'
 }
 
-function leastMsAfter(from: Origin, { heldWaitMs, mirrorWaitMs }: Circumstances): number | undefined {
-  if (from === 'other-run') return heldWaitMs
+function leastMsAfter(from: Origin, { leasedWaitMs, mirrorWaitMs }: Circumstances): number | undefined {
+  if (from === 'other-run') return leasedWaitMs
   return from === 'mirror' ? mirrorWaitMs : undefined
 }
 

@@ -5,7 +5,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import { describeError, UsageError } from '../../src/errors.ts'
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
-import { runOrganization, type Paces } from '../../src/run-organization.ts'
+import { runOrganization, type RateLimits } from '../../src/run-organization.ts'
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import { within } from '../queue/deadline.ts'
@@ -30,7 +30,7 @@ export type Processing = {
   /** Looks an organization up in the configuration as it is now. */
   organizationOf(id: string): Organization | undefined
   mirror: Mirror
-  paces: Paces
+  rateLimits: RateLimits
   /** Connections of jobs that have ended. */
   agents: IdleAgents
   listener: Listener
@@ -67,7 +67,7 @@ export async function mirrorForJob(
       startsLeft: MOST_STARTS - job.attemptsStarted,
       stopping: stop.aborted,
       lockLost: lockLost(),
-      heldWaitMs: timings.heldWaitMs,
+      leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
   const running =
@@ -112,11 +112,22 @@ function run(
   organization: Organization,
   job: SyncJob,
   signal: AbortSignal | undefined,
-  { mirror, paces, agents, listener, stop, timings, now, monotonicMs, random, decide }: Processing & { decide: Decide },
+  {
+    mirror,
+    rateLimits,
+    agents,
+    listener,
+    stop,
+    timings,
+    now,
+    monotonicMs,
+    random,
+    decide,
+  }: Processing & { decide: Decide },
 ): Promise<Outcome> {
   return runOrganization(organization, {
     mirror,
-    paces,
+    rateLimits,
     agents,
     trigger: job.name,
     longestWaitMs: timings.longestWaitMs,

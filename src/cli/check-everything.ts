@@ -91,12 +91,12 @@ function warnOf({ file, what, mode, isOwn }: ExposedSecret, organization: string
   }
 }
 
-/** One signed request, without patience, and what its answer means. */
+/** One signed request, without retry, and what its answer means. */
 async function checkOrganization(organization: Organization, signal: AbortSignal): Promise<Finding> {
   const what = organization.id
   try {
     const source = await openConfiguredSource(organization, {
-      paces: new Map(),
+      rateLimits: new Map(),
       longestWaitMs: 0,
       now: Date.now,
       monotonicMs,

@@ -41,7 +41,7 @@ export async function syncOrganizations(
         organizations.map(({ id }) => id),
       )
     : await openMirror(config.mirror)
-  const paces = new Map()
+  const rateLimits = new Map()
   const agents = new IdleAgents()
   const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
   try {
@@ -53,7 +53,7 @@ export async function syncOrganizations(
       async (organization, talk) => {
         const outcome = await runOrganization(organization, {
           mirror,
-          paces,
+          rateLimits,
           agents,
           trigger: 'sync',
           pageLimit: limitPages,

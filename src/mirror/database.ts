@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../errors.ts'
 import { fileError, sqliteError } from './file-errors.ts'
-import { LATEST_VERSION, migrate } from './migrate.ts'
+import { fingerprintKey } from './fingerprint-key.ts'
 
 export type Connection = Database.Database
 
@@ -24,6 +24,18 @@ const CHECKPOINT_PAGES = 32_768
  * writes at once. That of a million has no room in any cache that one would spare, and a night hardly looks into it.
  */
 const CACHE_KB = 8_000
+
+/** The migrations in order; a file's place here is the `user_version` it leads to. */
+const MIGRATIONS = [
+  '0001-initial.sql',
+  '0002-scan.sql',
+  '0003-remembered-pages.sql',
+  '0004-remembered-rows.sql',
+  '0005-trust.sql',
+  '0006-lists.sql',
+]
+
+export const LATEST_VERSION = MIGRATIONS.length
 
 /** Opens the mirror at `file`, and brings an older one up to date. Throws MirrorUnusable, and then nothing was changed. */
 export function openDatabase(file: string, access: 'read' | 'write'): Connection {
@@ -167,4 +179,14 @@ function refuseForeign(db: Connection, file: string): void {
 
 function versionOf(db: Connection): number {
   return Number(db.pragma('user_version', { simple: true }))
+}
+
+/** Applies the migrations the database has not seen yet, and gives it its key. The caller holds the transaction. */
+function migrate(db: Connection): void {
+  const version = Number(db.pragma('user_version', { simple: true }))
+  for (const name of MIGRATIONS.slice(version)) {
+    db.exec(readFileSync(new URL(`migrations/${name}`, import.meta.url), 'utf8'))
+  }
+  fingerprintKey(db)
+  if (version < LATEST_VERSION) db.pragma(`user_version = ${LATEST_VERSION}`)
 }

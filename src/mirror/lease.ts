@@ -1,9 +1,11 @@
-import { OrganizationHeld } from '../errors.ts'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { kill, pid } from 'node:process'
+import { OrganizationLeased } from '../errors.ts'
 import type { Connection } from './database.ts'
-import { isGone, thisBoot } from './holder.ts'
 import { statement } from './statement.ts'
 
-/** How long an organization stays held after its run was last heard of. */
+/** How long an organization stays leased after its run was last heard of. */
 export const LEASE_MS = 60_000
 
 type Lease = {
@@ -21,7 +23,7 @@ type Clocks = { nowMs: number; monotonicMs: number | undefined }
 
 /**
  * Takes the organization for a run that is about to start: when nobody holds it, when the holder was not heard of for
- * LEASE_MS, or when the holder was a process of this machine that is gone. Throws OrganizationHeld otherwise.
+ * LEASE_MS, or when the holder was a process of this machine that is gone. Throws OrganizationLeased otherwise.
  */
 export function takeLease(
   db: Connection,
@@ -31,7 +33,7 @@ export function takeLease(
 ): void {
   const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
   if (lease !== undefined && !hasExpired(lease, clocks) && !isGone(lease.holder)) {
-    throw new OrganizationHeld(
+    throw new OrganizationLeased(
       `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
         'Let it finish, or stop it; a run that died is given up after a minute.',
       { code: 'held' },
@@ -44,7 +46,7 @@ export function takeLease(
   ).run(organization, id, holder, ...expiries(clocks))
 }
 
-/** Throws OrganizationHeld unless the run still holds its organization; renews the lease when a third of it is used. */
+/** Throws OrganizationLeased unless the run still holds its organization; renews the lease when a third of it is used. */
 export function renewLease(
   db: Connection,
   run: { id: number; organization: string; monotonicMs?: (() => number) | undefined },
@@ -53,7 +55,7 @@ export function renewLease(
   const find = 'SELECT * FROM leases WHERE organization = ? AND run_id = ?'
   const lease = statement<[string, number], Lease>(db, find).get(run.organization, run.id)
   if (lease === undefined) {
-    throw new OrganizationHeld(
+    throw new OrganizationLeased(
       `${run.organization}: another run took over while this one was paused. What this run had saved is kept.`,
       { code: 'lease-lost' },
     )
@@ -96,4 +98,49 @@ export function releaseLease(db: Connection, run: { id: number; organization: st
     statement(db, 'DELETE FROM leases WHERE organization = ? AND run_id = ?').run(run.organization, run.id).changes ===
     1
   )
+}
+
+/** Names this process so that another can tell whether it still lives: `machine#process`. */
+export function thisHolder(): string {
+  return `${machine()}#${pid}`
+}
+
+/** Whether the process of that name is known to be gone. False when in doubt: a process of another machine, say. */
+export function isGone(holder: string): boolean {
+  const [where, processId] = holder.split('#')
+  if (where !== machine() || processId === undefined) return false
+  try {
+    kill(Number(processId), 0)
+    return false
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
+  }
+}
+
+/**
+ * Names what the monotonic clock of this process counts from: processes of the same name read the same time. The containers of
+ * a machine do; the machine started again does not.
+ */
+function thisBoot(): string {
+  return (boot ??= readBoot())
+}
+
+/** The same for as long as the process lives, and looked at with every page that is saved. */
+let boot: string | undefined
+
+function readBoot(): string {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/time')}`
+  } catch {
+    return hostname()
+  }
+}
+
+/** Containers may share a host name and still not see each other's processes, so the process namespace is part of it. */
+function machine(): string {
+  try {
+    return `${hostname()}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
 }

@@ -7,20 +7,16 @@ import {
   writeTransaction,
   type Connection,
 } from './database.ts'
-import { listFreshness } from './freshness.ts'
-import { thisHolder } from './holder.ts'
 import { flushJournal, type JournalFlush } from './journal.ts'
-import { renewLease } from './lease.ts'
-import { findListed } from './listed.ts'
-import { listLastRuns } from './last-runs.ts'
+import { renewLease, thisHolder } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved, savePages } from './pages.ts'
 import { listRejects } from './rejects.ts'
-import { findRemovalCandidates } from './removal-candidates.ts'
+import { findListed, findRemovalCandidates } from './removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals.ts'
 import { finishRun, startRun } from './runs.ts'
-import { findRun, listRuns } from './stored-runs.ts'
-import { findStrangers } from './strangers.ts'
+import { findRun, listFreshness, listLastRuns, listRuns } from './stored-runs.ts'
+import { findKnownElsewhere } from './known-elsewhere.ts'
 import { recallWindows } from './windows.ts'
 
 export { replaced } from './open-file.ts'
@@ -69,7 +65,8 @@ function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Writ
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run),
-    findStrangers: async (organization, ids) => readTransaction(db, file, () => findStrangers(db, organization, ids)),
+    findKnownElsewhere: async (organization, ids) =>
+      readTransaction(db, file, () => findKnownElsewhere(db, organization, ids)),
     findRemovalCandidates: async (run, ending) =>
       readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
     findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),

@@ -4,7 +4,7 @@ import { fingerprintWith } from '../fingerprint.ts'
 import { addsUp, emptyReport, noRecords, type RecordCounts, type Report } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
-import { READ_TO_END } from './last-runs.ts'
+import { READ_TO_END } from './stored-runs.ts'
 import { doubtedRows, lastEdit, loadList, storeList } from './lists.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { resolveRejects } from './rejects.ts'
@@ -76,7 +76,7 @@ function closeAbandoned(db: Connection, organization: string, id: number, nowMs:
 
 /**
  * Ends a run and gives its organization back. The caller holds the transaction. A run cannot be complete when it lost its
- * organization to another one (throws OrganizationHeld), or when its stored numbers do not add up (throws
+ * organization to another one (throws OrganizationLeased), or when its stored numbers do not add up (throws
  * AccountingBroken); one that failed after it lost its organization changes nothing any more.
  */
 export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {

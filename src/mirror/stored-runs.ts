@@ -1,4 +1,4 @@
-import type { StoredRun } from '../store.ts'
+import type { Freshness, LastRun, StoredRun } from '../store.ts'
 import type { Proof, RecordCounts, Report, RunStatus, Trigger } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fromSqlTime } from './sql-time.ts'
@@ -71,4 +71,100 @@ function fromColumns(row: RunColumns): Report {
     dataAsOfMs: fromSqlTime(data_as_of),
     error: error_code === null ? undefined : { code: error_code, message: error ?? '' },
   }
+}
+
+/** The latest run of every organization that was ever mirrored. */
+export function listLastRuns(db: Connection): LastRun[] {
+  return statement<[], LastRunColumns>(db, LAST_RUNS)
+    .all()
+    .map(({ organization, started_at, status, error_code, complete_as_of }) => ({
+      organization,
+      startedAtMs: fromSqlTime(started_at),
+      status,
+      errorCode: error_code ?? undefined,
+      completeAsOfMs: complete_as_of === null ? undefined : fromSqlTime(complete_as_of),
+    }))
+}
+
+/** Whether a run read the list to its end: the condition of `freshness.read_as_of`. */
+export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-limit"%' AND reasons NOT LIKE '%"cached-answer"%'`
+
+const LAST_RUNS = `
+  SELECT last.organization, last.started_at, last.status, last.error_code,
+    (SELECT data_as_of FROM runs WHERE id = (
+      SELECT MAX(id) FROM runs
+      WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of
+  FROM runs AS last
+  WHERE last.id IN (SELECT MAX(id) FROM runs GROUP BY organization)
+  ORDER BY last.organization`
+
+type LastRunColumns = {
+  organization: string
+  started_at: string
+  status: RunStatus
+  error_code: string | null
+  complete_as_of: string | null
+}
+
+/** The `freshness` view, by organization, and what stands between each organization and a proof. */
+export function listFreshness(db: Connection): Freshness[] {
+  return statement<[], FreshnessColumns>(db, FRESHNESS)
+    .all()
+    .map((row) => ({
+      organization: row.organization,
+      readAsOfMs: timeOf(row.read_as_of),
+      provenAsOfMs: timeOf(row.proven_as_of),
+      dataAsOfMs: timeOf(row.data_as_of),
+      proof: row.proof ?? undefined,
+      lastRunId: row.last_run_id,
+      lastStatus: row.last_status,
+      active: row.active,
+      missing: row.missing,
+      removed: row.removed,
+      held: row.held,
+      openRejects: row.open_rejects,
+      why: whyUnproven(row),
+    }))
+}
+
+function timeOf(column: string | null): number | undefined {
+  return column === null ? undefined : fromSqlTime(column)
+}
+
+function whyUnproven({ ended_error, ended_reasons, read_reasons }: FreshnessColumns): string[] {
+  const lastRun = ended_error === null ? reasonsIn(ended_reasons) : [ended_error]
+  return [...new Set([...lastRun, ...reasonsIn(read_reasons)])]
+}
+
+function reasonsIn(column: string | null): string[] {
+  return column === null ? [] : JSON.parse(column)
+}
+
+const FRESHNESS = `
+  SELECT freshness.*, ended.error_code AS ended_error,
+    iif(ended.proof = 'proven', NULL, ended.reasons) AS ended_reasons,
+    iif(whole.proof = 'proven', NULL, whole.reasons) AS read_reasons
+  FROM freshness
+  LEFT JOIN runs AS ended ON ended.id = (
+    SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND status <> 'running')
+  LEFT JOIN runs AS whole ON whole.id = (
+    SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${READ_TO_END})
+  ORDER BY freshness.organization`
+
+type FreshnessColumns = {
+  organization: string
+  read_as_of: string | null
+  proven_as_of: string | null
+  data_as_of: string | null
+  proof: Proof | null
+  last_run_id: number
+  last_status: RunStatus
+  active: number
+  missing: number
+  removed: number
+  held: number
+  open_rejects: number
+  ended_error: string | null
+  ended_reasons: string | null
+  read_reasons: string | null
 }

@@ -4,7 +4,7 @@ import type { Mirror } from '../store.ts'
 /** How often a run that waits says that it still lives. */
 const HEARTBEAT_MS = 15_000
 
-/** Keeps the organization held while its run waits, until `stop`; `lost` is aborted when another run took over all the same. */
+/** Keeps the organization leased while its run waits, until `stop`; `lost` is aborted when another run took over all the same. */
 export function holdOrganization(
   mirror: Pick<Mirror, 'renewLease'>,
   run: Run,

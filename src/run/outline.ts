@@ -1,5 +1,5 @@
 import type { Row } from '../customer.ts'
-import { compareNeighbours, type Neighbours } from '../scan/neighbours.ts'
+import { orderOfRows, type RowOrder } from '../scan/row-order.ts'
 import type { Sorted } from '../sorted-page.ts'
 
 /** What the scan needs of a window besides its row numbers. It is kept with a window that may come again. */
@@ -7,13 +7,13 @@ export type Outline = {
   /** The first and the last row; undefined in a window without rows. */
   readonly ends: readonly [Row, Row] | undefined
   /** How its rows compare, each with the next; undefined where one of them has no readable id. */
-  readonly order: Neighbours | undefined
+  readonly order: RowOrder | undefined
 }
 
 export function outlineOf({ rows, rejects }: Pick<Sorted, 'rows' | 'rejects'>): Outline {
   const [first, last] = [rows.at(0), rows.at(-1)]
   const ends = first === undefined || last === undefined ? undefined : ([endOf(first), endOf(last)] as const)
-  return { ends, order: rejects.length === 0 ? compareNeighbours(rows) : undefined }
+  return { ends, order: rejects.length === 0 ? orderOfRows(rows) : undefined }
 }
 
 function endOf({ id, createdAt }: Row): Row {

@@ -135,7 +135,7 @@ function follow(
   const { size, total, beyondEnd, outline, known, digest, sorted } = page
   const place = { start: size * (sorted.page - 1), size }
   const rows = rowsForScan(page, saved)
-  scan.read({ window, total, beyondEnd, perPage: size, rows, neighbours: outline.order })
+  scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
   if (known !== undefined) recorder.addKnown(place, known, before.columns)
   else recorder.add({ ...place, digest, outline: writeOutline(outline) }, saved.rowIds, sorted.rows)
 }

@@ -7,7 +7,7 @@ import { limitedScan } from '../scan/limited-scan.ts'
 import { plainScan } from '../scan/plain-scan.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { SeenIds } from '../scan/seen.ts'
-import type { WindowRead } from '../scan/window.ts'
+import type { WindowAnswer } from '../scan/window.ts'
 
 export type ScanSettings = {
   /** `chain` proves that everybody was read; `plain` is page 1 to the last, and proves nothing. */
@@ -32,7 +32,7 @@ export async function startScan(
 }
 
 /** The windows as the scan takes them. The list of the next run holds their customers too. */
-function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowRead> {
+function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowAnswer> {
   for (const { page, size, rows, ...read } of windows) {
     const start = read.perPage * (page - 1)
     const rowIds = rows.map(({ rowId = 0 }) => rowId)

@@ -10,7 +10,7 @@ const IDS_ASKED = 20
  * known under another one: they come with a wrong key or address, and nothing of them may be written.
  */
 export async function refuseTenantMixup(
-  mirror: Pick<Mirror, 'findStrangers'>,
+  mirror: Pick<Mirror, 'findKnownElsewhere'>,
   organization: string,
   pages: readonly SortedPage[],
 ): Promise<void> {
@@ -18,7 +18,7 @@ export async function refuseTenantMixup(
   // A customer that is recalled, and stands here by its row, is known under this organization.
   const ids = asked.filter((customer) => typeof customer === 'string')
   if (ids.length * 2 <= asked.length) return
-  const { count, mostlyOf } = await mirror.findStrangers(organization, ids)
+  const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)
   if (count * 2 <= asked.length || mostlyOf === undefined) return
   throw new ContractBroken(
     `${organization}: ${count} of ${asked.length} customers looked at on its first page are new to it and known under ` +

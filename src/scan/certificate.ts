@@ -8,7 +8,7 @@ import type { StoppedAt } from './window.ts'
  * stand in any order, and change it. The scan keeps windows W0 … Wn, each the contiguous rows of one list at one moment:
  *   (a) W0 starts at position 0;
  *   (b) neighbours hold a row z in common, and f(first row of Wk+1) < f(last row of Wk), or f is different for every row;
- *   (c) Wn held fewer rows than its size, and its total ends where it ends: it holds the last row of the list it was cut from.
+ *   (c) Wn read fewer rows than its size, and its total ends where it ends: it holds the last row of the list it was cut from.
  * Then every row that was listed from the first request to the last answer is in one of the windows.
  *
  * Suppose y lived through the scan and is in none. A window is contiguous, so in the list it was cut from y stands either
@@ -47,7 +47,7 @@ export type Certificate = {
   readonly witness: string | undefined
   /** Why the scan is not proven; empty when it is. */
   readonly reasons: readonly Reason[]
-  /** What went wrong on the way and how often, mended or not. */
+  /** What went wrong on the way and how often, repaired or not. */
   readonly notes: readonly { readonly reason: Reason; readonly times: number }[]
   readonly passes: number
   /** Answers and failures the scan was given. */

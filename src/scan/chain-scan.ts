@@ -1,17 +1,17 @@
 import type { Certificate, Hole } from './certificate.ts'
-import { Facts } from './facts.ts'
-import { hold, type Held } from './held.ts'
+import { Findings } from './findings.ts'
+import { prepareWindow, type ReadWindow } from './read-window.ts'
 import { ClosedPass } from './closed-pass.ts'
-import { joinHoles, Narrowing } from './narrowing.ts'
+import { joinHoles, Bisection } from './bisection.ts'
 import type { Pass } from './pass.ts'
 import { passCap, USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
-import { Tally } from './tally.ts'
+import { Coverage } from './coverage.ts'
 import { nextPass, type Verdict, verdictOn } from './verdict.ts'
 import { SMALLEST_PAGE } from './witness.ts'
-import { type StoppedAt, windowKey, type Window, type WindowFailure, type WindowRead } from './window.ts'
+import { type StoppedAt, windowKey, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
 
 export type ChainScanOptions = {
   /** Rows to ask for at once, 1 to 100 (default). */
@@ -20,7 +20,7 @@ export type ChainScanOptions = {
   /** Where the ids read are kept; must be empty, and stays the scan's own. */
   readonly seen?: SeenIds
   /** Windows read before an interruption, in the order of their positions: those that still link are not read again. */
-  readonly recalled?: Iterable<WindowRead>
+  readonly recalled?: Iterable<WindowAnswer>
 }
 
 /** The size tried once when the service refuses the one configured. */
@@ -32,11 +32,11 @@ export function chainScan(options: ChainScanOptions = {}): Scan {
 }
 
 class ChainScan implements Scan {
-  readonly #facts: Facts
+  readonly #findings: Findings
   readonly #caps: ScanCaps
-  readonly #tally: Tally
+  readonly #coverage: Coverage
   readonly #underWay = new Set<string>()
-  readonly #narrowings = new Map<Window, Narrowing>()
+  readonly #bisections = new Map<Window, Bisection>()
   #holes: Hole[] = []
   #pass: Pass
   #passes = 1
@@ -56,10 +56,10 @@ class ChainScan implements Scan {
   #verdict: Verdict | undefined
 
   constructor({ pageSize = 100, caps = {}, seen = seenIds(), recalled = [] }: ChainScanOptions) {
-    this.#facts = new Facts(Math.min(100, Math.max(1, pageSize)))
+    this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)))
     this.#caps = { ...USUAL_CAPS, ...caps }
-    this.#tally = new Tally(seen)
-    this.#tally.startPass()
+    this.#coverage = new Coverage(seen)
+    this.#coverage.startPass()
     this.#pass = this.#recall(recalled)
     this.#conclude()
   }
@@ -77,14 +77,14 @@ class ChainScan implements Scan {
     return windows
   }
 
-  read(read: WindowRead): void {
-    if (read.rows.length > read.perPage) return this.failed(read.window, 'page-mismatch')
-    this.#arrived(read.window)
-    const obeyed = this.#agreeOnSize(read)
-    const held = this.#takeIn(read)
-    this.#narrow(read.window, obeyed ? undefined : 'hole')
-    this.#pass.take(read.window, held)
-    if (this.#facts.pageSize < SMALLEST_PAGE && !this.#pass.over && !this.#fixedSizes) {
+  read(answer: WindowAnswer): void {
+    if (answer.rows.length > answer.perPage) return this.failed(answer.window, 'page-mismatch')
+    this.#arrived(answer.window)
+    const obeyed = this.#agreeOnSize(answer)
+    const read = this.#takeIn(answer)
+    this.#bisect(answer.window, obeyed ? undefined : 'hole')
+    this.#pass.take(answer.window, read)
+    if (this.#findings.pageSize < SMALLEST_PAGE && !this.#pass.over && !this.#fixedSizes) {
       this.#beginAgain({ fixedSizes: true, because: 'no-overlap' })
     }
     this.#conclude()
@@ -92,13 +92,13 @@ class ChainScan implements Scan {
 
   failed(window: Window, failure: WindowFailure): void {
     this.#arrived(window)
-    this.#facts.note(failure)
-    if (this.#narrow(window, failure)) this.#pass.failed(window, 'flaky')
+    this.#findings.note(failure)
+    if (this.#bisect(window, failure)) this.#pass.failed(window, 'flaky')
     else if (failure === 'size-refused') this.#refuse(window)
     else if ((failure === 'hole' || failure === 'too-large') && !this.#pass.over)
-      this.#narrowings.set(window, new Narrowing(window, failure))
+      this.#bisections.set(window, new Bisection(window, failure))
     else this.#pass.failed(window, failure)
-    this.#settleNarrowings()
+    this.#settleBisections()
     this.#conclude()
   }
 
@@ -117,33 +117,33 @@ class ChainScan implements Scan {
       basis: verdict.passProof?.basis,
       witness: verdict.passProof?.witness,
       reasons: verdict.reasons,
-      notes: this.#facts.notes,
+      notes: this.#findings.notes,
       passes: this.#passes,
       requests: this.#answers,
-      distinct: this.#tally.distinct,
-      total: this.#sizeKnown ? this.#facts.total : undefined,
+      distinct: this.#coverage.distinct,
+      total: this.#sizeKnown ? this.#findings.total : undefined,
       stoppedAt: this.#reachedEnd ? undefined : this.#stoppedAt,
-      empty: this.#pass.complete && this.#tally.distinct === 0 && this.#tally.rejected === 0,
+      empty: this.#pass.complete && this.#coverage.distinct === 0 && this.#coverage.rejected === 0,
       holes: this.#holes,
     }
   }
 
-  #recall(reads: Iterable<WindowRead>): Pass {
-    const pass = new ClosedPass(this.#facts, USUAL_OVERLAP)
-    for (const read of reads) {
-      if (pass.over || read.rows.length === 0 || read.rows.length > read.perPage) continue
-      if (read.window.page === 1 && !this.#sizeKnown) this.#agreeOnSize(read)
-      pass.recall(this.#takeIn(read))
+  #recall(answers: Iterable<WindowAnswer>): Pass {
+    const pass = new ClosedPass(this.#findings, USUAL_OVERLAP)
+    for (const answer of answers) {
+      if (pass.over || answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
+      if (answer.window.page === 1 && !this.#sizeKnown) this.#agreeOnSize(answer)
+      pass.recall(this.#takeIn(answer))
     }
     return pass
   }
 
-  #takeIn(read: WindowRead): Held {
-    const held = hold(read, this.#tally)
-    this.#facts.learn(held)
-    this.#tally.add(held)
-    this.#believed ??= held.total
-    return held
+  #takeIn(answer: WindowAnswer): ReadWindow {
+    const read = prepareWindow(answer, this.#coverage)
+    this.#findings.learn(read)
+    this.#coverage.add(read)
+    this.#believed ??= read.total
+    return read
   }
 
   #arrived(window: Window): void {
@@ -154,7 +154,7 @@ class ChainScan implements Scan {
   #nextWithinCaps(): Window | undefined {
     if (this.#pass.over || this.#verdict !== undefined) return undefined
     const window = this.#nextWindow()
-    const mayAsk = this.#asked < passCap(this.#believed ?? 0, this.#facts.pageSize)
+    const mayAsk = this.#asked < passCap(this.#believed ?? 0, this.#findings.pageSize)
     if (window === undefined || (mayAsk && this.#requests < this.#caps.requests)) return window
     this.#stoppedAt = { window, failure: 'page-cap' }
     this.#pass.stop('page-cap')
@@ -163,8 +163,8 @@ class ChainScan implements Scan {
   }
 
   #nextWindow(): Window | undefined {
-    for (const narrowing of this.#narrowings.values()) {
-      const window = this.#nextOf(narrowing)
+    for (const bisection of this.#bisections.values()) {
+      const window = this.#nextOf(bisection)
       if (window !== undefined) return window
     }
     return this.#nextOf(this.#pass)
@@ -177,13 +177,13 @@ class ChainScan implements Scan {
   }
 
   /** Adopts the size of the first answer; false when a later one shows that the service does not do as it is asked. */
-  #agreeOnSize({ window, perPage }: WindowRead): boolean {
+  #agreeOnSize({ window, perPage }: WindowAnswer): boolean {
     const first = !this.#sizeKnown
     this.#sizeKnown = true
     if (perPage === window.size) return true
-    this.#facts.note(first && perPage < window.size ? 'capped-size' : 'size-refused')
-    const isSmaller = window.size >= this.#facts.pageSize && perPage < this.#facts.pageSize
-    if (window.size >= this.#facts.pageSize) this.#facts.pageSize = Math.max(1, Math.min(perPage, window.size))
+    this.#findings.note(first && perPage < window.size ? 'capped-size' : 'size-refused')
+    const isSmaller = window.size >= this.#findings.pageSize && perPage < this.#findings.pageSize
+    if (window.size >= this.#findings.pageSize) this.#findings.pageSize = Math.max(1, Math.min(perPage, window.size))
     if (first && perPage < window.size) return true
     if (this.#fixedSizes && isSmaller && this.#passes < this.#caps.passes) this.#restarting = true
     else if (this.#fixedSizes) this.#stoppedAt = { window, failure: 'page-mismatch' }
@@ -192,9 +192,9 @@ class ChainScan implements Scan {
   }
 
   #refuse(window: Window): void {
-    if (window.size < this.#facts.pageSize) this.#beginAgain({ fixedSizes: true })
-    else if (this.#facts.pageSize > FALLBACK_SIZE && !this.#sizeKnown) {
-      this.#facts.pageSize = FALLBACK_SIZE
+    if (window.size < this.#findings.pageSize) this.#beginAgain({ fixedSizes: true })
+    else if (this.#findings.pageSize > FALLBACK_SIZE && !this.#sizeKnown) {
+      this.#findings.pageSize = FALLBACK_SIZE
       this.#beginAgain({ fixedSizes: false })
     } else this.#pass.failed(window, 'size-refused')
   }
@@ -205,46 +205,46 @@ class ChainScan implements Scan {
     this.#pass.stop(because)
   }
 
-  /** Tells the narrowings that wait for this window, if any: windows that overlap can both hold a poison row. */
-  #narrow(window: Window, failure: WindowFailure | undefined): boolean {
-    if (this.#narrowings.size === 0) return false
-    const waiting = [...this.#narrowings.values()].filter((narrowing) => narrowing.awaits(window))
-    for (const narrowing of waiting) {
-      if (failure === undefined) narrowing.read(window)
-      else narrowing.failed(window)
+  /** Tells the bisections that wait for this window, if any: windows that overlap can both hold a poison row. */
+  #bisect(window: Window, failure: WindowFailure | undefined): boolean {
+    if (this.#bisections.size === 0) return false
+    const waiting = [...this.#bisections.values()].filter((bisection) => bisection.awaits(window))
+    for (const bisection of waiting) {
+      if (failure === undefined) bisection.read(window)
+      else bisection.failed(window)
     }
-    if (failure === undefined) this.#settleNarrowings()
+    if (failure === undefined) this.#settleBisections()
     return waiting.length > 0
   }
 
-  #settleNarrowings(): void {
-    for (const [window, narrowing] of this.#narrowings) {
-      if (!narrowing.over) continue
-      this.#narrowings.delete(window)
-      this.#holes = joinHoles([...this.#holes, ...narrowing.holes])
-      const wasTooLarge = narrowing.holes.length === 0 && narrowing.because === 'too-large'
-      if (wasTooLarge) this.#facts.shrinkPages(window)
-      this.#pass.failed(window, wasTooLarge ? 'too-large' : narrowing.holes.length > 0 ? 'hole' : 'flaky')
+  #settleBisections(): void {
+    for (const [window, bisection] of this.#bisections) {
+      if (!bisection.over) continue
+      this.#bisections.delete(window)
+      this.#holes = joinHoles([...this.#holes, ...bisection.holes])
+      const wasTooLarge = bisection.holes.length === 0 && bisection.because === 'too-large'
+      if (wasTooLarge) this.#findings.shrinkPages(window)
+      this.#pass.failed(window, wasTooLarge ? 'too-large' : bisection.holes.length > 0 ? 'hole' : 'flaky')
     }
   }
 
   /** Ends the pass, and the scan where its pass decides it, once nothing is under way. */
   #conclude(): void {
     if (!this.#pass.over || this.#underWay.size > 0 || this.#verdict !== undefined) return
-    this.#narrowings.clear()
+    this.#bisections.clear()
     this.#reachedEnd ||= this.#pass.complete
     this.#stoppedAt = this.#pass.stoppedAt ?? this.#stoppedAt
-    const verdict = verdictOn(this.#pass, this.#passes, this.#tally, this.#facts, this.#caps)
+    const verdict = verdictOn(this.#pass, this.#passes, this.#coverage, this.#findings, this.#caps)
     if (!this.#restarting) this.#verdict = verdict
     if (this.#verdict !== undefined) return
     this.#restarting = false
     this.#stoppedAt = undefined
     this.#passes += 1
     this.#asked = 0
-    this.#believed = this.#sizeKnown ? this.#facts.total : undefined
-    this.#tally.startPass()
+    this.#believed = this.#sizeKnown ? this.#findings.total : undefined
+    this.#coverage.startPass()
     this.#pass = this.#sizeKnown
-      ? nextPass(this.#facts, this.#passes, this.#fixedSizes, this.#caps)
-      : new ClosedPass(this.#facts, USUAL_OVERLAP)
+      ? nextPass(this.#findings, this.#passes, this.#fixedSizes, this.#caps)
+      : new ClosedPass(this.#findings, USUAL_OVERLAP)
   }
 }

@@ -1,7 +1,7 @@
 import type { PassProof } from './certificate.ts'
 import { Closing } from './closing.ts'
-import type { Facts } from './facts.ts'
-import type { Held } from './held.ts'
+import type { Findings } from './findings.ts'
+import type { ReadWindow } from './read-window.ts'
 import { LinkedPass } from './linked-pass.ts'
 import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
@@ -9,14 +9,14 @@ import type { StoppedAt, Window } from './window.ts'
 
 /** A linked pass that reads both ends of the list once more before it trusts a witness. */
 export class ClosedPass implements Pass {
-  readonly #facts: Facts
+  readonly #findings: Findings
   readonly #linked: LinkedPass
   #closing: Closing | undefined
   over = false
 
-  constructor(facts: Facts, overlap: number) {
-    this.#facts = facts
-    this.#linked = new LinkedPass(facts, overlap)
+  constructor(findings: Findings, overlap: number) {
+    this.#findings = findings
+    this.#linked = new LinkedPass(findings, overlap)
   }
 
   get complete(): boolean {
@@ -43,9 +43,9 @@ export class ClosedPass implements Pass {
     return this.over ? undefined : (this.#closing ?? this.#linked).next()
   }
 
-  take(asked: Window, held: Held): void {
+  take(asked: Window, read: ReadWindow): void {
     const reader = this.#closing ?? this.#linked
-    reader.take(asked, held)
+    reader.take(asked, read)
     this.#settle()
   }
 
@@ -56,8 +56,8 @@ export class ClosedPass implements Pass {
   }
 
   /** A window read before an interruption. To be given in the order of their positions, before anything else. */
-  recall(held: Held): void {
-    this.#linked.recall(held)
+  recall(read: ReadWindow): void {
+    this.#linked.recall(read)
     this.#settle()
   }
 
@@ -70,7 +70,7 @@ export class ClosedPass implements Pass {
     // What arrives after a stop changes nothing any more.
     if (!this.#linked.over || this.over) return
     if (this.#closing === undefined && this.proof()?.basis === 'witness') {
-      this.#closing = new Closing(this.#facts, this.#linked.ends)
+      this.#closing = new Closing(this.#findings, this.#linked.ends)
     }
     for (const flaw of this.#closing?.flaws ?? []) this.#linked.flaws.add(flaw)
     this.over = this.#closing?.over ?? true

@@ -1,12 +1,12 @@
 import type { ChainEnds } from './chain-ends.ts'
-import type { Facts } from './facts.ts'
-import { isEnd, type Held } from './held.ts'
+import type { Findings } from './findings.ts'
+import { isEnd, type ReadWindow } from './read-window.ts'
 import { askAgainOtherwise } from './other-sizes.ts'
 import type { PassFailure } from './pass.ts'
 import { USUAL_OVERLAP, windowAfter, windowFrom } from './planner.ts'
 import type { Reason } from './reasons.ts'
-import { seamBetween } from './seam.ts'
-import { Slots } from './slots.ts'
+import { overlapBetween } from './overlap.ts'
+import { PendingWindows } from './pending-windows.ts'
 import { endOf, isSame, type RowKey, type Window } from './window.ts'
 
 /** Windows to read at one end before the rows first read there are given up. */
@@ -22,27 +22,27 @@ const ENOUGH_AROUND = 2
 export class Closing {
   readonly #ends: readonly End[]
 
-  constructor(facts: Facts, { first, lastTwo: last }: Pick<ChainEnds, 'first' | 'lastTwo'>) {
-    const beforeEnd = Math.max(0, facts.total - Math.ceil(facts.pageSize / 2))
-    const bottom = windowFrom(beforeEnd, facts.pageSize)
-    const top = { page: 1, size: facts.pageSize }
-    this.#ends = [new End(facts, top, first, { toEnd: false }), new End(facts, bottom, last, { toEnd: true })]
+  constructor(findings: Findings, { first, lastTwo: last }: Pick<ChainEnds, 'first' | 'lastTwo'>) {
+    const beforeEnd = Math.max(0, findings.total - Math.ceil(findings.pageSize / 2))
+    const bottom = windowFrom(beforeEnd, findings.pageSize)
+    const top = { page: 1, size: findings.pageSize }
+    this.#ends = [new End(findings, top, first, { toEnd: false }), new End(findings, bottom, last, { toEnd: true })]
   }
 
   next(): Window | undefined {
     for (const end of this.#ends) {
-      const window = end.slots.notAsked()?.window
+      const window = end.pending.notAsked()?.window
       if (window === undefined) continue
       // One answer serves both.
-      for (const { slots } of this.#ends)
-        for (const slot of slots.all) if (isSame(slot.window, window)) slot.asked = true
+      for (const other of this.#ends)
+        for (const pending of other.pending.all) if (isSame(pending.window, window)) pending.asked = true
       return window
     }
     return undefined
   }
 
-  take(window: Window, held: Held): void {
-    for (const end of this.#ends) end.take(window, held)
+  take(window: Window, read: ReadWindow): void {
+    for (const end of this.#ends) end.take(window, read)
   }
 
   failed(window: Window, failure: PassFailure): void {
@@ -50,7 +50,7 @@ export class Closing {
   }
 
   get over(): boolean {
-    return this.#ends.every(({ slots }) => slots.empty)
+    return this.#ends.every(({ pending }) => pending.empty)
   }
 
   get flaws(): readonly Reason[] {
@@ -61,57 +61,57 @@ export class Closing {
 /** One end of the list: windows side by side, each asked for when the one before has arrived. */
 class End {
   /** The window to be read next; none once the end is read. */
-  readonly slots: Slots
+  readonly pending: PendingWindows
   readonly flaws: Reason[] = []
-  readonly #facts: Facts
+  readonly #findings: Findings
   /** The rows first read here that were not met again yet. */
   readonly #known: Set<RowKey>
   /** How many of them to meet: one of them alone may have moved here as well. */
   #toMeet: number
   readonly #toEnd: boolean
-  #low: Held | undefined
-  #high: Held | undefined
+  #low: ReadWindow | undefined
+  #high: ReadWindow | undefined
   #windowsSinceMet = 0
   #windows = 1
 
-  constructor(facts: Facts, window: Window, known: readonly Held[], { toEnd }: { toEnd: boolean }) {
-    this.#facts = facts
-    this.slots = new Slots([window])
+  constructor(findings: Findings, window: Window, known: readonly ReadWindow[], { toEnd }: { toEnd: boolean }) {
+    this.#findings = findings
+    this.pending = new PendingWindows([window])
     this.#known = new Set(known.flatMap(({ keys }) => keys))
-    this.#toMeet = Math.ceil(Math.min(facts.pageSize, this.#known.size) / 4)
+    this.#toMeet = Math.ceil(Math.min(findings.pageSize, this.#known.size) / 4)
     this.#toEnd = toEnd
   }
 
-  take(window: Window, held: Held): void {
-    const slot = this.slots.waitingFor(window)
-    if (slot === undefined) return
-    this.slots.remove(slot)
-    if (held.rows.length === 0) this.#readOn(this.#sooner(held))
-    else if (this.#isLinked(held)) this.#readOn(this.#wanted())
+  take(window: Window, read: ReadWindow): void {
+    const pending = this.pending.waitingFor(window)
+    if (pending === undefined) return
+    this.pending.remove(pending)
+    if (read.rows.length === 0) this.#readOn(this.#sooner(read))
+    else if (this.#isLinked(read)) this.#readOn(this.#wanted())
     else this.flaws.push('not-quiet')
   }
 
   failed(window: Window, failure: PassFailure): void {
-    const slot = this.slots.waitingFor(window)
-    if (slot === undefined) return
-    slot.failure = failure
-    if (askAgainOtherwise(this.slots)) return
-    this.slots.remove(slot)
+    const pending = this.pending.waitingFor(window)
+    if (pending === undefined) return
+    pending.failure = failure
+    if (askAgainOtherwise(this.pending)) return
+    this.pending.remove(pending)
     this.flaws.push(failure === 'flaky' ? 'hole' : failure)
   }
 
   /** Puts a window to those read; false when rows may stand between it and them. */
-  #isLinked(held: Held): boolean {
+  #isLinked(read: ReadWindow): boolean {
     const [low, high] = [this.#low, this.#high]
-    const isAbove = low !== undefined && held.start < low.start
-    const [left, right] = isAbove ? [held, low] : [high, held]
-    if (isAbove || low === undefined) this.#low = held
-    if (!isAbove) this.#high = held
-    this.#meet(held)
-    return left === undefined || right === undefined || seamBetween(left, right).shared > 0
+    const isAbove = low !== undefined && read.start < low.start
+    const [left, right] = isAbove ? [read, low] : [high, read]
+    if (isAbove || low === undefined) this.#low = read
+    if (!isAbove) this.#high = read
+    this.#meet(read)
+    return left === undefined || right === undefined || overlapBetween(left, right).shared > 0
   }
 
-  #meet({ keys }: Held): void {
+  #meet({ keys }: ReadWindow): void {
     const before = this.#known.size
     for (const key of keys) this.#known.delete(key)
     this.#toMeet -= before - this.#known.size
@@ -127,12 +127,12 @@ class End {
     if (window === undefined) return
     this.#windows += 1
     if (this.#windows > MOST_WINDOWS) this.flaws.push('not-quiet')
-    else this.slots.add(window)
+    else this.pending.add(window)
   }
 
   /** The window that is missing yet; undefined when the end is read. */
   #wanted(): Window | undefined {
-    const { pageSize } = this.#facts
+    const { pageSize } = this.#findings
     const [low, high] = [this.#low, this.#high]
     if (low === undefined || high === undefined) return undefined
     if (!isEnd(high) && (this.#toEnd || !this.#isMet)) {
@@ -144,8 +144,8 @@ class End {
   }
 
   /** Nearer to the beginning than an answer without rows: the list has become shorter. */
-  #sooner({ start }: Held): Window | undefined {
-    const { pageSize, total } = this.#facts
+  #sooner({ start }: ReadWindow): Window | undefined {
+    const { pageSize, total } = this.#findings
     if (this.#high !== undefined && total <= this.#high.reach) return undefined
     if (total === 0) return undefined
     return windowFrom(Math.max(0, Math.min(total, start) - Math.ceil(pageSize / 2)), pageSize)

@@ -12,9 +12,9 @@ export function limitedScan(scan: Scan, limit: number): Scan {
       asked += windows.length
       return windows
     },
-    read(read) {
+    read(answer) {
       answered += 1
-      scan.read(read)
+      scan.read(answer)
     },
     failed(window, failure) {
       answered += 1

@@ -1,6 +1,6 @@
-import type { Facts } from './facts.ts'
-import type { Held } from './held.ts'
-import { bridge } from './mend.ts'
+import type { Findings } from './findings.ts'
+import type { ReadWindow } from './read-window.ts'
+import { bridge } from './repair.ts'
 import { startOf, type StoppedAt, type Window } from './window.ts'
 
 /** Steps back before page 1 is asked for, which is always there. */
@@ -11,14 +11,14 @@ const MOST_STEPS = 5
  * Where they still promise more, the page that ends it was refused.
  */
 export class LookBack {
-  readonly #facts: Facts
+  readonly #findings: Findings
   #furthest = 0
   #steps = 0
   /** The window that ended the list, and how; until the chain reaches further, nothing beyond is asked for. */
   #at: StoppedAt | undefined
 
-  constructor(facts: Facts) {
-    this.#facts = facts
+  constructor(findings: Findings) {
+    this.#findings = findings
   }
 
   get underWay(): boolean {
@@ -27,7 +27,7 @@ export class LookBack {
 
   /** Where the list was refused although it promises more, as far as pages further back have told. */
   get refusedAt(): StoppedAt | undefined {
-    return this.#at !== undefined && startOf(this.#at.window) < this.#facts.total ? this.#at : undefined
+    return this.#at !== undefined && startOf(this.#at.window) < this.#findings.total ? this.#at : undefined
   }
 
   get hasBegun(): boolean {
@@ -47,13 +47,13 @@ export class LookBack {
 
   refused(window: Window, failure: StoppedAt['failure']): void {
     this.#at = { window, failure }
-    this.#facts.avoidPage(window.page)
+    this.#findings.avoidPage(window.page)
   }
 
   /** The next window to look back at from the last one of the chain; `onward` where the chain was cut. */
-  next(last: Held | undefined, refused: Window, onward: Window): Window {
+  next(last: ReadWindow | undefined, refused: Window, onward: Window): Window {
     this.#steps += 1
-    if (this.exhausted) return { page: 1, size: this.#facts.pageSize }
-    return last === undefined ? onward : bridge(last, this.#steps, this.#facts, refused)
+    if (this.exhausted) return { page: 1, size: this.#findings.pageSize }
+    return last === undefined ? onward : bridge(last, this.#steps, this.#findings, refused)
   }
 }

@@ -1,5 +1,5 @@
 import { windowAdjoining, windowAfter } from './planner.ts'
-import type { Slots } from './slots.ts'
+import type { PendingWindows } from './pending-windows.ts'
 import { startOf, type Window } from './window.ts'
 
 /** Finds windows of another size: a cache that holds the one seldom holds the other, and what is too large has smaller parts. */
@@ -19,11 +19,11 @@ export class OtherSizes {
 }
 
 /** Puts a window of another size in the place of one that came out of a cache, once for each; false when there is none. */
-export function askAgainOtherwise(slots: Slots): boolean {
-  const cached = slots.all.find(({ failure, bridge }) => failure === 'cached-answer' && !bridge)
+export function askAgainOtherwise(pending: PendingWindows): boolean {
+  const cached = pending.all.find(({ failure, bridge }) => failure === 'cached-answer' && !bridge)
   if (cached === undefined || cached.window.size === 1) return false
-  slots.remove(cached)
-  slots.addBridge(windowInOtherSize(startOf(cached.window), 0, cached.window.size))
+  pending.remove(cached)
+  pending.addBridge(windowInOtherSize(startOf(cached.window), 0, cached.window.size))
   return true
 }
 

@@ -1,5 +1,5 @@
 import type { PassProof } from './certificate.ts'
-import type { Held } from './held.ts'
+import type { ReadWindow } from './read-window.ts'
 import type { Reason } from './reasons.ts'
 import type { StoppedAt, Window, WindowFailure } from './window.ts'
 
@@ -11,7 +11,7 @@ export interface Pass {
   /** The next window to ask for; undefined while it must wait for windows under way. */
   next(): Window | undefined
   /** A window was read; it may be one this pass never asked for. */
-  take(asked: Window, held: Held): void
+  take(asked: Window, read: ReadWindow): void
   failed(window: Window, failure: PassFailure): void
   /** Ends the pass where it is. */
   stop(reason: Reason): void
@@ -20,7 +20,7 @@ export interface Pass {
   readonly complete: boolean
   /** The window that could not be read and ended the pass before the list did. */
   readonly stoppedAt: StoppedAt | undefined
-  /** What went wrong and could not be mended: with any of these the pass proves nothing. */
+  /** What went wrong and could not be repaired: with any of these the pass proves nothing. */
   readonly flaws: ReadonlySet<Reason>
   /** Why the order of the rows did not prove the pass, where it did not. */
   readonly obstacles: readonly Reason[]

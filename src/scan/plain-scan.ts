@@ -3,7 +3,7 @@ import { passCap } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
-import { startOf, type StoppedAt, unlessEmptied, type Window, type WindowFailure, type WindowRead } from './window.ts'
+import { startOf, type StoppedAt, unlessEmptied, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
 
 /** A scan of page 1 to the last, each page once: as fast as it gets, and no proof of anything. */
 export function plainScan(options: { pageSize?: number; caps?: Partial<ScanCaps>; seen?: SeenIds } = {}): Scan {
@@ -62,7 +62,7 @@ class PlainScan implements Scan {
     return false
   }
 
-  read(answer: WindowRead): void {
+  read(answer: WindowAnswer): void {
     this.#arrived()
     const read = unlessEmptied(answer, this.#received)
     // Pages of another size than the ones before stand elsewhere in the list: rows between them are on none.

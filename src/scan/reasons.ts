@@ -8,7 +8,7 @@ const EXPLANATIONS = {
   'no-overlap': 'The page sizes on offer do not let neighbouring pages overlap, so nothing links them.',
   'size-refused': 'The service refused or ignored the page size asked for.',
   'capped-size': 'The service serves smaller pages than asked for; the scan went on with its size.',
-  'short-page': 'A page held fewer customers than its size although the total says that more follow.',
+  'short-page': 'A page read fewer customers than its size although the total says that more follow.',
   'total-mismatch': 'The total the service states was missing or disagreed with the rows it served.',
   hole: 'At least one position could not be read at any attempt.',
   'page-mismatch': 'The service answered with another page, or with more rows, than asked for.',

@@ -1,5 +1,5 @@
 import type { Certificate } from './certificate.ts'
-import type { Window, WindowFailure, WindowRead } from './window.ts'
+import type { Window, WindowFailure, WindowAnswer } from './window.ts'
 
 /**
  * One reading of a whole list, driven from outside: ask it for windows, fetch them, tell it what came. While it is not
@@ -9,7 +9,7 @@ export interface Scan {
   /** The next windows that may be asked for now, at most `free`; [] while it must wait for windows under way. */
   next(free: number): Window[]
   /** A window was read. */
-  read(read: WindowRead): void
+  read(answer: WindowAnswer): void
   /** A window could not be read, and asking for it in the same way would fail again. */
   failed(window: Window, failure: WindowFailure): void
   /** Nothing more will be asked for, and nothing is under way. */

@@ -1,11 +1,11 @@
 import type { PassProof } from './certificate.ts'
-import type { Facts } from './facts.ts'
-import { doubtOf, isBeyondEnd, isDoubtful, isEnd, type Held } from './held.ts'
-import { Ledger } from './ledger.ts'
+import type { Findings } from './findings.ts'
+import { doubtOf, isBeyondEnd, isDoubtful, isEnd, type ReadWindow } from './read-window.ts'
+import { ChainProof } from './chain-proof.ts'
 import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
-import { seamBetween } from './seam.ts'
-import { type Slot, Slots } from './slots.ts'
+import { overlapBetween } from './overlap.ts'
+import { type PendingWindow, PendingWindows } from './pending-windows.ts'
 import { startOf, type StoppedAt, type Window } from './window.ts'
 
 const MOST_TRIES = 2
@@ -13,33 +13,33 @@ const MOST_TRIES = 2
 const MOST_NOT_FOUND = 8
 
 /**
- * Reads a plan of windows known beforehand, in either direction, and mends nothing. It looks for customers the passes
+ * Reads a plan of windows known beforehand, in either direction, and repairs nothing. It looks for customers the passes
  * before have overlooked; where its windows overlap and all stand still, it is a proof as well.
  */
 export class SweepPass implements Pass {
-  readonly #facts: Facts
+  readonly #findings: Findings
   readonly #plan: readonly Window[]
   readonly #backward: boolean
   readonly #overlapping: boolean
-  readonly #chain: Ledger
+  readonly #chain: ChainProof
   readonly flaws = new Set<Reason>()
-  readonly #slots = new Slots()
-  readonly #tries = new Map<Slot, number>()
+  readonly #pending = new PendingWindows()
+  readonly #tries = new Map<PendingWindow, number>()
   #planned = 0
-  #last: Held | undefined
-  #end: Held | undefined
+  #last: ReadWindow | undefined
+  #end: ReadWindow | undefined
   complete = false
   over = false
   /** The window that could not be read last, poison rows apart. */
   #unread: StoppedAt | undefined
   #notFound = 0
 
-  constructor(facts: Facts, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
-    this.#facts = facts
+  constructor(findings: Findings, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
+    this.#findings = findings
     this.#plan = options.backward ? plan.toReversed() : plan
     this.#backward = options.backward
     this.#overlapping = options.overlapping
-    this.#chain = new Ledger(facts)
+    this.#chain = new ChainProof(findings)
   }
 
   get stoppedAt(): StoppedAt | undefined {
@@ -59,36 +59,36 @@ export class SweepPass implements Pass {
 
   next(): Window | undefined {
     if (this.over) return undefined
-    const slot = this.#slots.notAsked() ?? this.#planAhead()
-    if (slot === undefined) return undefined
-    slot.asked = true
-    return slot.window
+    const pending = this.#pending.notAsked() ?? this.#planAhead()
+    if (pending === undefined) return undefined
+    pending.asked = true
+    return pending.window
   }
 
-  take(asked: Window, held: Held): void {
-    const slot = this.#slots.waitingFor(asked)
-    if (slot === undefined) return
-    slot.asked = true
-    const isPromised = held.notFound && startOf(slot.window) < this.#facts.total
+  take(asked: Window, read: ReadWindow): void {
+    const pending = this.#pending.waitingFor(asked)
+    if (pending === undefined) return
+    pending.asked = true
+    const isPromised = read.notFound && startOf(pending.window) < this.#findings.total
     if (isPromised) this.#notFound += 1
     const isHopeless = this.#notFound > MOST_NOT_FOUND
-    if (isDoubtful(held) && !isHopeless && this.#again(slot)) return this.#facts.note('short-page')
-    if (isPromised) this.#unread = { window: slot.window, failure: 'not-found' }
+    if (isDoubtful(read) && !isHopeless && this.#again(pending)) return this.#findings.note('short-page')
+    if (isPromised) this.#unread = { window: pending.window, failure: 'not-found' }
     if (isHopeless) return this.stop('short-page')
-    if (isDoubtful(held)) this.flaws.add(doubtOf(held))
-    slot.held = held
+    if (isDoubtful(read)) this.flaws.add(doubtOf(read))
+    pending.read = read
     this.#settle()
   }
 
   failed(window: Window, failure: PassFailure): void {
-    const slot = this.#slots.waitingFor(window)
-    if (slot === undefined) return
+    const pending = this.#pending.waitingFor(window)
+    if (pending === undefined) return
     const mayMend = failure !== 'hole' && failure !== 'cached-answer'
-    if (mayMend && failure !== 'size-refused' && this.#again(slot)) return
+    if (mayMend && failure !== 'size-refused' && this.#again(pending)) return
     if (mayMend && failure !== 'flaky') this.#unread = { window, failure }
     if (failure === 'size-refused') return this.stop(failure)
     this.flaws.add(failure === 'flaky' ? 'hole' : failure)
-    slot.failure = failure
+    pending.failure = failure
     this.#settle()
   }
 
@@ -97,40 +97,40 @@ export class SweepPass implements Pass {
     this.over = true
   }
 
-  #planAhead(): Slot | undefined {
-    const window = this.#slots.full ? undefined : this.#plan[this.#planned]
+  #planAhead(): PendingWindow | undefined {
+    const window = this.#pending.full ? undefined : this.#plan[this.#planned]
     if (window === undefined) return undefined
     this.#planned += 1
-    return this.#slots.add(window)
+    return this.#pending.add(window)
   }
 
   /** Asks for the window once more, if it may. */
-  #again(slot: Slot): boolean {
-    const tries = (this.#tries.get(slot) ?? 1) + 1
-    this.#tries.set(slot, tries)
-    if (tries <= MOST_TRIES) slot.asked = false
+  #again(pending: PendingWindow): boolean {
+    const tries = (this.#tries.get(pending) ?? 1) + 1
+    this.#tries.set(pending, tries)
+    if (tries <= MOST_TRIES) pending.asked = false
     return tries <= MOST_TRIES
   }
 
   #settle(): void {
-    for (let slot = this.#slots.nearest; slot !== undefined; slot = this.#slots.nearest) {
-      if (slot.held !== undefined) this.#link(slot.held)
-      else if (slot.failure === undefined) return
+    for (let pending = this.#pending.nearest; pending !== undefined; pending = this.#pending.nearest) {
+      if (pending.read !== undefined) this.#link(pending.read)
+      else if (pending.failure === undefined) return
       else this.#cut()
-      this.#slots.remove(slot)
-      this.#tries.delete(slot)
+      this.#pending.remove(pending)
+      this.#tries.delete(pending)
     }
     if (this.#planned < this.#plan.length) return
     this.complete = this.#reachedEnd()
     this.over = true
   }
 
-  #link(held: Held): void {
-    if (this.#end === undefined || !this.#backward) this.#end = held
-    const [left, right] = this.#backward ? [held, this.#last] : [this.#last, held]
-    this.#last = held
+  #link(read: ReadWindow): void {
+    if (this.#end === undefined || !this.#backward) this.#end = read
+    const [left, right] = this.#backward ? [read, this.#last] : [this.#last, read]
+    this.#last = read
     if (!this.#overlapping || left === undefined || right === undefined) return this.#chain.begin()
-    this.#chain.link(seamBetween(left, right))
+    this.#chain.link(overlapBetween(left, right))
   }
 
   #cut(): void {

@@ -1,4 +1,4 @@
-import type { Slot } from './slots.ts'
+import type { PendingWindow } from './pending-windows.ts'
 import { startOf, type Window } from './window.ts'
 
 /** The windows left unread since the last one of the chain. */
@@ -8,9 +8,9 @@ export class Unread {
   emptied: Window | undefined
 
   /** `chainEnds` is the position after the last row of the chain; 0 where it was cut. */
-  add({ window, held }: Slot, { chainEnds }: { chainEnds: number }): void {
+  add({ window, read }: PendingWindow, { chainEnds }: { chainEnds: number }): void {
     this.count += 1
-    if (held?.all.length === 0 && startOf(window) < chainEnds) this.emptied = window
+    if (read?.all.length === 0 && startOf(window) < chainEnds) this.emptied = window
   }
 
   /** The chain goes on. */

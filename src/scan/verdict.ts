@@ -1,12 +1,12 @@
 import type { Certificate, PassProof } from './certificate.ts'
-import type { Facts } from './facts.ts'
+import type { Findings } from './findings.ts'
 import { ClosedPass } from './closed-pass.ts'
 import type { Pass } from './pass.ts'
 import { equalPlan, overlappingPlan, passCap, USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import type { ScanCaps } from './scan.ts'
 import { SweepPass } from './sweep-pass.ts'
-import type { Tally } from './tally.ts'
+import type { Coverage } from './coverage.ts'
 
 export type Verdict = {
   readonly proof: Certificate['proof']
@@ -30,26 +30,32 @@ const LASTING: ReadonlySet<Reason> = new Set<Reason>([
 const WIDER_OVERLAP = 8
 
 /** What a finished pass amounts to; undefined when the list should be read once more. */
-export function verdictOn(pass: Pass, passes: number, tally: Tally, facts: Facts, caps: ScanCaps): Verdict | undefined {
-  const passProof = believable(pass.proof(), tally, facts)
-  const duplicates: Reason[] = facts.noted('duplicate-id') > 0 ? ['duplicate-id'] : []
-  const rejected: Reason[] = tally.rejected > 0 ? ['rejected-without-id'] : []
+export function verdictOn(
+  pass: Pass,
+  passes: number,
+  coverage: Coverage,
+  findings: Findings,
+  caps: ScanCaps,
+): Verdict | undefined {
+  const passProof = believable(pass.proof(), coverage, findings)
+  const duplicates: Reason[] = findings.noted('duplicate-id') > 0 ? ['duplicate-id'] : []
+  const rejected: Reason[] = coverage.rejected > 0 ? ['rejected-without-id'] : []
   if (passProof !== undefined)
     return { proof: rejected.length > 0 ? 'unproven' : 'proven', reasons: rejected, passProof }
 
   const reasons = [...new Set([...pass.flaws, ...obstacles(pass), ...duplicates, ...rejected])]
   const flawed = [...pass.flaws].some((flaw) => LASTING.has(flaw))
   if (flawed) return { proof: 'unproven', reasons }
-  if (pass.complete && tally.converged) return { proof: rejected.length > 0 ? 'unproven' : 'converged', reasons }
-  if (passes < (duplicates.length > 0 ? 2 : caps.passes) && tally.restarts < caps.restarts) return undefined
+  if (pass.complete && coverage.converged) return { proof: rejected.length > 0 ? 'unproven' : 'converged', reasons }
+  if (passes < (duplicates.length > 0 ? 2 : caps.passes) && coverage.restarts < caps.restarts) return undefined
   return { proof: 'unproven', reasons: [...reasons, 'not-converged'] }
 }
 
 /** A page that lists a row twice proves nothing; neither does a quiet list whose ids do not add up to its total. */
-function believable(proof: PassProof | undefined, tally: Tally, facts: Facts): PassProof | undefined {
-  if (proof === undefined || facts.noted('duplicate-id') > 0) return undefined
+function believable(proof: PassProof | undefined, coverage: Coverage, findings: Findings): PassProof | undefined {
+  if (proof === undefined || findings.noted('duplicate-id') > 0) return undefined
   if (proof.basis !== 'quiet') return proof
-  const counts = tally.first ? tally.agrees : tally.rejected > 0 || tally.distinct >= facts.total
+  const counts = coverage.first ? coverage.agrees : coverage.rejected > 0 || coverage.distinct >= findings.total
   return counts ? proof : undefined
 }
 
@@ -61,14 +67,14 @@ function obstacles(pass: Pass): readonly Reason[] {
  * How to read the list again. Where an order vouches for it, forward with more overlap; otherwise in alternating
  * directions, so that rows moving along with one direction meet the other.
  */
-export function nextPass(facts: Facts, pass: number, fixedSizes: boolean, caps: ScanCaps): Pass {
-  const { pageSize, total } = facts
+export function nextPass(findings: Findings, pass: number, fixedSizes: boolean, caps: ScanCaps): Pass {
+  const { pageSize, total } = findings
   // A total is believed only as far as the scan may ask: a plan for a billion rows would not fit into memory.
   const cap = Math.min(passCap(total, pageSize), caps.requests)
   const backward = pass % 2 === 0
-  if (fixedSizes) return new SweepPass(facts, equalPlan(total, pageSize, cap), { backward, overlapping: false })
-  const vouched = facts.witnesses.believed(pageSize).length > 0
-  const wider = Math.min(Math.floor(pageSize / 2), Math.max(WIDER_OVERLAP, facts.witnesses.longestTie + 1))
-  if (!backward || (vouched && pass === 2)) return new ClosedPass(facts, vouched ? wider : USUAL_OVERLAP)
-  return new SweepPass(facts, overlappingPlan(total, USUAL_OVERLAP, pageSize, cap), { backward, overlapping: true })
+  if (fixedSizes) return new SweepPass(findings, equalPlan(total, pageSize, cap), { backward, overlapping: false })
+  const vouched = findings.witnesses.believed(pageSize).length > 0
+  const wider = Math.min(Math.floor(pageSize / 2), Math.max(WIDER_OVERLAP, findings.witnesses.longestTie + 1))
+  if (!backward || (vouched && pass === 2)) return new ClosedPass(findings, vouched ? wider : USUAL_OVERLAP)
+  return new SweepPass(findings, overlappingPlan(total, USUAL_OVERLAP, pageSize, cap), { backward, overlapping: true })
 }

@@ -1,5 +1,5 @@
 import type { WindowFailure } from '../window-failure.ts'
-import type { Neighbours } from './neighbours.ts'
+import type { RowOrder } from './row-order.ts'
 
 export type { WindowFailure }
 
@@ -39,13 +39,13 @@ export function rowOf(told: ToldRow): Row {
 }
 
 /** One answer of the service. */
-export type WindowRead = {
+export type WindowAnswer = {
   /** The window that was asked for. */
   readonly window: Window
-  /** In the order served. Only where `neighbours` are known some may be numbers, but not the first, nor the last. */
+  /** In the order served. Only where `rowOrder` is known some may be numbers, but not the first, nor the last. */
   readonly rows: readonly ToldRow[]
   /** How its rows compare, where that is known; all of them have a readable id then. */
-  readonly neighbours?: Neighbours | undefined
+  readonly rowOrder?: RowOrder | undefined
   /** The number of rows the service says it has. */
   readonly total: number | undefined
   /** The page size the service says it used. */
@@ -58,9 +58,9 @@ export type WindowRead = {
  * A list of which `readBefore` windows, or rows, were read does not become empty meanwhile: an answer that says so says nothing
  * about the list, like one that there is no such page.
  */
-export function unlessEmptied(read: WindowRead, readBefore: number): WindowRead {
-  const isEmptied = read.rows.length === 0 && read.total === 0 && readBefore > 0
-  return isEmptied ? { ...read, total: undefined, beyondEnd: true } : read
+export function unlessEmptied(answer: WindowAnswer, readBefore: number): WindowAnswer {
+  const isEmptied = answer.rows.length === 0 && answer.total === 0 && readBefore > 0
+  return isEmptied ? { ...answer, total: undefined, beyondEnd: true } : answer
 }
 
 /**

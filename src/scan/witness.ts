@@ -1,6 +1,6 @@
-import type { Held } from './held.ts'
-import { type Comparison, waysMet } from './neighbours.ts'
-import type { Seam } from './seam.ts'
+import type { ReadWindow } from './read-window.ts'
+import { type Comparison, waysMet } from './row-order.ts'
+import type { Overlap } from './overlap.ts'
 
 /**
  * The witness is an order by fields that never change, in which every window read so far was sorted. Its candidates:
@@ -30,7 +30,7 @@ export const WITNESSES: readonly Witness[] = [
 export const SMALLEST_PAGE = 10
 /** Steps from one creation time to another, all in the same direction, before `created_at` is believed. */
 const ENOUGH_STEPS = 8
-/** Neighbours of equal creation time in `id` order before `id` is believed to order them. */
+/** RowOrder of equal creation time in `id` order before `id` is believed to order them. */
 const ENOUGH_TIES = 12
 
 export class Witnesses {
@@ -42,15 +42,15 @@ export class Witnesses {
   #longestTie = 1
 
   /** Removes the candidates that a window contradicts. */
-  observe(held: Held): void {
+  observe(read: ReadWindow): void {
     if (this.#alive.size === 0) return
-    if (held.hasDuplicates) return this.#alive.clear()
-    const { neighbours } = held
-    if (neighbours.undated) this.#dismissDated()
-    this.#ties += neighbours.ties
-    this.#steps += neighbours.steps
-    this.#longestTie = Math.max(this.#longestTie, neighbours.longestTie)
-    const news = neighbours.met & ~this.#met
+    if (read.hasDuplicates) return this.#alive.clear()
+    const { rowOrder } = read
+    if (rowOrder.undated) this.#dismissDated()
+    this.#ties += rowOrder.ties
+    this.#steps += rowOrder.steps
+    this.#longestTie = Math.max(this.#longestTie, rowOrder.longestTie)
+    const news = rowOrder.met & ~this.#met
     if (news === 0) return
     this.#met |= news
     for (const way of waysMet(news)) this.#dismissContradicted(way)
@@ -69,8 +69,8 @@ export class Witnesses {
   }
 
   /** Removes the candidates that two windows contradict together. */
-  observeSeam(seam: Seam): void {
-    if (seam.redated) this.#dismissDated()
+  observeOverlap(overlap: Overlap): void {
+    if (overlap.redated) this.#dismissDated()
   }
 
   #dismissDated(): void {
@@ -97,10 +97,10 @@ export class Witnesses {
 }
 
 /**
- * Whether no row that stood after the left window of a seam can stand before the right one: both hold a customer, and where
+ * Whether no row that stood after the left window of an overlap can stand before the right one: both hold a customer, and where
  * equal keys may stand either way, one whose key is not that of both ends, since the right one begins at a smaller key.
  */
-export function spans(witness: Witness, { shared, ends, atBeginning }: Seam): boolean {
+export function spans(witness: Witness, { shared, ends, atBeginning }: Overlap): boolean {
   if (ends === undefined || atBeginning) return atBeginning
   if (shared === 0) return false
   const order = witness.order(ends)

@@ -3,7 +3,7 @@ import { ContractBroken, isOurs } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import type { Clock } from './clock.ts'
 import type { Question } from './customers-url.ts'
-import type { Pace, Stopping } from './pace.ts'
+import type { RateLimit, Stopping } from './rate-limit.ts'
 
 /** Refuses answers that were made before they were asked for: they say nothing about now. */
 export type CachedAnswers = {
@@ -13,7 +13,7 @@ export type CachedAnswers = {
 
 export type CachedAnswersOptions = {
   clock: Clock
-  pace: Pick<Pace, 'admit'>
+  rateLimit: Pick<RateLimit, 'admit'>
   /** Asks once, and gives whatever comes. */
   ask: (question: Question, signal: AbortSignal) => Promise<Answer>
   monotonicMs: () => number
@@ -26,7 +26,7 @@ const TIME_HOLDS_MS = 5000
  * An old `Date` alone does not tell a cache from a service whose clock is behind. Therefore the service is asked, once and
  * then where dates contradict each other, for something that no cache can hold: the `Date` of that answer is its clock.
  */
-export function createCachedAnswers({ clock, pace, ask, monotonicMs }: CachedAnswersOptions): CachedAnswers {
+export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: CachedAnswersOptions): CachedAnswers {
   let askedAtMs: number | undefined
   let asking: Promise<void> | undefined
 
@@ -40,7 +40,7 @@ export function createCachedAnswers({ clock, pace, ask, monotonicMs }: CachedAns
   async function askAnew(stopping: Stopping): Promise<Answer | undefined> {
     const search = { page: 1, size: 1, search: randomUUID() }
     try {
-      const turn = await pace.admit(() => ask(search, stopping.signal), stopping)
+      const turn = await rateLimit.admit(() => ask(search, stopping.signal), stopping)
       return turn.paused ? undefined : turn.value
     } catch (error) {
       if (!isOurs(error)) throw error

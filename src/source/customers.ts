@@ -14,8 +14,8 @@ import {
   refuseOpenWire,
   type Window,
 } from './customers-url.ts'
-import { createPace, type Pace, type Stopping } from './pace.ts'
-import { createPatience } from './patience.ts'
+import { createRateLimit, type RateLimit, type Stopping } from './rate-limit.ts'
+import { createRetry, type WaitingEvent } from './retry.ts'
 import { isSizeRefused, isUnauthorized, refusalOf } from './refusal.ts'
 import { createRepeatedPages } from './repeated-pages.ts'
 import { remainingIn } from './retry-after.ts'
@@ -23,18 +23,16 @@ import type { IdleAgents } from './idle-agents.ts'
 import { openConnection } from './request.ts'
 import { createSigner, type Credentials, usesNonce } from './signing.ts'
 import type { Sleep } from './sleep.ts'
-import type { SourceEvent } from './source-event.ts'
 import type { SourceSettings } from './settings.ts'
 
 export type { CustomersPage } from './customers-page.ts'
-export type { Stopping } from './pace.ts'
-export type { SourceEvent } from './source-event.ts'
+export type { Stopping } from './rate-limit.ts'
 
 export type SourceOptions = {
   settings: SourceSettings
   credentials: Credentials
   /** Shared by all organizations behind one rate limit; one of its own without it. */
-  pace?: Pace | undefined
+  rateLimit?: RateLimit | undefined
   /** Where connections come from and go to; without it they are opened, and ended at the close. */
   agents?: IdleAgents | undefined
   /** Room for pages on their way; without it, that of the process. */
@@ -52,13 +50,16 @@ export type SourceOptions = {
   onAnswer?: ((answer: { status: number }) => void) | undefined
 }
 
+/** What a source reports while it works, for a progress line or a log. Times in milliseconds. */
+export type SourceEvent = WaitingEvent | { kind: 'clock-corrected'; offsetMs: number }
+
 /** The customers of one organization, as its service lists them. */
 export type Source = {
   /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
   readPage(window: Window, options: ReadOptions): Promise<CustomersPage>
-  /** The first page of the customers that match a search; with patience, like readPage. */
+  /** The first page of the customers that match a search; retried like readPage. */
   search(text: string, options: Stopping): Promise<CustomersPage>
-  /** One request for the first page of that size, without patience: the first refusal is thrown. */
+  /** One request for the first page of that size, never retried: the first refusal is thrown. */
   probe(size: number, options: { signal: AbortSignal }): Promise<CustomersPage>
   readonly counters: { requests: number; throttled: number; waitedMs: number }
   /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer told. */
@@ -87,9 +88,9 @@ export function openSource(options: SourceOptions): Source {
   const { origin } = baseUrl
   const limits = { origin, requestTimeoutMs, maxBodyBytes, connections: concurrency }
   const connection = openConnection(limits, { now, monotonicMs }, options.agents)
-  const pace = options.pace ?? createPace({ concurrency, requestsPerMinute, monotonicMs, sleep })
-  const patience = createPatience({
-    ...{ pace, attempts, maxWaitMs, longestWaitMs },
+  const rateLimit = options.rateLimit ?? createRateLimit({ concurrency, requestsPerMinute, monotonicMs, sleep })
+  const retry = createRetry({
+    ...{ rateLimit, attempts, maxWaitMs, longestWaitMs },
     ...{ now, monotonicMs, random, sleep, onEvent },
   })
   const clock = createClock()
@@ -98,7 +99,7 @@ export function openSource(options: SourceOptions): Source {
   const isNonceSigned = usesNonce(settings.signing)
   const repeatedPages = createRepeatedPages()
   const cachedAnswers = createCachedAnswers({
-    ...{ clock, pace, monotonicMs },
+    ...{ clock, rateLimit, monotonicMs },
     ask: (asked, signal) => send(asked, signedRequest(asked), signal),
   })
   const rooms = (options.budget ?? PROCESS_BUDGET).share()
@@ -141,14 +142,14 @@ export function openSource(options: SourceOptions): Source {
       return askOnce(asked, stopping.signal, room)
     }
     try {
-      return await patience.ask(attempt, stopping)
+      return await retry.ask(attempt, stopping)
     } catch (error) {
       // As far as it was corrected, unless our clock was set while the request was under way.
       const signedAheadMs = signed.unixMs + (monotonicMs() - signed.atMs) - now()
       if (!isUnauthorized(error) || !clock.explains(signedAheadMs)) throw error
       const offsetMs = clock.adopt()
       if (offsetMs !== undefined) onEvent?.({ kind: 'clock-corrected', offsetMs })
-      return await patience.ask(attempt, stopping)
+      return await retry.ask(attempt, stopping)
     }
   }
 
@@ -168,7 +169,7 @@ export function openSource(options: SourceOptions): Source {
       if (refusal instanceof RateLimited) counts.throttled += 1
       throw refusal
     }
-    pace.succeeded(remainingIn(answer.headers))
+    rateLimit.succeeded(remainingIn(answer.headers))
     return answer
   }
 
@@ -213,7 +214,7 @@ export function openSource(options: SourceOptions): Source {
       return pageIn(await askOnce(asked, signal), asked)
     },
     get counters() {
-      return { ...counts, waitedMs: patience.waitedMs }
+      return { ...counts, waitedMs: retry.waitedMs }
     },
     get clockOffsetMs() {
       return clock.offsetMs

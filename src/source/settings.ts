@@ -7,13 +7,13 @@ export type SourceSettings = {
   signing: Recipe
   /** For one whole exchange. */
   requestTimeoutMs: number
-  /** Requests at once. With a shared pace, of this source alone. */
+  /** Requests at once. With a shared rateLimit, of this source alone. */
   concurrency: number
   /** The longest stretch without any successful answer. */
   maxWaitMs: number
   /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */
   longestWaitMs: number
-  /** With a shared pace, the pace's own number counts. */
+  /** With a shared rateLimit, the rateLimit's own number counts. */
   requestsPerMinute?: number | undefined
   /** Tries in all for a request that fails without naming a wait. Default 5. */
   attempts?: number | undefined

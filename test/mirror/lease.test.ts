@@ -2,8 +2,8 @@ import type { Mirror } from '../../src/store.ts'
 import { spawnSync } from 'node:child_process'
 import { execPath, pid, ppid } from 'node:process'
 import { expect, test } from 'vitest'
-import { OrganizationHeld } from '../../src/errors.ts'
-import { isGone, thisHolder } from '../../src/mirror/holder.ts'
+import { OrganizationLeased } from '../../src/errors.ts'
+import { isGone, thisHolder } from '../../src/mirror/lease.ts'
 import { LEASE_MS } from '../../src/mirror/lease.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
 import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
@@ -11,8 +11,8 @@ import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-f
 const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
 
-const HELD = expect.objectContaining({ name: 'OrganizationHeld', code: 'held' })
-const LOST = expect.objectContaining({ name: 'OrganizationHeld', code: 'lease-lost' })
+const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'held' })
+const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'lease-lost' })
 
 test('while a run holds its organization no other one starts, and none is recorded', async () => {
   const mirror = await aMirror()
@@ -20,12 +20,12 @@ test('while a run holds its organization no other one starts, and none is record
 
   const second = start(await aMirror(mirror.file))
 
-  await expect(second).rejects.toThrow(HELD)
+  await expect(second).rejects.toThrow(LEASED)
   await expect(second).rejects.toThrow(`run ${run.id} `)
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
 })
 
-test('other organizations are not held by it', async () => {
+test('other organizations are not leased by it', async () => {
   const mirror = await aMirror()
   await start(mirror, 0, 'acme')
 
@@ -46,7 +46,7 @@ test('a run that is silent for a minute is given up, and not a moment before', a
   const mirror = await aMirror()
   await start(mirror)
 
-  await expect(start(mirror, LEASE_MS - 1)).rejects.toBeInstanceOf(OrganizationHeld)
+  await expect(start(mirror, LEASE_MS - 1)).rejects.toBeInstanceOf(OrganizationLeased)
   await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
 })
 
@@ -55,7 +55,7 @@ test('a run that says it lives stays the holder', async () => {
   const run = await start(mirror)
   for (const afterMs of [15_000, 30_000, 45_000, 60_000]) await mirror.renewLease(run, START_MS + afterMs)
 
-  await expect(start(mirror, 60_000 + LEASE_MS / 2)).rejects.toThrow(HELD)
+  await expect(start(mirror, 60_000 + LEASE_MS / 2)).rejects.toThrow(LEASED)
 })
 
 test('saving a page says so too', async () => {
@@ -63,7 +63,7 @@ test('saving a page says so too', async () => {
   const run = await start(mirror)
   await mirror.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS - 1)
 
-  await expect(start(mirror, LEASE_MS)).rejects.toThrow(HELD)
+  await expect(start(mirror, LEASE_MS)).rejects.toThrow(LEASED)
 })
 
 test('a run that was late but was not replaced goes on', async () => {
@@ -125,7 +125,7 @@ test('the organization of another process that lives is not taken', async () => 
   await start(mirror)
   tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(ppid))
 
-  await expect(start(mirror)).rejects.toThrow(HELD)
+  await expect(start(mirror)).rejects.toThrow(LEASED)
 })
 
 test('a process of another machine is taken to live until its time is up', async () => {
@@ -133,7 +133,7 @@ test('a process of another machine is taken to live until its time is up', async
   await start(mirror)
   tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
 
-  await expect(start(mirror, LEASE_MS - 1)).rejects.toThrow(HELD)
+  await expect(start(mirror, LEASE_MS - 1)).rejects.toThrow(LEASED)
   await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
 })
 

@@ -9,8 +9,8 @@ import { seeds } from '../support/seeds.ts'
 const HOUR_MS = 60 * MINUTE_MS
 const YEAR_MS = 365 * 24 * HOUR_MS
 
-const HELD = expect.objectContaining({ name: 'OrganizationHeld', code: 'held' })
-const LOST = expect.objectContaining({ name: 'OrganizationHeld', code: 'lease-lost' })
+const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'held' })
+const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'lease-lost' })
 
 const start = (mirror: Mirror, nowMs: number, monotonicMs: number) =>
   mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, monotonicMs: () => monotonicMs })
@@ -24,7 +24,7 @@ describe('a lease, when the wall clock is set', () => {
 
       const second = start(await aMirror(mirror.file), START_MS + byMs, 5000 + LEASE_MS - 1)
 
-      await expect(second).rejects.toThrow(HELD)
+      await expect(second).rejects.toThrow(LEASED)
       expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
     },
   )
@@ -54,7 +54,7 @@ describe('a lease, when the wall clock is set', () => {
     await start(mirror, START_MS, 5000)
     tamper(mirror.file, `UPDATE leases SET boot = 'another start'`)
 
-    await expect(start(mirror, START_MS + LEASE_MS - 1, 5000 + HOUR_MS)).rejects.toThrow(HELD)
+    await expect(start(mirror, START_MS + LEASE_MS - 1, 5000 + HOUR_MS)).rejects.toThrow(LEASED)
     await expect(start(mirror, START_MS + LEASE_MS, 6000)).resolves.toBeDefined()
   })
 

@@ -37,11 +37,11 @@ test.each([
   ['one more than half', 51, 'tenant-mixup'],
   ['exactly half', 50, undefined],
   ['none', 0, undefined],
-])('%s of the first page known elsewhere', async (_, strangers, code) => {
+])('%s of the first page known elsewhere', async (_, foreign, code) => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(1, 200))
 
-  const { report } = await sync(mirror, 'acme', customers(201 - strangers, 300 - strangers))
+  const { report } = await sync(mirror, 'acme', customers(201 - foreign, 300 - foreign))
 
   expect(report.error?.code).toBe(code)
   expect(report.inserted).toBe(code === undefined ? 100 : 0)
@@ -60,7 +60,7 @@ test('the organization that has most of the customers is named, and what to do i
   expect(message).toContain('the rows of the old id stay')
 })
 
-test('strangers that stand together anywhere on the first page decide as they would spread over it', async () => {
+test('customers of another organization that stand together anywhere on the first page decide as if spread over it', async () => {
   for (const [first, last, code] of [
     [1, 60, 'tenant-mixup'],
     [21, 80, 'tenant-mixup'],
@@ -84,9 +84,9 @@ test.each([
   const asked: (readonly string[])[] = []
   const counting: Mirror = {
     ...mirror,
-    findStrangers(organization, ids) {
+    findKnownElsewhere(organization, ids) {
       asked.push(ids)
-      return mirror.findStrangers(organization, ids)
+      return mirror.findKnownElsewhere(organization, ids)
     },
   }
 
@@ -101,14 +101,14 @@ test.each([
   expect(places).toEqual(asked.flat().map((_id, index) => index * 5))
 })
 
-test('what matters is the first page: strangers further down are let through', async () => {
+test('what matters is the first page: customers of another organization further down are let through', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(101, 500))
 
   expect((await sync(mirror, 'acme', customers(1, 500))).report).toMatchObject({ status: 'complete', inserted: 500 })
 })
 
-test('customers that this organization has itself are no strangers, even if another has them too', async () => {
+test('customers that this organization has itself are not foreign, even if another has them too', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'acme', customers(1, 50))
   // Half of them are its own, so it is let in, and from then on both have the same fifty.
@@ -119,7 +119,7 @@ test('customers that this organization has itself are no strangers, even if anot
   }
 })
 
-test('customers that this organization had and that were removed are no strangers when they come back', async () => {
+test('customers that this organization had and that were removed are not foreign when they come back', async () => {
   const mirror = await aMirror()
   const rule = { removals: { after: 1, maxShare: 1 } }
   await sync(mirror, 'acme', customers(1, 20), rule)

@@ -3,7 +3,7 @@ import type { Certificate } from '../../src/scan/certificate.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
 import type { Reason } from '../../src/scan/reasons.ts'
-import { startOf, type Window, type WindowRead } from '../../src/scan/window.ts'
+import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive, type Ride, type Service } from '../support/drive-scan.ts'
 import { seeds } from '../support/seeds.ts'
@@ -33,12 +33,12 @@ const covers = (window: Window, position: number) =>
   window.size * (window.page - 1) <= position && position < window.size * window.page
 
 /** Serves a page of another size than asked for, and says so. */
-function resized(list: SimulatedList, window: Window, size: number): WindowRead {
+function resized(list: SimulatedList, window: Window, size: number): WindowAnswer {
   return { ...list.answer({ page: window.page, size }), window, perPage: size }
 }
 
 /** What a 404 is to a scan. */
-function notFound(window: Window): WindowRead {
+function notFound(window: Window): WindowAnswer {
   return { window, rows: [], total: undefined, perPage: window.size, beyondEnd: true }
 }
 

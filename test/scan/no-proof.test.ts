@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
-import { hold } from '../../src/scan/held.ts'
+import { prepareWindow } from '../../src/scan/read-window.ts'
 import { seenIds } from '../../src/scan/seen.ts'
-import { Tally } from '../../src/scan/tally.ts'
-import type { Window, WindowRead } from '../../src/scan/window.ts'
+import { Coverage } from '../../src/scan/coverage.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 
 /** A page of customers who are only numbered. */
-function aRead(numbers: readonly number[], total: number, window: Window = { page: 1, size: 100 }): WindowRead {
+function aRead(numbers: readonly number[], total: number, window: Window = { page: 1, size: 100 }): WindowAnswer {
   const rows = numbers.map((number) => ({ id: `customer ${String(number).padStart(5, '0')}`, createdAt: undefined }))
   return { window, rows, total, perPage: window.size, beyondEnd: false }
 }
@@ -29,9 +29,9 @@ test.each([2, 40, 99])(
   },
 )
 
-test('a quiet list is not proven when one page held a customer twice, once, and was whole when asked for again', () => {
+test('a quiet list is not proven when one page read a customer twice, once, and was whole when asked for again', () => {
   let answers = 0
-  const answer = (window: Window): WindowRead => {
+  const answer = (window: Window): WindowAnswer => {
     const numbers = numbersIn(window, 250)
     answers += 1
     // The first answer has the last of its rows twice, and all the others are honest.
@@ -46,12 +46,12 @@ test('a quiet list is not proven when one page held a customer twice, once, and 
 
 test('passes over a list at rest converge while its total stands still, and not once it has changed', () => {
   const passes = (totals: readonly number[]) => {
-    const tally = new Tally(seenIds())
+    const coverage = new Coverage(seenIds())
     for (const total of totals) {
-      tally.startPass()
-      tally.add(hold(aRead([1, 2, 3], total), tally))
+      coverage.startPass()
+      coverage.add(prepareWindow(aRead([1, 2, 3], total), coverage))
     }
-    return tally.converged
+    return coverage.converged
   }
 
   expect(passes([3, 3])).toBe(true)
@@ -61,13 +61,13 @@ test('passes over a list at rest converge while its total stands still, and not 
 })
 
 test('a total that changes within a pass keeps it from converging, whatever is found', () => {
-  const tally = new Tally(seenIds())
-  tally.startPass()
-  tally.add(hold(aRead([1, 2, 3], 3), tally))
-  tally.startPass()
-  for (const total of [3, 4, 3]) tally.add(hold(aRead([1, 2, 3], total), tally))
+  const coverage = new Coverage(seenIds())
+  coverage.startPass()
+  coverage.add(prepareWindow(aRead([1, 2, 3], 3), coverage))
+  coverage.startPass()
+  for (const total of [3, 4, 3]) coverage.add(prepareWindow(aRead([1, 2, 3], total), coverage))
 
-  expect(tally.converged).toBe(false)
+  expect(coverage.converged).toBe(false)
 })
 
 test('over pages of fixed sizes, a total that changes now and then is never certified', () => {

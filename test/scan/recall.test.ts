@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import { startOf, type Window, type WindowRead } from '../../src/scan/window.ts'
+import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { seeds } from '../support/seeds.ts'
 import { SimulatedList } from '../support/simulated-list.ts'
 
-const byPosition = (a: WindowRead, b: WindowRead) => startOf(a.window) - startOf(b.window)
+const byPosition = (a: WindowAnswer, b: WindowAnswer) => startOf(a.window) - startOf(b.window)
 
 test('a scan stopped after any window goes on where it was, and is proven whatever happened meanwhile', () => {
   for (let seed = 1; seed <= seeds(20, { least: 4 }); seed++) {
@@ -71,7 +71,7 @@ test.each<['created at the same second' | 'without a creation time']>([
     const list = new SimulatedList(luck, { size: 1000, order: 'id asc' })
     const createdAt = which === 'without a creation time' ? undefined : '2026-01-01T00:00:00Z'
     let answered = 0
-    const answer = (window: Window): WindowRead => {
+    const answer = (window: Window): WindowAnswer => {
       answered += 1
       if (answered === 4) for (let gone = 0; gone < 40; gone += 1) list.delete()
       const read = list.answer(window)

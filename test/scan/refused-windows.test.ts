@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { Window, WindowRead } from '../../src/scan/window.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive, type Service } from '../support/drive-scan.ts'
 import { SimulatedList } from '../support/simulated-list.ts'
@@ -15,7 +15,7 @@ function scanOf(parallel: number, answer: (list: SimulatedList, window: Window) 
   return { requests, certificate: scan.certificate() }
 }
 
-function notFound(window: Window): WindowRead {
+function notFound(window: Window): WindowAnswer {
   return { window, rows: [], total: undefined, perPage: window.size, beyondEnd: true }
 }
 

@@ -21,11 +21,11 @@ function play(scenario: Scenario, all: number, promise: (outcome: Outcome) => vo
   })
   const details = fc.check(property, { seed: SEED, numRuns: runs, endOnFailure: true })
   if (details.failed) throw details.errorInstance
-  console.log(`${scenario}: ${runs} scans from seed ${SEED}: ${tally(outcomes)}`)
+  console.log(`${scenario}: ${runs} scans from seed ${SEED}: ${coverage(outcomes)}`)
   return outcomes
 }
 
-function tally(outcomes: readonly Outcome[]): string {
+function coverage(outcomes: readonly Outcome[]): string {
   const counts = new Map<string, number>()
   for (const { certificate, lost } of outcomes) {
     const kind = `${certificate.proof}${lost > 0 ? ' with rows missing' : ''}`

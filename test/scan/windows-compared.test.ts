@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hold, type Held } from '../../src/scan/held.ts'
-import { compareNeighbours, compareRows, type Neighbours } from '../../src/scan/neighbours.ts'
+import { prepareWindow, type ReadWindow } from '../../src/scan/read-window.ts'
+import { orderOfRows, compareRows, type RowOrder } from '../../src/scan/row-order.ts'
 import { windowFrom } from '../../src/scan/planner.ts'
-import { seamBetween, type Seam } from '../../src/scan/seam.ts'
+import { overlapBetween, type Overlap } from '../../src/scan/overlap.ts'
 import { seenIds } from '../../src/scan/seen.ts'
-import { Tally } from '../../src/scan/tally.ts'
+import { Coverage } from '../../src/scan/coverage.ts'
 import { Witnesses, WITNESSES } from '../../src/scan/witness.ts'
 import { endOf, rowOf, type Row, type ToldRow, type Window } from '../../src/scan/window.ts'
 import { seeds } from '../support/seeds.ts'
@@ -27,45 +27,49 @@ const someRows = (most: number) =>
   )
 const aWindow = fc.record({ rows: someRows(12), page: fc.integer({ min: 1, max: 3 }), total: fc.nat({ max: 2 }) })
 
-type Received = { rows: readonly ToldRow[]; page: number; total: number; neighbours?: Neighbours }
+type Received = { rows: readonly ToldRow[]; page: number; total: number; rowOrder?: RowOrder }
 
-function heldFrom({ page, ...read }: Received, tally = new Tally(seenIds())): Held {
-  const held = hold({ ...read, window: { page, size: 12 }, perPage: 12, beyondEnd: false }, tally)
-  tally.add(held)
-  return held
+function readFrom({ page, ...answer }: Received, coverage = new Coverage(seenIds())): ReadWindow {
+  const read = prepareWindow({ ...answer, window: { page, size: 12 }, perPage: 12, beyondEnd: false }, coverage)
+  coverage.add(read)
+  return read
 }
 
 /** The windows a scan read before two others, and which of those it read first. */
 const aPast = fc.record({ before: fc.array(aWindow, { maxLength: 2 }), isRightFirst: fc.boolean() })
 type Past = { before: readonly Received[]; isRightFirst: boolean }
 
-function heldTogether(one: Received, other: Received, { before, isRightFirst }: Past): [left: Held, right: Held] {
-  const tally = new Tally(seenIds())
-  for (const window of before) heldFrom(window, tally)
-  const early = isRightFirst ? heldFrom(other, tally) : undefined
-  const left = heldFrom(one, tally)
-  return [left, early ?? heldFrom(other, tally)]
+function readTogether(
+  one: Received,
+  other: Received,
+  { before, isRightFirst }: Past,
+): [left: ReadWindow, right: ReadWindow] {
+  const coverage = new Coverage(seenIds())
+  for (const window of before) readFrom(window, coverage)
+  const early = isRightFirst ? readFrom(other, coverage) : undefined
+  const left = readFrom(one, coverage)
+  return [left, early ?? readFrom(other, coverage)]
 }
 
 /** With each row as it was told in full. */
-function inFull(held: Held) {
-  return { ...held, all: held.all.map(rowOf), rows: held.rows.map(rowOf) }
+function inFull(read: ReadWindow) {
+  return { ...read, all: read.all.map(rowOf), rows: read.rows.map(rowOf) }
 }
 
-/** The seam by its definition: every row against every row. */
-function seamByDefinition(...windows: readonly [Held, Held]): Seam {
+/** The overlap by its definition: every row against every row. */
+function overlapByDefinition(...windows: readonly [ReadWindow, ReadWindow]): Overlap {
   const [left, right] = [inFull(windows[0]), inFull(windows[1])]
   const shared = right.rows.flatMap((row, index) => {
     const place = left.rows.findLastIndex(({ id }) => id === row.id)
     const before = left.rows[place]
     return before === undefined ? [] : [{ row, before, place, moved: right.start + index - left.start - place }]
   })
-  const overlap = left.all.flatMap(({ id }, place) => {
+  const bothCover = left.all.flatMap(({ id }, place) => {
     const at = left.start + place - right.start
     return at >= 0 && at < right.all.length ? [{ id, other: right.all[at]?.id }] : []
   })
-  const inPlace = overlap.every(({ id, other }) => id === other)
-  const readable = overlap.filter(({ id }) => id !== undefined).length
+  const inPlace = bothCover.every(({ id, other }) => id === other)
+  const readable = bothCover.filter(({ id }) => id !== undefined).length
   return {
     shared: shared.length,
     still: shared.length > 0 && left.total === right.total && inPlace && readable === shared.length,
@@ -77,18 +81,18 @@ function seamByDefinition(...windows: readonly [Held, Held]): Seam {
   }
 }
 
-test('a seam is what comparing every row with every row says', () => {
+test('an overlap is what comparing every row with every row says', () => {
   fc.assert(
     fc.property(aWindow, aWindow, aPast, (one, other, past) => {
-      const [left, right] = heldTogether(one, other, past)
-      expect(seamBetween(left, right)).toEqual(seamByDefinition(left, right))
-      for (const held of [left, right]) expect(held.hasDuplicates).toBe(new Set(held.keys).size < held.keys.length)
+      const [left, right] = readTogether(one, other, past)
+      expect(overlapBetween(left, right)).toEqual(overlapByDefinition(left, right))
+      for (const read of [left, right]) expect(read.hasDuplicates).toBe(new Set(read.keys).size < read.keys.length)
     }),
     { seed: 1, numRuns: seeds(3000) },
   )
 })
 
-test('rows that are known by a number give the same seam as rows known by their id', () => {
+test('rows that are known by a number give the same overlap as rows known by their id', () => {
   const numbers = new Map<string, number>()
   const rowIdOf = (id: string) => numbers.get(id) ?? numbers.set(id, numbers.size + 1).size
   const numbered = ({ rows, ...window }: Received): Received => ({
@@ -97,15 +101,15 @@ test('rows that are known by a number give the same seam as rows known by their 
   })
   fc.assert(
     fc.property(aWindow, aWindow, aPast, (one, other, past) => {
-      const seam = seamBetween(...heldTogether(one, other, past))
+      const overlap = overlapBetween(...readTogether(one, other, past))
       const before = past.before.map(numbered)
-      expect(seamBetween(...heldTogether(numbered(one), numbered(other), { ...past, before }))).toEqual(seam)
+      expect(overlapBetween(...readTogether(numbered(one), numbered(other), { ...past, before }))).toEqual(overlap)
     }),
     { seed: 1, numRuns: seeds(3000) },
   )
 })
 
-test('rows that came as they are kept give the same seam when all but the ends are told by their number', () => {
+test('rows that came as they are kept give the same overlap when all but the ends are told by their number', () => {
   const numbers = new Map<string, number>()
   const keep = (row: Row) => {
     const { id = '' } = row
@@ -115,14 +119,14 @@ test('rows that came as they are kept give the same seam when all but the ends a
     const kept = rows.map(rowOf).map(keep)
     const isEnd = (place: number) => place === 0 || place === kept.length - 1
     const few = kept.map((row, place) => (isInFull || isEnd(place) ? row : row.rowId))
-    return { ...window, rows: few, neighbours: compareNeighbours(kept) }
+    return { ...window, rows: few, rowOrder: orderOfRows(kept) }
   }
   fc.assert(
     fc.property(aWindow, aWindow, aPast, (one, other, { before, isRightFirst }) => {
       const past = { before: before.map((window) => told(window, false)), isRightFirst }
-      const seam = seamBetween(...heldTogether(told(one, true), told(other, true), past))
-      expect(seamBetween(...heldTogether(told(one, false), told(other, false), past))).toEqual(seam)
-      expect(seamBetween(...heldTogether(told(one, false), told(other, true), past))).toEqual(seam)
+      const overlap = overlapBetween(...readTogether(told(one, true), told(other, true), past))
+      expect(overlapBetween(...readTogether(told(one, false), told(other, false), past))).toEqual(overlap)
+      expect(overlapBetween(...readTogether(told(one, false), told(other, true), past))).toEqual(overlap)
     }),
     { seed: 1, numRuns: seeds(3000) },
   )
@@ -132,15 +136,15 @@ test('a candidate survives a window exactly when it orders every pair of neighbo
   const few = fc.record({ rows: someRows(4), page: fc.constant(1), total: fc.constant(4) })
   fc.assert(
     fc.property(few, (window) => {
-      const held = inFull(heldFrom(window))
+      const read = inFull(readFrom(window))
       const witnesses = new Witnesses()
-      witnesses.observe(held)
-      const repeated = new Set(held.rows.map(({ id }) => id)).size < held.rows.length
-      const undated = held.rows.some(({ createdAt }) => createdAt === undefined)
+      witnesses.observe(read)
+      const repeated = new Set(read.rows.map(({ id }) => id)).size < read.rows.length
+      const undated = read.rows.some(({ createdAt }) => createdAt === undefined)
       const expected = WITNESSES.filter((witness) => {
         if (repeated || (witness.dated && undated)) return false
-        return held.rows.slice(1).every((row, place) => {
-          const before = held.rows[place]
+        return read.rows.slice(1).every((row, place) => {
+          const before = read.rows[place]
           const order = before === undefined ? -1 : witness.order(compareRows(before, row))
           return witness.total ? order < 0 : order <= 0
         })
@@ -154,7 +158,7 @@ test('a candidate survives a window exactly when it orders every pair of neighbo
 test('the longest tie is the most neighbours of one creation time', () => {
   const witnesses = new Witnesses()
   const at = (second: number, index: number) => ({ id: `${index}`, createdAt: `2024-01-01T00:00:0${second}Z` })
-  witnesses.observe(heldFrom({ rows: [1, 1, 1, 2, 2, 3].map(at), page: 1, total: 6 }))
+  witnesses.observe(readFrom({ rows: [1, 1, 1, 2, 2, 3].map(at), page: 1, total: 6 }))
   expect(witnesses.longestTie).toBe(3)
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPace } from '../../src/source/pace.ts'
+import { createRateLimit } from '../../src/source/rate-limit.ts'
 import { recipeOf } from '../../src/source/signing.ts'
 import { faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT, rejection } from './a-source.ts'
@@ -50,13 +50,13 @@ test('a 429 holds back every page of the organization until its time has come', 
   expect(source.counters).toMatchObject({ requests: 5, throttled: 1, waitedMs: 60_000 })
 })
 
-test('organizations that share a pace share its pause', async () => {
+test('organizations that share a rateLimit share its pause', async () => {
   const time = virtualTime()
-  const pace = createPace({ concurrency: 1, ...time })
+  const rateLimit = createRateLimit({ concurrency: 1, ...time })
   await using throttled = await faultServer(html(429, { 'Retry-After': 60 }), list(3))
   await using other = await faultServer(list(3))
-  const one = aSource(throttled, {}, { pace, ...time })
-  const two = aSource(other, { longestWaitMs: 30_000 }, { pace, ...time })
+  const one = aSource(throttled, {}, { rateLimit, ...time })
+  const two = aSource(other, { longestWaitMs: 30_000 }, { rateLimit, ...time })
   const [first, second] = await Promise.allSettled([
     one.source.readPage(FIRST, PATIENT),
     two.source.readPage(FIRST, PATIENT),

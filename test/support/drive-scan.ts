@@ -1,8 +1,8 @@
 import type { Scan } from '../../src/scan/scan.ts'
-import { rowOf, type Window, type WindowRead } from '../../src/scan/window.ts'
+import { rowOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
-type Answer = WindowRead | 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
+type Answer = WindowAnswer | 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 type Request = { window: Window; answer?: Answer }
 
 export type Service = {
@@ -14,7 +14,7 @@ export type Service = {
 export type Ride = {
   requests: number
   ids: Set<string>
-  reads: WindowRead[]
+  reads: WindowAnswer[]
 }
 
 /**

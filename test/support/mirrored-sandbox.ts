@@ -17,7 +17,7 @@ export async function syncSandbox(
   return runOrganization(configured(sandbox, settings), {
     mirror,
     trigger: 'sync',
-    paces: new Map(),
+    rateLimits: new Map(),
     longestWaitMs: 10_000,
     now,
     monotonicMs,

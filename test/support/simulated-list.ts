@@ -1,8 +1,8 @@
-import type { Row, Window, WindowRead } from '../../src/scan/window.ts'
+import type { Row, Window, WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
 /** A window whose rows are each told in full. */
-type ReadInFull = Omit<WindowRead, 'rows'> & { rows: readonly Row[] }
+type ReadInFull = Omit<WindowAnswer, 'rows'> & { rows: readonly Row[] }
 
 type Customer = { id: string; serial: number; createdSecond: number; name: number; changed: number }
 

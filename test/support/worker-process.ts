@@ -35,7 +35,7 @@ const QUICK: Partial<Timings> = {
   lockMs: 4000,
   stalledMs: 1000,
   reconcileMs: 1000,
-  heldWaitMs: 500,
+  leasedWaitMs: 500,
   mirrorWaitMs: 500,
   firstRetryMs: 100,
   longestRetryMs: 500,

@@ -9,14 +9,14 @@ const USUAL: Circumstances = {
   startsLeft: 99,
   stopping: false,
   lockLost: false,
-  heldWaitMs: 30_000,
+  leasedWaitMs: 30_000,
   mirrorWaitMs: 20_000,
 }
 const RETRY = { kind: 'retry', leastMs: 0 } as const
 const GIVE_UP = { kind: 'give-up' } as const
 
 const { ConfigError, UsageError, SourceRefused, RateLimited, SourceUnavailable, ContractBroken } = errors
-const { MirrorUnusable, OrganizationHeld, QueueUnavailable, AccountingBroken, Interrupted } = errors
+const { MirrorUnusable, OrganizationLeased, QueueUnavailable, AccountingBroken, Interrupted } = errors
 
 const table: [what: string, error: Error, verdict: Verdict][] = [
   ['a secret that cannot be read', new ConfigError([{ file: 'environment X', message: 'is not set' }]), GIVE_UP],
@@ -47,8 +47,8 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), { kind: 'retry', leastMs: 20_000 }],
   ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), { kind: 'retry', leastMs: 20_000 }],
   ['a mirror that was replaced', new MirrorUnusable('no', { code: 'replaced' }), { kind: 'retry', leastMs: 20_000 }],
-  ['held by a sync', new OrganizationHeld('no', { code: 'held' }), { kind: 'wait', waitMs: 30_000 }],
-  ['taken over', new OrganizationHeld('no', { code: 'lease-lost' }), { kind: 'wait', waitMs: 30_000 }],
+  ['held by a sync', new OrganizationLeased('no', { code: 'held' }), { kind: 'wait', waitMs: 30_000 }],
+  ['taken over', new OrganizationLeased('no', { code: 'lease-lost' }), { kind: 'wait', waitMs: 30_000 }],
   ['no queue', new QueueUnavailable('no'), RETRY],
   ['numbers that do not add up', new AccountingBroken('no'), GIVE_UP],
   ['interrupted by nobody', new Interrupted('stop'), { kind: 'abandon' }],
@@ -66,7 +66,7 @@ test.each<[string, Error, boolean]>([
   ['503 with a time', new SourceUnavailable('down', { code: 'server-error', waitMs: 70_000 }), true],
   ['503 without one', new SourceUnavailable('down', { code: 'server-error' }), false],
   ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), false],
-  ['held by a sync', new OrganizationHeld('no', { code: 'held' }), false],
+  ['held by a sync', new OrganizationLeased('no', { code: 'held' }), false],
 ])('a run ended by %s is called waiting: %#', (_what, error, waits) => {
   expect(isWaiting(error, verdictOf(error, USUAL))).toBe(waits)
 })

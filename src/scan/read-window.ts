@@ -1,4 +1,4 @@
-import { compareNeighbours, type Neighbours } from './neighbours.ts'
+import { orderOfRows, type RowOrder } from './row-order.ts'
 import type { Reason } from './reasons.ts'
 import {
   keyOf,
@@ -8,11 +8,11 @@ import {
   type ToldRow,
   unlessEmptied,
   type Window,
-  type WindowRead,
+  type WindowAnswer,
 } from './window.ts'
 
 /** A window that was read, made ready for comparing with its neighbours. */
-export type Held = {
+export type ReadWindow = {
   /** The window as served: its size is the one the service used. */
   readonly window: Window
   /** Position of the first row. */
@@ -35,10 +35,10 @@ export type Held = {
   /** How many windows were counted before it. */
   readonly turn: number
   /** How `rows` compare, each with the next. */
-  readonly neighbours: Neighbours
+  readonly rowOrder: RowOrder
 }
 
-/** What a tally tells of the rows and windows it counts. */
+/** What a coverage tells of the rows and windows it counts. */
 export type Counting = {
   /** Windows counted so far. */
   readonly windows: number
@@ -46,10 +46,10 @@ export type Counting = {
   see(row: ToldRow): boolean
 }
 
-/** Makes a window ready, and has its rows counted as seen. The window itself is to be added to the tally next. */
-export function hold(read: WindowRead, counting: Counting): Held {
-  const window = { page: read.window.page, size: read.perPage }
-  const all = read.rows
+/** Makes a window ready, and has its rows counted as seen. The window itself is to be added to the coverage next. */
+export function prepareWindow(answer: WindowAnswer, counting: Counting): ReadWindow {
+  const window = { page: answer.window.page, size: answer.perPage }
+  const all = answer.rows
   const rows: ToldRow[] = []
   const keys: RowKey[] = []
   const again: number[] = []
@@ -66,33 +66,33 @@ export function hold(read: WindowRead, counting: Counting): Held {
   }
   const start = startOf(window)
   const reach = start + all.length
-  const neighbours = read.neighbours ?? compareNeighbours(rows.map(rowOf))
+  const rowOrder = answer.rowOrder ?? orderOfRows(rows.map(rowOf))
   const turn = counting.windows
-  const { total, beyondEnd } = unlessEmptied(read, counting.windows)
+  const { total, beyondEnd } = unlessEmptied(answer, counting.windows)
   const notFound = beyondEnd && total === undefined && all.length === 0
-  return { window, start, reach, total, notFound, all, rows, keys, again, hasDuplicates, turn, neighbours }
+  return { window, start, reach, total, notFound, all, rows, keys, again, hasDuplicates, turn, rowOrder }
 }
 
-/** Whether the window held the last row of the list, and the service's total says the same. */
-export function isEnd(held: Held): boolean {
-  return held.all.length < held.window.size && (held.total === held.reach || isBeyondEnd(held))
+/** Whether the window read the last row of the list, and the service's total says the same. */
+export function isEnd(read: ReadWindow): boolean {
+  return read.all.length < read.window.size && (read.total === read.reach || isBeyondEnd(read))
 }
 
 /** An empty answer for positions the list does not have, as its total says. */
-export function isBeyondEnd(held: Held): boolean {
-  return held.all.length === 0 && held.total !== undefined && held.total <= held.start
+export function isBeyondEnd(read: ReadWindow): boolean {
+  return read.all.length === 0 && read.total !== undefined && read.total <= read.start
 }
 
 /** Neither rows nor a total: it says nothing of the list. */
-export function isBlank(held: Held): boolean {
-  return held.all.length === 0 && held.total === undefined
+export function isBlank(read: ReadWindow): boolean {
+  return read.all.length === 0 && read.total === undefined
 }
 
 /** A short window whose total tells another story: rows were left out, or the total is wrong. */
-export function isDoubtful(held: Held): boolean {
-  return held.all.length < held.window.size && !isEnd(held)
+export function isDoubtful(read: ReadWindow): boolean {
+  return read.all.length < read.window.size && !isEnd(read)
 }
 
-export function doubtOf(held: Held): Reason {
-  return (held.total ?? 0) > held.reach ? 'short-page' : 'total-mismatch'
+export function doubtOf(read: ReadWindow): Reason {
+  return (read.total ?? 0) > read.reach ? 'short-page' : 'total-mismatch'
 }

@@ -1,18 +1,20 @@
 import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors.ts'
-import type { Pace, Stopping } from './pace.ts'
+import type { RateLimit, Stopping } from './rate-limit.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
-import type { SourceEvent } from './source-event.ts'
+
+/** Requests wait, by all of `waitMs`; `untilMs` is a Unix time. */
+export type WaitingEvent = { kind: 'waiting'; reason: 'rate-limited' | 'unavailable'; waitMs: number; untilMs: number }
 
 /** Asks again after a refusal, within budgets. */
-export type Patience = {
+export type Retry = {
   /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
   ask<T>(attempt: () => Promise<T>, options: Stopping): Promise<T>
   /** Milliseconds during which at least one request was waiting. */
   readonly waitedMs: number
 }
 
-export type PatienceOptions = {
-  pace: Pace
+export type RetryOptions = {
+  rateLimit: RateLimit
   /** How often a request that fails without being told to wait is tried in all. */
   attempts: number
   /** A single wait longer than this is left to the caller. */
@@ -25,11 +27,11 @@ export type PatienceOptions = {
   /** Between 0 and 1, as Math.random gives. */
   random: () => number
   sleep?: Sleep | undefined
-  onEvent?: ((event: SourceEvent) => void) | undefined
+  onEvent?: ((event: WaitingEvent) => void) | undefined
 }
 
-export function createPatience(options: PatienceOptions): Patience {
-  const { pace, attempts, longestWaitMs, maxWaitMs, monotonicMs, random, sleep = timerSleep } = options
+export function createRetry(options: RetryOptions): Retry {
+  const { rateLimit, attempts, longestWaitMs, maxWaitMs, monotonicMs, random, sleep = timerSleep } = options
   const waits = createWaits({ ...options, sleep })
   let refusedSinceMs: number | undefined
 
@@ -37,8 +39,8 @@ export function createPatience(options: PatienceOptions): Patience {
     let refusal: unknown
     for (let tries = 1; ;) {
       stop.throwIfAborted()
-      if (pace.pausedUntilMs > monotonicMs()) await waitOutPause(refusal, stop)
-      const turn = await pace.admit(() => tryOnce(attempt, tries, signal), { signal, stop })
+      if (rateLimit.pausedUntilMs > monotonicMs()) await waitOutPause(refusal, stop)
+      const turn = await rateLimit.admit(() => tryOnce(attempt, tries, signal), { signal, stop })
       if (turn.paused) continue
       if (turn.value.succeeded) return turn.value.result
       refusal = turn.value.refusal
@@ -59,7 +61,7 @@ export function createPatience(options: PatienceOptions): Patience {
       if (waitMs === undefined) throw error
       refusedSinceMs ??= monotonicMs()
       // Set before the turn ends: the next in line must not start into the same refusal.
-      if (factsOf(error).askAgain === 'wait') pace.pauseUntil(monotonicMs() + waitMs)
+      if (factsOf(error).askAgain === 'wait') rateLimit.pauseUntil(monotonicMs() + waitMs)
       return { succeeded: false, refusal: error, waitMs }
     }
   }
@@ -74,7 +76,11 @@ export function createPatience(options: PatienceOptions): Patience {
   }
 
   async function waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
-    for (let waitMs = pace.pausedUntilMs - monotonicMs(); waitMs > 0; waitMs = pace.pausedUntilMs - monotonicMs()) {
+    for (
+      let waitMs = rateLimit.pausedUntilMs - monotonicMs();
+      waitMs > 0;
+      waitMs = rateLimit.pausedUntilMs - monotonicMs()
+    ) {
       refusedSinceMs ??= monotonicMs()
       if (exceedsBudget(waitMs)) throw tells(refusal, waitMs) ? refusal : heldBack(waitMs)
       await waits.wait(waitMs, 'rate-limited', signal)
@@ -136,7 +142,7 @@ function createWaits({
   monotonicMs,
   sleep,
   onEvent,
-}: Pick<PatienceOptions, 'now' | 'monotonicMs' | 'onEvent'> & { sleep: Sleep }): Waits {
+}: Pick<RetryOptions, 'now' | 'monotonicMs' | 'onEvent'> & { sleep: Sleep }): Waits {
   let waiting = 0
   let waitingSinceMs = 0
   let finishedMs = 0

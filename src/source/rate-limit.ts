@@ -3,9 +3,9 @@ import { type Sleep, sleep as timerSleep } from './sleep.ts'
 
 /**
  * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit.
- * A pause holds back everybody who shares the pace.
+ * A pause holds back everybody who shares the rateLimit.
  */
-export type Pace = {
+export type RateLimit = {
   /** The moment of the monotonic clock until which no request may be made; in the past when none is held back. */
   readonly pausedUntilMs: number
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
@@ -24,7 +24,7 @@ export type Stopping = { signal: AbortSignal; stop?: AbortSignal | undefined }
 
 type Turn<T> = { paused: true } | { paused: false; value: T }
 
-export type PaceOptions = {
+export type RateLimitOptions = {
   concurrency: number
   /** Starts are spread evenly, so that no minute holds more than this many. */
   requestsPerMinute?: number | undefined
@@ -32,7 +32,7 @@ export type PaceOptions = {
   sleep?: Sleep | undefined
 }
 
-export function createPace(options: PaceOptions): Pace {
+export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { concurrency, requestsPerMinute, monotonicMs, sleep = timerSleep } = options
   const turns = pLimit(concurrency)
   const spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute

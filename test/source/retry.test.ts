@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
-import { createPace } from '../../src/source/pace.ts'
-import { backoffMs, createPatience, type PatienceOptions } from '../../src/source/patience.ts'
-import type { SourceEvent } from '../../src/source/source-event.ts'
+import { createRateLimit } from '../../src/source/rate-limit.ts'
+import { backoffMs, createRetry, type RetryOptions } from '../../src/source/retry.ts'
+import type { SourceEvent } from '../../src/source/customers.ts'
 import { PATIENT, rejection } from './a-source.ts'
 import { virtualTime } from './virtual-time.ts'
 
-function aPatience(changes: Partial<PatienceOptions> = {}) {
+function aPatience(changes: Partial<RetryOptions> = {}) {
   const time = virtualTime()
   const events: SourceEvent[] = []
-  const pace = changes.pace ?? createPace({ concurrency: 4, ...time })
-  const patience = createPatience({
-    pace,
+  const rateLimit = changes.rateLimit ?? createRateLimit({ concurrency: 4, ...time })
+  const retry = createRetry({
+    rateLimit,
     attempts: 5,
     longestWaitMs: 900_000,
     maxWaitMs: 900_000,
@@ -21,7 +21,7 @@ function aPatience(changes: Partial<PatienceOptions> = {}) {
     ...time,
     ...changes,
   })
-  return { patience, pace, events, ...time }
+  return { retry, rateLimit, events, ...time }
 }
 
 /** Throws what it is given, one a call, and then succeeds. */
@@ -51,11 +51,11 @@ const down = (status = 500, waitMs?: number): SourceUnavailable =>
   new SourceUnavailable(String(status), { code: 'server-error', status, waitMs })
 
 test('a refusal is waited out for as long as it says, and told', async () => {
-  const { patience, slept, events, now } = aPatience()
+  const { retry, slept, events, now } = aPatience()
   const startMs = now()
-  expect(await patience.ask(failing(limited(7000), down(503, 20_000)), PATIENT)).toBe('page')
+  expect(await retry.ask(failing(limited(7000), down(503, 20_000)), PATIENT)).toBe('page')
   expect(slept).toEqual([7000, 20_000])
-  expect(patience.waitedMs).toBe(27_000)
+  expect(retry.waitedMs).toBe(27_000)
   expect(events).toEqual([
     { kind: 'waiting', reason: 'rate-limited', waitMs: 7000, untilMs: startMs + 7000 },
     { kind: 'waiting', reason: 'unavailable', waitMs: 20_000, untilMs: startMs + 27_000 },
@@ -63,17 +63,17 @@ test('a refusal is waited out for as long as it says, and told', async () => {
 })
 
 test('failures that name no wait are tried again after growing waits, five times in all', async () => {
-  const { patience, slept } = aPatience()
+  const { retry, slept } = aPatience()
   const attempt = refusing(() => down(500))
-  expect(await rejection(patience.ask(attempt, PATIENT))).toMatchObject({ name: 'SourceUnavailable', status: 500 })
+  expect(await rejection(retry.ask(attempt, PATIENT))).toMatchObject({ name: 'SourceUnavailable', status: 500 })
   expect(attempt.calls).toBe(5)
   expect(slept).toEqual([1000, 2000, 4000, 8000])
 })
 
 test('a 429 and a 503 that name no wait use the budget, not the attempts, and never come within a second', async () => {
-  const { patience, slept } = aPatience({ random: () => 0 })
+  const { retry, slept } = aPatience({ random: () => 0 })
   const errors = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? limited() : down(503)))
-  expect(await patience.ask(failing(...errors), PATIENT)).toBe('page')
+  expect(await retry.ask(failing(...errors), PATIENT)).toBe('page')
   expect(slept).toEqual(errors.map(() => 1000))
 })
 
@@ -86,26 +86,26 @@ test.each([
   new SourceUnavailable('certificate', { code: 'tls' }),
   new TypeError('a defect'),
 ])('%s is never asked about again', async (error) => {
-  const { patience, slept } = aPatience()
+  const { retry, slept } = aPatience()
   const attempt = refusing(() => error)
-  expect(await rejection(patience.ask(attempt, PATIENT))).toBe(error)
+  expect(await rejection(retry.ask(attempt, PATIENT))).toBe(error)
   expect(attempt.calls).toBe(1)
   expect(slept).toEqual([])
 })
 
 test('a wait longer than the longest allowed is thrown at once, with its length', async () => {
-  const { patience, slept } = aPatience({ longestWaitMs: 30_000 })
-  expect(await rejection(patience.ask(failing(limited(31_000)), PATIENT))).toMatchObject({ waitMs: 31_000 })
+  const { retry, slept } = aPatience({ longestWaitMs: 30_000 })
+  expect(await rejection(retry.ask(failing(limited(31_000)), PATIENT))).toMatchObject({ waitMs: 31_000 })
   expect(
-    await rejection(aPatience({ longestWaitMs: 30_000 }).patience.ask(failing(down(503, 31_000)), PATIENT)),
+    await rejection(aPatience({ longestWaitMs: 30_000 }).retry.ask(failing(down(503, 31_000)), PATIENT)),
   ).toMatchObject({ name: 'SourceUnavailable', waitMs: 31_000 })
   expect(slept).toEqual([])
 })
 
 test('a wait that the budget no longer covers is thrown at once', async () => {
-  const { patience, slept } = aPatience({ maxWaitMs: 60_000 })
+  const { retry, slept } = aPatience({ maxWaitMs: 60_000 })
   const error = await rejection(
-    patience.ask(
+    retry.ask(
       refusing(() => limited(25_000)),
       PATIENT,
     ),
@@ -115,32 +115,32 @@ test('a wait that the budget no longer covers is thrown at once', async () => {
 })
 
 test('any success starts the budget again', async () => {
-  const { patience } = aPatience({ maxWaitMs: 60_000 })
+  const { retry } = aPatience({ maxWaitMs: 60_000 })
   for (let page = 0; page < 4; page += 1) {
-    expect(await patience.ask(failing(limited(25_000), limited(25_000)), PATIENT)).toBe('page')
+    expect(await retry.ask(failing(limited(25_000), limited(25_000)), PATIENT)).toBe('page')
   }
-  expect(patience.waitedMs).toBe(200_000)
+  expect(retry.waitedMs).toBe(200_000)
 })
 
 test('no wait at all is made without a budget', async () => {
-  const { patience, slept } = aPatience({ maxWaitMs: 0 })
-  expect(await rejection(patience.ask(failing(limited(1000)), PATIENT))).toBeInstanceOf(RateLimited)
+  const { retry, slept } = aPatience({ maxWaitMs: 0 })
+  expect(await rejection(retry.ask(failing(limited(1000)), PATIENT))).toBeInstanceOf(RateLimited)
   expect(slept).toEqual([])
 })
 
-test('a refusal of one holds back everybody who shares the pace, and each judges by its own budget', async () => {
+test('a refusal of one holds back everybody who shares the rateLimit, and each judges by its own budget', async () => {
   const time = virtualTime()
-  const pace = createPace({ concurrency: 4, ...time })
-  const one = aPatience({ pace, ...time })
-  const hasty = aPatience({ pace, ...time, longestWaitMs: 30_000 })
-  const steady = aPatience({ pace, ...time })
-  const refused = one.patience.ask(failing(limited(120_000)), PATIENT)
+  const rateLimit = createRateLimit({ concurrency: 4, ...time })
+  const one = aPatience({ rateLimit, ...time })
+  const hasty = aPatience({ rateLimit, ...time, longestWaitMs: 30_000 })
+  const steady = aPatience({ rateLimit, ...time })
+  const refused = one.retry.ask(failing(limited(120_000)), PATIENT)
   await new Promise((resolve) => setImmediate(resolve))
   const kept = failing()
   const [first, second, third] = await Promise.allSettled([
     refused,
-    hasty.patience.ask(kept, PATIENT),
-    steady.patience.ask(failing(), PATIENT),
+    hasty.retry.ask(kept, PATIENT),
+    steady.retry.ask(failing(), PATIENT),
   ])
   expect(first).toMatchObject({ value: 'page' })
   expect(second).toMatchObject({ reason: { name: 'RateLimited' } })
@@ -149,16 +149,16 @@ test('a refusal of one holds back everybody who shares the pace, and each judges
 })
 
 test('requests that wait through the same pause count its time once and tell of it once', async () => {
-  const { patience, events } = aPatience()
-  await Promise.all([1, 2, 3, 4].map(() => patience.ask(failing(limited(7000)), PATIENT)))
+  const { retry, events } = aPatience()
+  await Promise.all([1, 2, 3, 4].map(() => retry.ask(failing(limited(7000)), PATIENT)))
   expect(events).toHaveLength(1)
-  expect(patience.waitedMs).toBe(7000)
+  expect(retry.waitedMs).toBe(7000)
 })
 
 test('a signal ends a wait with its reason', async () => {
   const controller = new AbortController()
-  const { patience } = aPatience({ onEvent: () => controller.abort(new Error('enough')) })
-  const error = await rejection(patience.ask(failing(limited(600_000)), { signal: controller.signal }))
+  const { retry } = aPatience({ onEvent: () => controller.abort(new Error('enough')) })
+  const error = await rejection(retry.ask(failing(limited(600_000)), { signal: controller.signal }))
   expect(error).toMatchObject({ message: 'enough' })
 })
 

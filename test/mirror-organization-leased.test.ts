@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { OrganizationHeld } from '../src/errors.ts'
+import { OrganizationLeased } from '../src/errors.ts'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
 import { customers, MINUTE_MS, START_MS } from './support/builders.ts'
 import { listedSource, pageOfList, sourceOf } from './support/listed-source.ts'
@@ -13,7 +13,7 @@ test('an organization that another run holds is left alone', async () => {
 
   const { report, error } = await mirrorOrganization(mirroring(mirror, source))
 
-  expect(error).toBeInstanceOf(OrganizationHeld)
+  expect(error).toBeInstanceOf(OrganizationLeased)
   expect(report).toMatchObject({ status: 'failed', reasons: ['held'], runId: undefined, error: { code: 'held' } })
   expect(source.asked).toEqual([])
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
@@ -36,7 +36,7 @@ test('a run that waits long is not taken over while it lives', async () => {
   const { report } = await mirrorOrganization(mirroring(mirror, source, { now: clock.now, concurrency: 1 }))
 
   expect(report).toMatchObject({ status: 'complete', received: 20, durationMs: 10 * MINUTE_MS })
-  await expect(second).rejects.toBeInstanceOf(OrganizationHeld)
+  await expect(second).rejects.toBeInstanceOf(OrganizationLeased)
 })
 
 test('a run that is replaced while it waits is told so, ends as held, and writes no more', async () => {
@@ -56,7 +56,7 @@ test('a run that is replaced while it waits is told so, ends as held, and writes
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { now: clock.now, concurrency: 1 }))
 
   expect(told).toBe(true)
-  expect(error).toMatchObject({ name: 'OrganizationHeld', code: 'lease-lost' })
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'lease-lost' })
   expect(report).toMatchObject({ status: 'failed', received: 10, error: { code: 'lease-lost' } })
   expect(storedNames(mirror)).toHaveLength(10)
   expect(await mirror.listRuns({ limit: 5 })).toMatchObject([
@@ -77,7 +77,7 @@ test('a run that finds itself replaced when it saves ends as held, and that page
 
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
 
-  expect(error).toMatchObject({ name: 'OrganizationHeld', code: 'lease-lost' })
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'lease-lost' })
   expect(report).toMatchObject({ status: 'failed', received: 10 })
   expect(storedNames(mirror)).toHaveLength(10)
 })

@@ -1,10 +1,10 @@
 import { sortableInstant } from './created-at.ts'
-import type { Held } from './held.ts'
-import { compareRows, type Comparison } from './neighbours.ts'
+import type { ReadWindow } from './read-window.ts'
+import { compareRows, type Comparison } from './row-order.ts'
 import { keyOf, rowOf, type ToldRow } from './window.ts'
 
 /** What two neighbouring windows say of each other. */
-export type Seam = {
+export type Overlap = {
   /** Ids in both. */
   readonly shared: number
   /** Every shared position holds the same id in both, no id is shared elsewhere, and the total is the same. */
@@ -22,7 +22,7 @@ export type Seam = {
 }
 
 /** Compares two windows; `left` lies before `right` in the chain, whichever was read first. */
-export function seamBetween(left: Held, right: Held): Seam {
+export function overlapBetween(left: ReadWindow, right: ReadWindow): Overlap {
   let shared = 0
   let reordered = false
   let redated = false
@@ -46,7 +46,7 @@ export function seamBetween(left: Held, right: Held): Seam {
  * Where the rows that both hold stand in the right one, in its order, and where in the left one, for the last time where one
  * stands there twice.
  */
-function sharedPlaces(left: Held, right: Held): [inRight: number, inLeft: number][] {
+function sharedPlaces(left: ReadWindow, right: ReadWindow): [inRight: number, inLeft: number][] {
   // Whoever is in both was seen before when the later of them was counted: both are of one pass, and counting begins anew
   // only between two.
   const candidates = right.turn > left.turn ? right.again : right.keys.keys()
@@ -67,7 +67,7 @@ function isRedated(one: ToldRow | undefined, other: ToldRow | undefined): boolea
   return sortableInstant(before.createdAt) !== sortableInstant(after.createdAt)
 }
 
-function standsStill(left: Held, right: Held, shared: number): boolean {
+function standsStill(left: ReadWindow, right: ReadWindow, shared: number): boolean {
   if (shared === 0 || left.total === undefined || left.total !== right.total) return false
   const from = Math.max(left.start, right.start)
   const to = Math.min(left.reach, right.reach)
@@ -84,7 +84,7 @@ function standsStill(left: Held, right: Held, shared: number): boolean {
  * The same rows at different positions: one of the two answers is most likely another's. Rows without a readable id are alike
  * without being the same.
  */
-export function repeats(left: Held, right: Held): boolean {
+export function repeats(left: ReadWindow, right: ReadWindow): boolean {
   const compared = Math.min(left.all.length, right.all.length)
   if (left.start === right.start || left.total !== right.total || compared < 2) return false
   let readable = 0

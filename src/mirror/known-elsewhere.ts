@@ -1,4 +1,4 @@
-import type { Strangers } from '../store.ts'
+import type { KnownElsewhere } from '../store.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -21,14 +21,14 @@ const FIND = `
     ON customers.organization = others.organization AND customers.id = unknown.id`
 
 /** Those of a few ids that are known under another organization and not under this one: a sign of a wrong key or address. */
-export function findStrangers(db: Connection, organization: string, ids: readonly string[]): Strangers {
+export function findKnownElsewhere(db: Connection, organization: string, ids: readonly string[]): KnownElsewhere {
   const find = statement<[Record<string, unknown>], { id: string; organization: string }>(db, FIND)
-  const strangers = new Set<string>()
+  const known = new Set<string>()
   const byOrganization = new Map<string, number>()
-  for (const found of find.all({ organization, ids: JSON.stringify(ids) })) {
-    strangers.add(found.id)
-    byOrganization.set(found.organization, (byOrganization.get(found.organization) ?? 0) + 1)
+  for (const row of find.all({ organization, ids: JSON.stringify(ids) })) {
+    known.add(row.id)
+    byOrganization.set(row.organization, (byOrganization.get(row.organization) ?? 0) + 1)
   }
   const [most] = [...byOrganization].toSorted(([, one], [, other]) => other - one)
-  return { count: strangers.size, mostlyOf: most?.[0] }
+  return { count: known.size, mostlyOf: most?.[0] }
 }

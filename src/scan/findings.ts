@@ -1,4 +1,4 @@
-import type { Held } from './held.ts'
+import type { ReadWindow } from './read-window.ts'
 import type { Reason } from './reasons.ts'
 import type { Window } from './window.ts'
 import { SMALLEST_PAGE, Witnesses } from './witness.ts'
@@ -7,7 +7,7 @@ import { SMALLEST_PAGE, Witnesses } from './witness.ts'
 const MOST_AVOIDED = 8
 
 /** What a scan has learnt so far and all its passes share. */
-export class Facts {
+export class Findings {
   /** The largest page the service serves. */
   pageSize: number
   /** The total of the answer that came last; 0 before the first. */
@@ -21,10 +21,10 @@ export class Facts {
     this.pageSize = pageSize
   }
 
-  learn(held: Held): void {
-    if (held.total !== undefined) this.total = held.total
-    this.witnesses.observe(held)
-    if (held.hasDuplicates) this.note('duplicate-id')
+  learn(read: ReadWindow): void {
+    if (read.total !== undefined) this.total = read.total
+    this.witnesses.observe(read)
+    if (read.hasDuplicates) this.note('duplicate-id')
   }
 
   /** A window was too large, and its halves were not: those that follow are asked for in half its size. */

@@ -1,4 +1,4 @@
-import type { Held } from './held.ts'
+import type { ReadWindow } from './read-window.ts'
 import type { SeenIds } from './seen.ts'
 import type { ToldRow } from './window.ts'
 
@@ -6,7 +6,7 @@ import type { ToldRow } from './window.ts'
  * Counts what the passes find. Passes are compared as long as the total stands still and the ids found do not exceed it;
  * when either fails the list has changed, a comparison would mislead, and counting begins anew with the next pass.
  */
-export class Tally {
+export class Coverage {
   readonly #seen: SeenIds
   #total: number | undefined
   #steady = true
@@ -30,12 +30,12 @@ export class Tally {
     this.#fresh = 0
   }
 
-  add(held: Held): void {
-    if (held.notFound) return
-    this.#total ??= held.total
-    this.#steady &&= held.total !== undefined && held.total === this.#total
-    this.rejected += held.all.length - held.rows.length
-    this.#fresh += held.keys.length - held.again.length
+  add(read: ReadWindow): void {
+    if (read.notFound) return
+    this.#total ??= read.total
+    this.#steady &&= read.total !== undefined && read.total === this.#total
+    this.rejected += read.all.length - read.rows.length
+    this.#fresh += read.keys.length - read.again.length
     this.windows += 1
   }
 

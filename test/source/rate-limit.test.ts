@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { createPace, type Pace } from '../../src/source/pace.ts'
+import { createRateLimit, type RateLimit } from '../../src/source/rate-limit.ts'
 import { virtualTime } from './virtual-time.ts'
 
 const PATIENT = { signal: new AbortController().signal }
 
 /** Tasks that stay in flight until they are let go. */
-function gates(pace: Pace, count: number) {
+function gates(rateLimit: RateLimit, count: number) {
   const started: number[] = []
   const releases: (() => void)[] = []
   const turns = Array.from({ length: count }, (_, index) =>
-    pace.admit(() => {
+    rateLimit.admit(() => {
       started.push(index)
       return new Promise<number>((resolve) => releases.push(() => resolve(index)))
     }, PATIENT),
@@ -22,7 +22,7 @@ async function settle(): Promise<void> {
 }
 
 test('no more run at once than the concurrency allows, in the order they came', async () => {
-  const { started, releases } = gates(createPace({ concurrency: 2, ...virtualTime() }), 4)
+  const { started, releases } = gates(createRateLimit({ concurrency: 2, ...virtualTime() }), 4)
   await settle()
   expect(started).toEqual([0, 1])
   releases[0]?.()
@@ -32,50 +32,50 @@ test('no more run at once than the concurrency allows, in the order they came', 
 
 test('starts are spread evenly over the minute', async () => {
   const time = virtualTime(0)
-  const pace = createPace({ concurrency: 4, requestsPerMinute: 60, ...time })
+  const rateLimit = createRateLimit({ concurrency: 4, requestsPerMinute: 60, ...time })
   const starts: number[] = []
-  await Promise.all(Array.from({ length: 5 }, () => pace.admit(async () => starts.push(time.now()), PATIENT)))
+  await Promise.all(Array.from({ length: 5 }, () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)))
   expect(starts).toEqual([0, 1000, 2000, 3000, 4000])
 })
 
 test('a pause gives back the turns of everybody who had not started, until it is over', async () => {
   const time = virtualTime(1000)
-  const pace = createPace({ concurrency: 1, ...time })
-  const { started, releases, turns } = gates(pace, 2)
+  const rateLimit = createRateLimit({ concurrency: 1, ...time })
+  const { started, releases, turns } = gates(rateLimit, 2)
   await settle()
-  pace.pauseUntil(5000)
+  rateLimit.pauseUntil(5000)
   releases[0]?.()
   expect(await turns[0]).toEqual({ paused: false, value: 0 })
   expect(await turns[1]).toEqual({ paused: true })
   expect(started).toEqual([0])
   await time.sleep(4000, PATIENT.signal)
-  expect(await pace.admit(async () => 'over', PATIENT)).toEqual({ paused: false, value: 'over' })
+  expect(await rateLimit.admit(async () => 'over', PATIENT)).toEqual({ paused: false, value: 'over' })
 })
 
 test('a shorter pause never ends a longer one', () => {
-  const pace = createPace({ concurrency: 1, ...virtualTime() })
-  pace.pauseUntil(9000)
-  pace.pauseUntil(4000)
-  expect(pace.pausedUntilMs).toBe(9000)
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  rateLimit.pauseUntil(9000)
+  rateLimit.pauseUntil(4000)
+  expect(rateLimit.pausedUntilMs).toBe(9000)
 })
 
 test('after a pause they come back one at a time until one succeeds', async () => {
-  const pace = createPace({ concurrency: 3, ...virtualTime(1000) })
-  pace.pauseUntil(500)
-  const { started } = gates(pace, 4)
+  const rateLimit = createRateLimit({ concurrency: 3, ...virtualTime(1000) })
+  rateLimit.pauseUntil(500)
+  const { started } = gates(rateLimit, 4)
   await settle()
   expect(started).toEqual([0])
-  pace.succeeded(undefined)
+  rateLimit.succeeded(undefined)
   await settle()
   expect(started).toEqual([0, 1, 2])
 })
 
 test('when the rate limit leaves no more than is in flight, they go one at a time until it has refilled', async () => {
-  const pace = createPace({ concurrency: 3, ...virtualTime() })
-  const { started, releases } = gates(pace, 9)
+  const rateLimit = createRateLimit({ concurrency: 3, ...virtualTime() })
+  const { started, releases } = gates(rateLimit, 9)
   await settle()
   expect(started).toHaveLength(3)
-  pace.succeeded(3)
+  rateLimit.succeeded(3)
   releases[0]?.()
   releases[1]?.()
   await settle()
@@ -83,36 +83,36 @@ test('when the rate limit leaves no more than is in flight, they go one at a tim
   releases[2]?.()
   await settle()
   expect(started).toHaveLength(4)
-  pace.succeeded(2)
+  rateLimit.succeeded(2)
   await settle()
   expect(started).toHaveLength(4)
-  pace.succeeded(60)
+  rateLimit.succeeded(60)
   await settle()
   expect(started).toHaveLength(6)
 })
 
 test('a failed task frees its place', async () => {
-  const pace = createPace({ concurrency: 1, ...virtualTime() })
-  await expect(pace.admit(() => Promise.reject(new Error('refused')), PATIENT)).rejects.toThrow('refused')
-  expect(await pace.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  await expect(rateLimit.admit(() => Promise.reject(new Error('refused')), PATIENT)).rejects.toThrow('refused')
+  expect(await rateLimit.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
 })
 
 test('a signal ends the wait for a turn with its reason', async () => {
-  const pace = createPace({ concurrency: 1, ...virtualTime() })
-  gates(pace, 1)
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  gates(rateLimit, 1)
   const controller = new AbortController()
-  const turn = pace.admit(async () => 'never', { signal: controller.signal })
+  const turn = rateLimit.admit(async () => 'never', { signal: controller.signal })
   controller.abort(new Error('enough'))
   await expect(turn).rejects.toThrow('enough')
 })
 
 test('an aborted signal ends nothing but its own wait', async () => {
-  const pace = createPace({ concurrency: 1, ...virtualTime() })
-  const { releases } = gates(pace, 1)
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const { releases } = gates(rateLimit, 1)
   await settle()
   const controller = new AbortController()
-  const given = pace.admit(async () => 'never', { signal: controller.signal })
-  const kept = pace.admit(async () => 'next', PATIENT)
+  const given = rateLimit.admit(async () => 'never', { signal: controller.signal })
+  const kept = rateLimit.admit(async () => 'next', PATIENT)
   controller.abort(new Error('enough'))
   await expect(given).rejects.toThrow('enough')
   releases[0]?.()
@@ -120,27 +120,27 @@ test('an aborted signal ends nothing but its own wait', async () => {
 })
 
 test('a turn whose stop came while it waited is not run and frees its place', async () => {
-  const pace = createPace({ concurrency: 1, ...virtualTime() })
-  const { releases } = gates(pace, 1)
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const { releases } = gates(rateLimit, 1)
   await settle()
   const stopping = new AbortController()
   let ran = false
   const task = async (): Promise<void> => void (ran = true)
-  const turn = pace.admit(task, { ...PATIENT, stop: stopping.signal })
+  const turn = rateLimit.admit(task, { ...PATIENT, stop: stopping.signal })
   stopping.abort(new Error('stop'))
   releases[0]?.()
   await expect(turn).rejects.toThrow('stop')
   expect(ran).toBe(false)
-  expect(await pace.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+  expect(await rateLimit.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
 })
 
 test('a result that comes after the abort is dropped, and its place is free again', async () => {
-  const pace = createPace({ concurrency: 1, ...virtualTime() })
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
   const controller = new AbortController()
   const late = async (): Promise<string> => {
     controller.abort(new Error('enough'))
     return 'late'
   }
-  await expect(pace.admit(late, { signal: controller.signal })).rejects.toThrow('enough')
-  expect(await pace.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+  await expect(rateLimit.admit(late, { signal: controller.signal })).rejects.toThrow('enough')
+  expect(await rateLimit.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
 })

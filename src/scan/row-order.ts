@@ -9,10 +9,10 @@ const ORDERS: readonly Order[] = [-1, 0, 1]
 export type Comparison = { readonly times: Order; readonly ids: Order }
 
 /** How the rows of a window compare, each with the next: all that its order tells, in a few numbers. */
-export type Neighbours = {
+export type RowOrder = {
   /** The ways in which they compare, as flags: a page has many neighbours and few ways. */
   readonly met: number
-  /** Neighbours of one creation time, and of two. */
+  /** RowOrder of one creation time, and of two. */
   readonly ties: number
   readonly steps: number
   /** The most rows of one creation time that stand together, and how many do at the end. */
@@ -23,7 +23,7 @@ export type Neighbours = {
 }
 
 /** To be given rows with a readable id, in the order served. */
-export function compareNeighbours(rows: readonly Row[]): Neighbours {
+export function orderOfRows(rows: readonly Row[]): RowOrder {
   let [met, ties, longestTie, tie] = [0, 0, 1, 0]
   let undated = false
   let before: Row | undefined
@@ -45,7 +45,7 @@ export function compareNeighbours(rows: readonly Row[]): Neighbours {
 }
 
 /** The ways in which neighbours compare, by their flags. */
-export function* waysMet(met: Neighbours['met']): Generator<Comparison> {
+export function* waysMet(met: RowOrder['met']): Generator<Comparison> {
   for (const times of ORDERS) for (const ids of ORDERS) if ((met & flagOf(times, ids)) !== 0) yield { times, ids }
 }
 

@@ -7,8 +7,8 @@ const SIZES = [50, 25, 5, 1]
 const MOST_HOLES = 10
 const MOST_REQUESTS = 150
 
-/** Narrows a window that cannot be read to the positions that cannot be read, by smaller and smaller windows. */
-export class Narrowing {
+/** Bisects a window that cannot be read to the positions that cannot be read, by smaller and smaller windows. */
+export class Bisection {
   readonly #from: number
   readonly #to: number
   readonly #waiting: Window[]
@@ -34,7 +34,7 @@ export class Narrowing {
     return window
   }
 
-  /** Whether this narrowing asked for the window and is still waiting for it. */
+  /** Whether this bisection asked for the window and is still waiting for it. */
   awaits(window: Window): boolean {
     return this.#asked.has(windowKey(window))
   }

@@ -1,0 +1,43 @@
+import type { Findings } from './findings.ts'
+import { type PendingWindow, PendingWindows } from './pending-windows.ts'
+import { windowOnward } from './planner.ts'
+import type { Reason } from './reasons.ts'
+import type { Window } from './window.ts'
+
+/** The windows ahead of a chain: which are pending, and which comes next. */
+export class ChainPlan {
+  readonly #findings: Findings
+  /** Planned, asked and read windows to the right of the chain, nearest first. */
+  readonly pending: PendingWindows
+  /** How many rows a window shares with the one before it, at least. */
+  rowsToShare: number
+  readonly #flaws: Set<Reason>
+
+  /** Adds `no-overlap` to `flaws` where a window cannot share a row with the one before it. */
+  constructor(findings: Findings, rowsToShare: number, flaws: Set<Reason>) {
+    this.#findings = findings
+    this.rowsToShare = rowsToShare
+    this.#flaws = flaws
+    this.pending = new PendingWindows([{ page: 1, size: findings.pageSize }])
+  }
+
+  /** A link did not hold: from now on windows share more rows, up to a fifth of a page. */
+  shareMore(): void {
+    this.rowsToShare = Math.min(Math.ceil(this.#findings.pageSize / 5), this.rowsToShare + 2)
+  }
+
+  /** The window after a position that shares rows with those before it. */
+  windowAfter(end: number): Window {
+    const { pageSize, avoid } = this.#findings
+    const { window, overlaps } = windowOnward(end, this.rowsToShare, pageSize, avoid)
+    if (!overlaps) this.#flaws.add('no-overlap')
+    return window
+  }
+
+  /** A further window for a chain that ends at `reach`; undefined while there is nothing to plan ahead. */
+  goOn(reach: number, { isLookingBack }: { isLookingBack: boolean }): PendingWindow | undefined {
+    if (this.pending.empty) return this.pending.add(this.windowAfter(reach))
+    const hasMore = reach > 0 && this.pending.end <= this.#findings.total && !isLookingBack
+    return hasMore && !this.pending.full ? this.pending.add(this.windowAfter(this.pending.end)) : undefined
+  }
+}

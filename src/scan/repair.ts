@@ -1,0 +1,54 @@
+import type { Findings } from './findings.ts'
+import type { ReadWindow } from './read-window.ts'
+import type { ChainProof } from './chain-proof.ts'
+import { windowFrom } from './planner.ts'
+import type { Overlap } from './overlap.ts'
+import { isSame, type Window } from './window.ts'
+
+/** Steps back from one end of a window before a gap is left open; each is four times the one before. */
+const MOST_STEPS = 12
+/** The same where no order can vouch for the list, and mending only spares a customer from being overlooked. */
+const FEW_STEPS = 1
+
+/**
+ * Where only `created_at` orders the list, two rows of equal time in the same places say little: they may change places
+ * at every answer. The first overlaps are then read with more overlap even at rest; if the order is restless, it shows.
+ */
+const FIRST_OVERLAPS = 2
+
+/** Whether an overlap carries the proof, or can be left because no reading again would make it do so. */
+export function holds(
+  overlap: Overlap,
+  left: ReadWindow,
+  attempts: number,
+  chain: ChainProof,
+  findings: Findings,
+): boolean {
+  const isStill = overlap.still && chain.still
+  if (isStill && (attempts > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
+  if (chain.carries(overlap)) return true
+  return !isStill && attempts >= stepsWorthTaking(overlap, left, chain, findings)
+}
+
+function stepsWorthTaking({ shared, ends }: Overlap, left: ReadWindow, chain: ChainProof, findings: Findings): number {
+  const hopes = chain.hopes()
+  if (hopes.length === 0 || ends === undefined) return shared > 0 ? 0 : FEW_STEPS
+  if (shared === 0 || hopes.some((witness) => witness.order(ends) > 0)) return MOST_STEPS
+  return left.rowOrder.tieAtEnd < findings.pageSize / 2 ? FEW_STEPS : 0
+}
+
+/**
+ * A window that starts further back than `left` ended, by what the total has shrunk since and a step that grows. It ends
+ * at position 0 at the latest, where a chain can always begin again. Never `refused`, the window that did not help.
+ */
+export function bridge(left: ReadWindow, attempt: number, findings: Findings, refused?: Window): Window {
+  const shrunk = Math.max(0, (left.total ?? 0) - findings.total)
+  // Where equal times stand in no order, a step must lead over them; an order by id needs no more than its own step.
+  const overTies = findings.witnesses.onlyTimes ? left.rowOrder.tieAtEnd + 1 : 0
+  const step = Math.max(Math.ceil(findings.pageSize / 8), overTies)
+  const back = shrunk + step * 4 ** (attempt - 1)
+  const position = Math.min(left.reach - 1 - back, findings.total - 1)
+  const window = windowFrom(Math.max(0, position), findings.pageSize, findings.avoid)
+  if (refused === undefined || !isSame(window, refused)) return window
+  return windowFrom(Math.max(0, position - step), findings.pageSize, findings.avoid)
+}
