@@ -1,12 +1,27 @@
+/*
+ * A reading is in one of four states. Windows are asked for in the first two:
+ *
+ *               a page arrives
+ *   waiting ──────────────────────▶ holding
+ *      ▲                               │  enough pages to save together, one held for long, nothing came for a moment,
+ *      └────── pages go to `save` ─────┘  or a place is free: then the scan needs these pages to name the next window
+ *
+ *   waiting, holding ── a stop, or an error that is not of one window ──▶ failed: what is under way arrives and is saved
+ *   waiting, holding, failed ────────── a save fails ───────────────────▶ spoiled: what still arrives is dropped
+ *
+ * It ends well in `waiting` once the scan is done; `failed` and `spoiled` throw once nothing is under way.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Scan } from '../scan/scan.ts'
 import type { Window } from '../scan/window.ts'
 import type { CustomersPage, Stopping } from '../source/customers.ts'
 import { windowFailureOf } from '../window-failure.ts'
+import { News } from './news.ts'
+import { Outages } from './outages.ts'
 
 export type Reading<Page = CustomersPage> = {
   scan: Scan
-  /** `onAnswered` may be told before the page is ready: then the service has time for the next. */
+  /** `onAnswered` may be called before the page is ready: then the service has time for the next. */
   readPage: (window: Window, options: Stopping & { onAnswered: () => void }) => Promise<Page>
   /** Windows the service is asked for at once. */
   concurrency: number
@@ -22,156 +37,164 @@ export type Reading<Page = CustomersPage> = {
 /** A window that was asked for, and the page that answered. */
 export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
 
+type Save<Page> = (arrivals: Arrival<Page>[]) => Promise<void>
+
 /** How long a request that is under way may take once the reading was asked to stop. */
 const GRACE_MS = 5000
 
-/** Pages are handed over when nothing has arrived for a moment: there is time for it then. */
-const QUIET_MS = 2
-/** None waits longer than this, however few have come: many at once may be reading in this process. */
+/** No page is held longer than this, however few have come: many readings may run in this process at once. */
 const LONGEST_HOLD_MS = 150
-
-/**
- * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Narrowing a
- * page down to one poison row in a corner of it takes five.
- */
-const MOST_FAILURES_IN_A_ROW = 12
-const MOST_FAILURES_AT_FIRST = 6
 
 /**
  * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
  * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
  */
-export async function readWindows<Page>(
-  reading: Reading<Page>,
-  save: (arrivals: Arrival<Page>[]) => Promise<void>,
-): Promise<void> {
-  const { scan, readPage, concurrency, savedTogether, stop, abort, monotonicMs } = reading
-  const isOneByOne = concurrency === 1
-  const ending = endingOf(stop, abort)
-  const outages = countOutages()
-  const underWay = new Set<Promise<void>>()
-  /** Windows that are asked for and not answered yet. */
-  let asking = 0
-  let arrivals: Arrival<Page>[] = []
-  const fatal: unknown[] = []
-  let saveFailed = false
-  let heldSinceMs = monotonicMs()
-  let wake: () => void = () => {}
+export async function readWindows<Page>(reading: Reading<Page>, save: Save<Page>): Promise<void> {
+  await new WindowReading(reading, save).run()
+}
 
-  const ask = (window: Window) => {
+type Waiting = { is: 'waiting' }
+type Holding<Page> = { is: 'holding'; pages: Arrival<Page>[]; sinceMs: number }
+type Failed<Page> = { is: 'failed'; error: unknown; pages: Arrival<Page>[] }
+type Spoiled = { is: 'spoiled' }
+
+class WindowReading<Page> {
+  #state: Waiting | Holding<Page> | Failed<Page> | Spoiled = WAITING
+  readonly #underWay = new Set<Promise<void>>()
+  /** How many of the windows under way are not answered yet. */
+  #asking = 0
+  readonly #news = new News()
+  readonly #outages = new Outages()
+  readonly #ending: Ending
+  readonly #reading: Reading<Page>
+  readonly #save: Save<Page>
+
+  constructor(reading: Reading<Page>, save: Save<Page>) {
+    this.#reading = reading
+    this.#save = save
+    this.#ending = endingOf(reading.stop, reading.abort)
+  }
+
+  async run(): Promise<void> {
+    try {
+      while (!this.#reading.scan.done) {
+        const state = this.#state
+        if (state.is === 'failed') break
+        this.#ending.stop.throwIfAborted()
+        await (state.is === 'holding' ? this.#goOnHolding(state) : this.#goOnWaiting())
+      }
+      if (this.#state.is === 'failed') throw this.#state.error
+    } catch (error) {
+      this.#fail(error)
+      if (!this.#reading.stop.aborted) this.#ending.endNow()
+      await Promise.allSettled(this.#underWay)
+      await this.#savePages()
+      throw error
+    } finally {
+      this.#news.dispose()
+      this.#ending.dispose()
+    }
+  }
+
+  async #goOnWaiting(): Promise<void> {
+    this.#askForMore()
+    if (this.#underWay.size > 0) await this.#news.next()
+    else if (!this.#reading.scan.done)
+      throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
+  }
+
+  async #goOnHolding({ pages, sinceMs }: Holding<Page>): Promise<void> {
+    const { concurrency, savedTogether, monotonicMs } = this.#reading
+    const heldMs = monotonicMs() - sinceMs
+    if (concurrency === 1 || pages.length >= savedTogether || heldMs >= LONGEST_HOLD_MS) return await this.#savePages()
+    this.#askForMore()
+    if (this.#asking < concurrency) {
+      // Until everything is here that came together.
+      if (this.#underWay.size > 0) await nextTurn()
+      await this.#savePages()
+    } else if (!(await this.#news.nextBeforeQuiet())) await this.#savePages()
+  }
+
+  #askForMore(): void {
+    for (const window of this.#reading.scan.next(this.#reading.concurrency - this.#asking)) this.#ask(window)
+  }
+
+  #ask(window: Window): void {
     let isAsking = true
-    asking += 1
+    this.#asking += 1
     const answered = () => {
-      if (isAsking) asking -= 1
+      if (isAsking) this.#asking -= 1
       isAsking = false
-      wake()
+      this.#news.came()
     }
     // One at a time means that each is saved before the next is asked for.
-    const onAnswered = isOneByOne ? () => {} : answered
-    const settled = readPage(window, { signal: ending.signal, stop: ending.stop, onAnswered })
+    const onAnswered = this.#reading.concurrency === 1 ? () => {} : answered
+    const { signal, stop } = this.#ending
+    const settled = this.#reading
+      .readPage(window, { signal, stop, onAnswered })
       .then(
-        (page) => {
-          if (arrivals.length === 0) heldSinceMs = monotonicMs()
-          arrivals.push({ window, page })
-          outages.answered()
-        },
-        (error: unknown) => {
-          const failure = windowFailureOf(error)
-          // Whatever caches answers in between is up, and so may the service be.
-          if (failure === 'cached-answer') outages.answered()
-          else outages.failed(error)
-          if (failure === undefined) fatal.push(error)
-          else if (outages.isDown) fatal.push(outages.first)
-          else scan.failed(window, failure)
-          if (scan.done && !outages.hasAnswered) fatal.push(outages.first)
-        },
+        (page) => this.#hold({ window, page }),
+        (error: unknown) => this.#judge(window, error),
       )
-      .catch((defect: unknown) => {
-        fatal.push(defect)
-      })
+      .catch((defect: unknown) => this.#fail(defect))
       .finally(() => {
-        underWay.delete(settled)
+        this.#underWay.delete(settled)
         answered()
       })
-    underWay.add(settled)
-  }
-  const saveArrivals = async () => {
-    const arrived = arrivals
-    arrivals = []
-    if (arrived.length === 0 || saveFailed) return
-    // Once a save has failed, what comes later is not judged by the same rules any more.
-    saveFailed = true
-    await save(arrived)
-    saveFailed = false
-  }
-  /** Started anew rather than made anew: a page is waited for several times. */
-  let quiet: NodeJS.Timeout | undefined
-  let onQuiet: () => void = () => {}
-  /** Whether anything came of what is under way, before it was quiet for a moment; without `untilQuiet`, whenever it comes. */
-  const news = async ({ untilQuiet }: { untilQuiet: boolean }) => {
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    wake = () => resolve(true)
-    onQuiet = untilQuiet ? () => resolve(false) : () => {}
-    if (untilQuiet) quiet = quiet?.refresh() ?? setTimeout(() => onQuiet(), QUIET_MS)
-    return await promise
+    this.#underWay.add(settled)
   }
 
-  try {
-    while (fatal.length === 0 && !scan.done) {
-      ending.stop.throwIfAborted()
-      const heldMs = monotonicMs() - heldSinceMs
-      const mayHold = !isOneByOne && arrivals.length < savedTogether && heldMs < LONGEST_HOLD_MS
-      if (mayHold || arrivals.length === 0) {
-        for (const window of scan.next(concurrency - asking)) ask(window)
-      }
-      // With a place free although more might be asked for, the scan waits to be told what has arrived.
-      if (arrivals.length > 0 && (!mayHold || asking < concurrency)) {
-        // Until everything is here that came together.
-        if (mayHold && underWay.size > 0) await nextTurn()
-        await saveArrivals()
-      } else if (underWay.size > 0) {
-        if (!(await news({ untilQuiet: arrivals.length > 0 }))) await saveArrivals()
-      } else if (!scan.done)
-        throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
+  #hold(arrival: Arrival<Page>): void {
+    this.#outages.answered()
+    const state = this.#state
+    if (state.is === 'waiting') this.#state = { is: 'holding', pages: [arrival], sinceMs: this.#reading.monotonicMs() }
+    else if (state.is !== 'spoiled') state.pages.push(arrival)
+  }
+
+  /** Takes an error for one of its window alone, or for the end of the reading. */
+  #judge(window: Window, error: unknown): void {
+    const { scan } = this.#reading
+    const failure = windowFailureOf(error)
+    // Whatever caches answers in between is up, and so may the service be.
+    if (failure === 'cached-answer') this.#outages.answered()
+    else this.#outages.failed(error)
+    if (failure === undefined) return this.#fail(error)
+    if (this.#outages.isDown) return this.#fail(this.#outages.first)
+    scan.failed(window, failure)
+    if (scan.done && !this.#outages.hasAnswered) this.#fail(this.#outages.first)
+  }
+
+  /** The first error is the one to end with. */
+  #fail(error: unknown): void {
+    const state = this.#state
+    if (state.is === 'waiting') this.#state = { is: 'failed', error, pages: [] }
+    else if (state.is === 'holding') this.#state = { is: 'failed', error, pages: state.pages }
+  }
+
+  async #savePages(): Promise<void> {
+    const pages = this.#takePages()
+    if (pages.length === 0) return
+    try {
+      await this.#save(pages)
+    } catch (error) {
+      // What comes later is not judged by the same rules any more.
+      this.#state = { is: 'spoiled' }
+      throw error
     }
-    if (fatal.length > 0) throw fatal[0]
-  } catch (error) {
-    if (!stop.aborted) ending.endNow()
-    await Promise.allSettled(underWay)
-    await saveArrivals()
-    throw error
-  } finally {
-    clearTimeout(quiet)
-    ending.dispose()
+  }
+
+  #takePages(): Arrival<Page>[] {
+    const state = this.#state
+    if (state.is === 'failed') return state.pages.splice(0)
+    if (state.is !== 'holding') return []
+    this.#state = WAITING
+    return state.pages
   }
 }
 
-/** Tells windows that fail from a service that is down: then the error that began it is the one to be told. */
-function countOutages() {
-  let failuresInARow = 0
-  let first: unknown
-  let hasAnswered = false
-  return {
-    get first() {
-      return first
-    },
-    get hasAnswered() {
-      return hasAnswered
-    },
-    get isDown() {
-      return failuresInARow > (hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
-    },
-    answered() {
-      hasAnswered = true
-      failuresInARow = 0
-      first = undefined
-    },
-    failed(error: unknown) {
-      failuresInARow += 1
-      first ??= error
-    },
-  }
-}
+const WAITING: Waiting = { is: 'waiting' }
+
+type Ending = ReturnType<typeof endingOf>
 
 /** The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. */
 function endingOf(stop: AbortSignal, abort: AbortSignal) {
