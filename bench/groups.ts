@@ -1,35 +1,18 @@
-import type { Answering, Dataset } from './messages.ts'
-import type { ProgramName } from './run-program.ts'
-
-/** What is measured together, in turns. */
-export type Group = { name: string; about: string; members: readonly Member[] }
-
-/** A contender or a floor. Its name is the same in every size of the benchmark. */
-export type Member = {
-  name: string
-  program: ProgramName
-  dataset: Dataset
-  scan: 'chain' | 'plain'
-  answering: Answering
-  /** Requests at once. */
-  concurrency?: number
-  /** Whether it starts with an empty file, or with the one its own program left behind the night before. */
-  start: 'empty' | 'yesterday'
-  /** Runs its own program made before, when it starts with the file of the night before. */
-  nightsBefore?: number
-  /** The member whose requests it repeats, for a floor. */
-  repeats?: string
-  /** What it is compared with; several together are one floor, their sum. */
-  floors: readonly (readonly string[])[]
-  /** Counts to be seen in its result, as shares of the customers: that what is measured is what its name says. */
-  expect?: Readonly<Record<string, readonly [from: number, to: number]>>
-  /** Once before the first round, unmeasured: the service compresses each page once. */
-  warmUp?: boolean
-  /** Tells more, but no target depends on it. */
-  extra?: boolean
-  /** The Python that has the tool, for one written in it. */
-  python?: string
-}
+import {
+  atRest,
+  CHANGED,
+  edition,
+  firstLoad,
+  floorOf,
+  GONE,
+  type Group,
+  type Member,
+  memberOf,
+  NEW,
+  plain,
+} from './members.ts'
+import type { Dataset } from './messages.ts'
+import { syncsOfFew, wholeCommands } from './whole-commands.ts'
 
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8
@@ -56,7 +39,7 @@ export function mostCustomers({ customers, large }: Sizes): number {
   return Math.max(customers, large?.one.customers ?? 0)
 }
 
-/** The groups without their extras, and without those that are nothing else. */
+/** The groups without their extras, in fewer rounds where they say so, and without those that are nothing else. */
 export function briefly(groups: readonly Group[]): Group[] {
   return groups
     .map((group) => ({ ...group, members: group.members.filter(({ extra }) => extra !== true) }))
@@ -68,6 +51,8 @@ export function groupsOf({ customers, large }: Sizes): Group[] {
   const dataset = { organizations: 1, customers }
   const size = customers.toLocaleString('en')
   return [
+    syncsOfFew(),
+    wholeCommands(dataset),
     { name: 'night', about: `${size} customers, mirrored before, no latency`, members: night(dataset) },
     { name: 'load', about: `${size} customers into an empty file, no latency`, members: load(dataset) },
     { name: 'latency', about: `${size} customers, each answer delayed`, members: latency(dataset) },
@@ -158,39 +143,12 @@ function million(one: Dataset, many: Dataset): Member[] {
   ]
 }
 
-const BASE: Answering = { latencyMs: 0, gzip: false, edition: 'base' }
-const AT_REST = { unchanged: [1, 1] } as const
-const CHANGED = { updated: [0.002, 0.03], unchanged: [0.97, 0.998] } as const
-const GONE = { missing: [0.002, 0.03], unchanged: [0.97, 0.998] } as const
-const NEW = { inserted: [0.009, 0.011], unchanged: [1, 1] } as const
-const LOADED = { inserted: [1, 1] } as const
-
-function edition(name: Answering['edition']): Answering {
-  return { ...BASE, edition: name }
-}
-
-export function atRest(name: string, dataset: Dataset, floors: Member['floors'] = []): Member {
-  return { ...of(name, dataset), start: 'yesterday', floors, expect: AT_REST }
-}
-
-export function firstLoad(name: string, dataset: Dataset, floors: Member['floors'] = []): Member {
-  return { ...of(name, dataset), start: 'empty', floors, expect: LOADED }
-}
-
-function of(name: string, dataset: Dataset) {
-  return { name, program: 'mirror', dataset, scan: 'chain', answering: BASE } as const
-}
-
-export function plain(member: Member): Member {
-  return { ...member, scan: 'plain' }
-}
-
 function loopMember(name: string, start: Member['start'], dataset: Dataset, floors: Member['floors'] = []): Member {
-  return { ...of(name, dataset), program: 'loop', scan: 'plain', start, floors }
+  return { ...memberOf(name, dataset), program: 'loop', scan: 'plain', start, floors }
 }
 
 function insertFloor(name: string, dataset: Dataset): Member {
-  return { ...of(name, dataset), program: 'insert', start: 'empty', floors: [] }
+  return { ...memberOf(name, dataset), program: 'insert', start: 'empty', floors: [] }
 }
 
 function extras(members: readonly Member[]): Member[] {
@@ -207,9 +165,4 @@ function withFloor(member: Member): [Member, Member] {
     ...(concurrency !== undefined && { concurrency }),
   }
   return [{ ...member, floors: [[floor.name], ...member.floors] }, floor]
-}
-
-/** The name of a contender's floor. */
-export function floorOf(name: string): string {
-  return `${name}: its downloads`
 }

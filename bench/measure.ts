@@ -47,6 +47,25 @@ export function writtenColumn(folder: string): 'write_bytes' | 'wchar' | undefin
   return statfsSync(folder).type === TMPFS ? 'wchar' : 'write_bytes'
 }
 
+/** Bytes written in this folder from now on, by this process and by children that have ended: a function that counts them. */
+export function countWritten(folder: string): () => number | undefined {
+  const column = writtenColumn(folder)
+  const before = writtenSoFar(column)
+  return () => (column === undefined ? undefined : writtenSoFar(column) - before)
+}
+
+/** CPU time so far of children that have ended, and of theirs, in steps of 10 ms; undefined where the system does not say. */
+export function childrenCpuMs(): number | undefined {
+  if (process.platform !== 'linux') return undefined
+  const stat = readFileSync('/proc/self/stat', 'utf8')
+  // The name before the last bracket may hold spaces. Fields 16 and 17 are `cutime` and `cstime`, in hundredths of a second.
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(13, 15)
+  return (Number(user) + Number(system)) * 10
+}
+
 function writtenSoFar(column: string | undefined): number {
   if (column === undefined) return 0
   const line = readFileSync('/proc/self/io', 'utf8')

@@ -33,7 +33,7 @@ export type Task = z.output<typeof taskSchema>
 /** What one process measured of its own work. */
 export const measurementSchema = z.object({
   wallMs: z.number(),
-  /** Of all threads, in user and system. Unknown where the process was only watched from outside. */
+  /** Of all threads, in user and system. Unknown where a process is watched from the outside and the system does not say. */
   cpuMs: z.number().optional(),
   peakRssBytes: z.number().optional(),
   /** Unknown where the system does not tell. */

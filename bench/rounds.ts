@@ -1,4 +1,4 @@
-import type { Group } from './groups.ts'
+import type { Group } from './members.ts'
 import type { Measurement } from './messages.ts'
 import type { GroupResult } from './results.ts'
 import type { Stage } from './stage.ts'
@@ -18,5 +18,6 @@ export async function runRounds(group: Group, stage: Stage, runs: number, onRun:
     }
   }
   const measured = rows.map(({ member: { name, floors }, measurements }) => ({ name, floors, measurements }))
-  return { name: group.name, about: group.about, rows: measured }
+  const { name, about, notes } = group
+  return { name, about, rows: measured, ...(notes !== undefined && { notes }) }
 }

@@ -2,13 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { briefly, FULL, type Group, groupsOf, mostCustomers, QUICK, type Sizes } from './groups.ts'
+import { briefly, FULL, groupsOf, mostCustomers, QUICK, type Sizes } from './groups.ts'
 import { describeMachine } from './machine.ts'
+import type { Group } from './members.ts'
 import { aligned, groupTable, verdictTable } from './report.ts'
 import type { GroupResult } from './results.ts'
 import { type OnRun, runRounds } from './rounds.ts'
 import type { HowToRun } from './run-program.ts'
 import { createStage } from './stage.ts'
+import { equipped, findStarters, type Found } from './starters.ts'
 import { measureStartup } from './startup.ts'
 import { holdingFor, verdicts } from './targets.ts'
 import { toolsGroup } from './tools.ts'
@@ -26,8 +28,10 @@ export type Plan = HowToRun & {
   only: readonly string[]
   /** Leave out what no target depends on. */
   brief: boolean
-  /** Public tools too; the Pythons to look for them in. */
+  /** The Pythons to look for public tools in; none where these are not wanted. */
   tools: readonly string[]
+  /** What this machine has for members that need more than the benchmark's own Node. */
+  found: Found
 }
 
 /** Measures everything, prints it, and returns the exit code: 1 when a ratio is more than twice as bad as its target. */
@@ -52,7 +56,8 @@ export async function runBench(args: readonly string[], output: Output): Promise
     const tools = values.tools ? python : []
     const machine = describeMachine(folder)
     output.stdout.write(`${aligned(Object.entries(machine))}\n`)
-    const results = await measure({ sizes, runs, folder, only, brief, tools, profileFolder }, output)
+    const found = await findStarters(python, process.env['PATH'] ?? '')
+    const results = await measure({ sizes, runs, folder, only, brief, tools, found, profileFolder }, output)
     const { holding, tooLarge } = holdingFor(mostCustomers(sizes))
     const judged = verdicts(results, holding)
     if (judged.length > 0) output.stdout.write(verdictTable(judged, tooLarge))
@@ -72,7 +77,7 @@ export async function runBench(args: readonly string[], output: Output): Promise
 
 /** Runs the groups of a plan one after the other, and prints each when it is done. */
 async function measure(plan: Plan, { stdout, stderr }: Output): Promise<GroupResult[]> {
-  const { sizes, runs, folder, only, brief, tools } = plan
+  const { sizes, runs, folder, only, brief, tools, found } = plan
   const stage = createStage(folder, plan)
   const results: GroupResult[] = []
   const isWanted = ({ name }: { name: string }) => only.length === 0 || only.includes(name)
@@ -83,7 +88,10 @@ async function measure(plan: Plan, { stdout, stderr }: Output): Promise<GroupRes
     results.push(result)
     stdout.write(`${groupTable(result, results)}\n`)
   }
-  const run = async (group: Group) => finish(await runRounds(group, stage, runs, say))
+  const run = async (group: Group) => {
+    const rounds = (brief ? group.runsInBrief : undefined) ?? runs
+    finish(await runRounds(equipped(group, found), stage, rounds, say))
+  }
   const groups = groupsOf(sizes).filter(isWanted)
   const dataset = { organizations: 1, customers: sizes.customers }
   try {
@@ -116,18 +124,20 @@ const OPTIONS = {
 } as const
 
 /** `tools` goes with the option of that name, for a run of nothing else. */
-const GROUP_NAMES = ['startup', 'night', 'load', 'latency', 'gzip', 'by-hand', 'million', 'tools'] as const
+const GROUP_NAMES = ['startup', 'whole', 'night', 'load', 'latency', 'gzip', 'by-hand', 'million', 'tools'] as const
 
 const HELP = `npm run bench -- [options]
 
-  --quick          20,000 customers instead of 100,000 and a million, and only what targets depend on; under a minute
+  --quick          20,000 customers instead of 100,000 and a million, and only what targets depend on, whole commands
+                   once; about a minute and a half
   --only GROUP     all of one group, may be repeated:
                    ${GROUP_NAMES.join(', ')}
   --runs N         rounds of each group; 5, and 3 with --quick
   --json FILE      everything that was measured
   --folder FOLDER  where the files go; must be on the disk to measure
-  --tools          public tools as well, where they are installed; --python FILE, which may be
-                   repeated, names a Python to look for them in
+  --tools          public tools as well, where they are installed
+  --python FILE    the Python for the program by hand, instead of python3 on the PATH, and to look for tools in;
+                   may be repeated
   --profile FOLDER CPU profiles of the program
   --curves         write docs/PERFORMANCE.md instead; --output FILE for another place, and --size N, which
                    may be repeated, for other numbers of customers

@@ -14,6 +14,34 @@ export type Service = {
   close(): Promise<void>
 }
 
+/** The services that are running, one for each dataset. */
+export type Services = {
+  /** Started when it is needed first. */
+  for(dataset: Dataset): Promise<Service>
+  close(): Promise<void>
+}
+
+export function createServices(): Services {
+  const started = new Map<string, Promise<Service>>()
+  return {
+    for(dataset) {
+      const key = keyOf(dataset)
+      const service = started.get(key) ?? startService(dataset)
+      started.set(key, service)
+      return service
+    },
+    async close() {
+      for (const service of started.values()) await (await service).close()
+      started.clear()
+    },
+  }
+}
+
+/** Names a dataset, in a file name too. */
+export function keyOf({ organizations, customers }: Dataset): string {
+  return `${organizations}x${customers}`
+}
+
 /** Starts a service over made-up customers, and waits until it listens. */
 export async function startService(dataset: Dataset): Promise<Service> {
   const program = fileURLToPath(new URL('service-process.ts', import.meta.url))

@@ -1,10 +1,12 @@
 import { cp, open, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Member } from './groups.ts'
 import { CONCURRENCY } from './groups.ts'
-import { type Dataset, type Measurement, organizationIds, type Task } from './messages.ts'
+import type { Member } from './members.ts'
+import { type Measurement, organizationIds, type Task } from './messages.ts'
+import { isCommand, type Starters } from './run-command.ts'
 import { type HowToRun, runProgram } from './run-program.ts'
-import { type Service, startService } from './service.ts'
+import { createServices, keyOf, type Service } from './service.ts'
+import { listedDigest, storedRows } from './stored-rows.ts'
 
 /** Where members run: services that are started when they are needed, and files as they were the night before. */
 export type Stage = {
@@ -21,19 +23,13 @@ export const NIGHTS_BEFORE = 2
 
 /** `folder` holds the files; it must be on the disk that is to be measured. */
 export function createStage(folder: string, how: HowToRun): Stage {
-  const services = new Map<string, Promise<Service>>()
+  const services = createServices()
   const yesterday = new Map<string, Promise<string>>()
-
-  function serviceFor(dataset: Dataset): Promise<Service> {
-    const key = keyOf(dataset)
-    const started = services.get(key) ?? startService(dataset)
-    services.set(key, started)
-    return started
-  }
+  const seenFromOutside = createRowCheck()
 
   async function taskFor(member: Member, file: string): Promise<Task> {
     const { dataset, scan, repeats, concurrency = CONCURRENCY } = member
-    const { origin } = await serviceFor(dataset)
+    const { origin } = await services.for(dataset)
     const task = { origin, organizations: organizationIds(dataset), file, scan, concurrency }
     return repeats === undefined ? task : { ...task, asked: askedFile(repeats) }
   }
@@ -49,12 +45,11 @@ export function createStage(folder: string, how: HowToRun): Stage {
   }
 
   async function makeYesterday(member: Member, file: string): Promise<string> {
-    const service = await serviceFor(member.dataset)
+    const service = await services.for(member.dataset)
     await service.answer({ latencyMs: 0, gzip: false, edition: 'base' })
+    const task = await taskFor({ ...member, concurrency: CONCURRENCY }, file)
     for (let night = 0; night < (member.nightsBefore ?? NIGHTS_BEFORE); night += 1) {
-      await runProgram(member.program, await taskFor({ ...member, concurrency: CONCURRENCY }, file), {
-        python: member.python,
-      })
+      await runProgram(member.program, task, startersOf(member))
     }
     return file
   }
@@ -63,10 +58,12 @@ export function createStage(folder: string, how: HowToRun): Stage {
     const file = join(folder, 'measured.db')
     await forget(file)
     if (member.start === 'yesterday') await copyToDisk(await yesterdaysFile(member), file)
-    const service = await serviceFor(member.dataset)
+    const service = await services.for(member.dataset)
     await service.answer(member.answering)
-    const measurement = await runProgram(member.program, await taskFor(member, file), { ...how, python: member.python })
+    const task = await taskFor(member, file)
+    const measured = await runProgram(member.program, task, { ...how, ...startersOf(member) })
     if (member.repeats === undefined) await writeFile(askedFile(member.name), JSON.stringify(await service.asked()))
+    const measurement = { ...measured, ...(await seenFromOutside(member, task, service)) }
     await forget(file)
     refuseUnexpected(member, measurement)
     return measurement
@@ -76,16 +73,30 @@ export function createStage(folder: string, how: HowToRun): Stage {
     run,
     yesterdaysFile,
     async clear() {
-      for (const service of services.values()) await (await service).close()
+      await services.close()
       for (const file of yesterday.values()) await forget(await file)
-      services.clear()
       yesterday.clear()
     },
   }
 }
 
-function keyOf({ organizations, customers }: Dataset): string {
-  return `${organizations}x${customers}`
+/** What a whole command did, as the service and its file show it; refuses rows that are not what the service lists. */
+function createRowCheck() {
+  const listed = new Map<string, Promise<string>>()
+  return async ({ name, program, dataset, answering }: Member, { organizations, file }: Task, service: Service) => {
+    if (!isCommand(program)) return {}
+    const requests = (await service.asked()).length
+    const key = `${service.origin} ${answering.edition}`
+    const digest = listed.get(key) ?? listedDigest(service.origin, organizations[0] ?? '', 2 * dataset.customers)
+    listed.set(key, digest)
+    const stored = storedRows(file, program)
+    if (stored.digest !== (await digest)) throw new Error(`"${name}" does not hold the rows that the service lists.`)
+    return { requests, customers: stored.customers, counts: stored.counts }
+  }
+}
+
+function startersOf({ node, python }: Member): Starters {
+  return { node, python }
 }
 
 /** Waits until the copy is on the disk: what is measured next must not pay for it. */
@@ -117,5 +128,6 @@ function refuseUnexpected(member: Member, { counts = {}, customers }: Measuremen
   const isOther = answering.edition === 'gone' || answering.edition === 'new'
   const isWhole = repeats !== undefined || isOther || customers === all
   if (!isWhole) refuse(`${customers} customers of ${all}`)
-  if (program === 'mirror' && scan === 'chain' && counts['proven'] !== dataset.organizations) refuse('it is unproven')
+  if ((program === 'mirror' || program === 'sync') && scan === 'chain' && counts['proven'] !== dataset.organizations)
+    refuse('it is unproven')
 }

@@ -2,10 +2,10 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
-import { atRest } from './groups.ts'
+import { atRest } from './members.ts'
 import type { Dataset, Measurement } from './messages.ts'
 import type { GroupResult } from './results.ts'
-import { runToEnd } from './run-program.ts'
+import { runToEnd } from './run-to-end.ts'
 import type { Stage } from './stage.ts'
 
 /** How long short commands take from the outside, beside Node itself doing nothing. */
@@ -25,7 +25,7 @@ export async function measureStartup(
 
   for (let round = 0; round <= runs; round += 1) {
     for (const { name, args, measurements } of rows) {
-      const { code, stderr, wallMs } = await runToEnd([process.execPath, ...args], [], workplace)
+      const { code, stderr, wallMs } = await runToEnd([process.execPath, ...args], { cwd: workplace })
       if (code !== 0) throw new Error(`"${name}" ended with ${code}: ${stderr}`)
       // The first round fills the caches of the system, and is left out.
       if (round > 0) measurements.push({ wallMs })

@@ -1,6 +1,8 @@
-import { AT_REST_MANY_AT_ONCE, CONCURRENCY, floorOf, LEAST_BESIDE_LOOP, MANY_AT_ONCE } from './groups.ts'
+import { AT_REST_MANY_AT_ONCE, CONCURRENCY, LEAST_BESIDE_LOOP, MANY_AT_ONCE } from './groups.ts'
+import { floorOf } from './members.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
 import { spreadOf } from './statistics.ts'
+import { type Night, NIGHTS, SYNC_OF_40, SYNC_OF_40_FROM_NODE_20, wholeName } from './whole-commands.ts'
 
 /** What the program is to achieve. */
 export type Target = {
@@ -84,6 +86,9 @@ export const TARGETS: readonly Target[] = [
     ratio('loading 100 × 10,000, over 1 × 1,000,000', 1.1, wall('first load, a hundred organizations', ONE_LARGE)),
     ratio('100 × 10,000 at rest, over 1 × 1,000,000', 1.1, wall('at rest, a hundred organizations', ONE_LARGE_AT_REST)),
   ]),
+  ...NIGHTS.map((night) => besidePython(night, night === 'first load' ? 1.2 : 0.9)),
+  amount(SYNC_OF_40, 300, 'ms', (results) => samplesOf(results, SYNC_OF_40, 'wallMs')),
+  amount(SYNC_OF_40_FROM_NODE_20, 400, 'ms', (results) => samplesOf(results, SYNC_OF_40_FROM_NODE_20, 'wallMs')),
   amount('customer-mirror --help', 120, 'ms', (results) => samplesOf(results, '--help', 'wallMs')),
   amount('customer-mirror status', 200, 'ms', (results) => samplesOf(results, 'status', 'wallMs')),
 ]
@@ -94,6 +99,13 @@ function ratio(title: string, limit: number, samples: Target['samples']): Target
 
 function amount(title: string, limit: number, unit: Target['unit'], samples: Target['samples']): Target {
   return { title, kind: 'amount', limit, unit, samples }
+}
+
+/** With fewer customers, starting up is most of it. */
+function besidePython(night: Night, limit: number): Target {
+  const title = `whole commands, ${night}: sync over Python by hand`
+  const target = ratio(title, limit, wall(wholeName('sync', night), wholeName('python', night)))
+  return { ...target, leastCustomers: LEAST_BESIDE_LOOP }
 }
 
 function aboutMillion(targets: readonly Target[]): Target[] {

@@ -1,6 +1,7 @@
-import type { Group, Member } from './groups.ts'
+import type { Group, Member } from './members.ts'
 import type { Dataset } from './messages.ts'
-import { type ProgramName, runToEnd } from './run-program.ts'
+import type { ProgramName } from './run-program.ts'
+import { runToEnd } from './run-to-end.ts'
 
 /** Public tools that a user might take instead. They are measured where they are installed, and never needed. */
 const TOOLS: readonly Tool[] = [
