@@ -1,5 +1,5 @@
 import { runBench } from './run-bench.ts'
-import { writeCurves } from './curves.ts'
+import { writeCurves } from './curves/write-curves.ts'
 
 const args = process.argv.slice(2)
 process.exitCode = args.includes('--curves')

@@ -12,7 +12,7 @@ import {
   plain,
 } from './members.ts'
 import type { Dataset } from './messages.ts'
-import { syncsOfFew, wholeCommands } from './whole-commands.ts'
+import { syncsOfFew, wholeCommands } from './whole/commands.ts'
 
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8

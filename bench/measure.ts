@@ -31,16 +31,16 @@ export function createStopwatch(folder: string): Stopwatch {
 }
 
 /** Prints what was measured, for the process that started this one. */
-export function tell(measurement: Measurement): void {
+export function printMeasurement(measurement: Measurement): void {
   process.stdout.write(`${JSON.stringify(measurement)}\n`)
 }
 
 const TMPFS = 0x0102_1994
 
 /**
- * Which count of /proc/self/io tells the bytes written in this folder. `write_bytes` are the pages handed to the disk,
- * whoever rewrites a page before it went there writes it once. In memory no page ever goes to a disk; there `wchar`, the
- * bytes passed to write(2), is all there is, and it holds requests and output too.
+ * Which count of /proc/self/io says how many bytes were written in this folder. `write_bytes` are the pages handed to the
+ * disk: a page rewritten before it went there counts once. In memory no page ever goes to a disk; there `wchar`, the bytes
+ * passed to write(2), is all there is, and it holds requests and output too.
  */
 export function writtenColumn(folder: string): 'write_bytes' | 'wchar' | undefined {
   if (process.platform !== 'linux') return undefined

@@ -33,7 +33,7 @@ export type Member = {
   expect?: Readonly<Record<string, readonly [from: number, to: number]>>
   /** Once before the first round, unmeasured: the service compresses each page once. */
   warmUp?: boolean
-  /** Tells more, but no target depends on it. */
+  /** Shown in addition; no target depends on it. */
   extra?: boolean
   /** What must be on the machine for it to be measured. */
   needs?: Requirement

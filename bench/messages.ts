@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { EDITIONS } from './served-list.ts'
+import { EDITIONS } from './service/served-list.ts'
 
-/** What the processes of the benchmark tell each other, as JSON: in an argument, a line of output or a request. */
+/** What the processes of the benchmark send each other, as JSON: in an argument, a line of output or a request. */
 
 /** How the service answers from now on. */
 export const answeringSchema = z.object({ latencyMs: z.number(), gzip: z.boolean(), edition: z.enum(EDITIONS) })
@@ -17,7 +17,7 @@ export const startedSchema = z.object({ origin: z.string() })
 /** The paths that were asked for, in the order in which they came in. */
 export const askedSchema = z.array(z.string())
 
-/** What a contender or a floor is told. */
+/** What a contender or a floor is to do. */
 const taskSchema = z.object({
   origin: z.string(),
   organizations: z.array(z.string()),
@@ -33,10 +33,10 @@ export type Task = z.output<typeof taskSchema>
 /** What one process measured of its own work. */
 export const measurementSchema = z.object({
   wallMs: z.number(),
-  /** Of all threads, in user and system. Unknown where a process is watched from the outside and the system does not say. */
+  /** All threads, in user and system. Unknown where a process is watched from the outside and the system does not say. */
   cpuMs: z.number().optional(),
   peakRssBytes: z.number().optional(),
-  /** Unknown where the system does not tell. */
+  /** Unknown where the system does not say. */
   writtenBytes: z.number().optional(),
   /** Size of the file that was left behind. */
   fileBytes: z.number().optional(),

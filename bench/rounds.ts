@@ -3,7 +3,7 @@ import type { Measurement } from './messages.ts'
 import type { GroupResult } from './results.ts'
 import type { Stage } from './stage.ts'
 
-/** Told before each run: which one of how many is next. */
+/** Called before each run, with which one of how many is next. */
 export type OnRun = (next: { group: string; member: string; round: number; runs: number }) => void
 
 /** Runs the members of a group in turns, each once a round, so that whatever disturbs the machine disturbs them all. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { measurementSchema, type Measurement, type Task } from './messages.ts'
-import { type CommandName, isCommand, runCommand, type Starters } from './run-command.ts'
+import { type CommandName, isCommand, runCommand, type Starters } from './whole/run-command.ts'
 import { runToEnd } from './run-to-end.ts'
 
 /** Programs of the benchmark, each a process of its own that measures itself and ends with one line of JSON. */

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { CONCURRENCY } from './groups.ts'
 import type { Member } from './members.ts'
 import { type Measurement, organizationIds, type Task } from './messages.ts'
-import { isCommand, type Starters } from './run-command.ts'
+import { isCommand, type Starters } from './whole/run-command.ts'
 import { type HowToRun, runProgram } from './run-program.ts'
-import { createServices, keyOf, type Service } from './service.ts'
-import { listedDigest, storedRows } from './stored-rows.ts'
+import { createServices, keyOf, type Service } from './service/service.ts'
+import { listedDigest, storedRows } from './whole/stored-rows.ts'
 
 /** Where members run: services that are started when they are needed, and files as they were the night before. */
 export type Stage = {
@@ -102,7 +102,7 @@ function startersOf({ node, python }: Member): Starters {
 /** Waits until the copy is on the disk: what is measured next must not pay for it. */
 async function copyToDisk(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true })
-  // A tool that keeps a folder is not timed against anybody to the millisecond.
+  // No limit depends on a tool that keeps a folder, so a few milliseconds do not matter.
   if ((await stat(to)).isDirectory()) return
   const handle = await open(to, 'r+')
   await handle.sync()

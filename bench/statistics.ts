@@ -1,7 +1,7 @@
 /** The least, the middle and the greatest of some samples. */
 export type Spread = { min: number; median: number; max: number }
 
-/** Undefined when there are no samples. Of an even number, the median is the mean of the two in the middle. */
+/** Undefined when there are no samples. The median of an even number is the mean of the two in the middle. */
 export function spreadOf(samples: readonly number[]): Spread | undefined {
   const sorted = samples.toSorted((a, b) => a - b)
   const [min, max] = [sorted.at(0), sorted.at(-1)]

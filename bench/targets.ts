@@ -2,7 +2,7 @@ import { AT_REST_MANY_AT_ONCE, CONCURRENCY, LEAST_BESIDE_LOOP, MANY_AT_ONCE } fr
 import { floorOf } from './members.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
 import { spreadOf } from './statistics.ts'
-import { type Night, NIGHTS, SYNC_OF_40, SYNC_OF_40_FROM_NODE_20, wholeName } from './whole-commands.ts'
+import { type Night, NIGHTS, SYNC_OF_40, SYNC_OF_40_FROM_NODE_20, wholeName } from './whole/commands.ts'
 
 /** What the program is to achieve. */
 export type Target = {

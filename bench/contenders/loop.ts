@@ -4,11 +4,11 @@ import { dirname } from 'node:path'
 import * as z from 'zod'
 import { TEXT_FIELDS } from '../../src/customer.ts'
 import { signedHeaders, DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
-import { createStopwatch, tell } from '../measure.ts'
+import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
 /**
- * A program: what somebody would write in an afternoon. One `fetch` after the other, following the page number to the
+ * A program: the simplest that does the work. One `fetch` after the other, following the page number to the
  * last, and one upsert a row; a transaction a page, which is kind to it.
  */
 const FIELDS = ['id', ...TEXT_FIELDS] as const
@@ -18,7 +18,7 @@ const pageSchema = z.object({ data: z.array(z.unknown()), meta: z.object({ last_
 const task = readTask()
 const stopwatch = createStopwatch(dirname(task.file))
 const read = await stopwatch.time(() => loop(task))
-tell({ ...stopwatch.result(), ...read, fileBytes: statSync(task.file).size })
+printMeasurement({ ...stopwatch.result(), ...read, fileBytes: statSync(task.file).size })
 
 async function loop({ origin, organizations, file }: Task): Promise<{ requests: number; customers: number }> {
   const db = new Database(file)

@@ -1,4 +1,4 @@
-"""Measures a tool's work in its own process, and tells it in the words the benchmark reads."""
+"""Measures a tool's work in its own process, and prints it in the words that the benchmark reads."""
 
 import json
 import os

@@ -9,7 +9,7 @@ import { runOrganization, type RateLimits, type RunSettings } from '../../src/ru
 import { IdleAgents } from '../../src/source/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { keepHeapSmall } from '../../src/small-heap.ts'
-import { createStopwatch, tell } from '../measure.ts'
+import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
@@ -28,7 +28,7 @@ for (const { report, error } of outcomes) {
   const did = { inserted, updated, unchanged, rejected, missing, removed, held, proven: proof === 'proven' ? 1 : 0 }
   for (const [name, count] of Object.entries(did)) counts[name] = (counts[name] ?? 0) + count
 }
-tell({ ...stopwatch.result(), requests, customers: received, counts, fileBytes: statSync(task.file).size })
+printMeasurement({ ...stopwatch.result(), requests, customers: received, counts, fileBytes: statSync(task.file).size })
 
 async function sync({ organizations, file }: Task): Promise<Outcome[]> {
   const mirror = await openMirror(file)

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Agent, request } from 'undici'
 import * as z from 'zod'
-import { createStopwatch, tell } from '../measure.ts'
+import { createStopwatch, printMeasurement } from '../measure.ts'
 import { askedSchema, readTask } from '../messages.ts'
 
 /**
@@ -22,7 +22,7 @@ const envelope = z.object({ data: z.array(z.unknown()) })
 const stopwatch = createStopwatch(dirname(file))
 let [next, customers] = [0, 0]
 await stopwatch.time(() => Promise.all(Array.from({ length: concurrency }, readOn)))
-tell({ ...stopwatch.result(), requests: targets.length, customers })
+printMeasurement({ ...stopwatch.result(), requests: targets.length, customers })
 await agent.close()
 
 async function readOn(): Promise<void> {

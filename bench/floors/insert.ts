@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { utcTime } from '../../src/calendar.ts'
 import { TEXT_FIELDS } from '../../src/customer.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
-import { createStopwatch, tell } from '../measure.ts'
+import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask } from '../messages.ts'
 
 /**
@@ -30,7 +30,7 @@ for (const organization of organizations) {
   }
 }
 await stopwatch.time(async () => close())
-tell({ ...stopwatch.result(), customers })
+printMeasurement({ ...stopwatch.result(), customers })
 
 async function openTable(path: string) {
   const mirror = await openMirror(path)

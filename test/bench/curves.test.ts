@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { performancePage } from '../../bench/curves-page.ts'
-import { organizationsANight, SIDE_BY_SIDE } from '../../bench/curves-plan.ts'
-import { writeCurves } from '../../bench/curves.ts'
+import { performancePage } from '../../bench/curves/page.ts'
+import { organizationsANight, SIDE_BY_SIDE } from '../../bench/curves/plan.ts'
+import { writeCurves } from '../../bench/curves/write-curves.ts'
 import type { Measurement } from '../../bench/messages.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

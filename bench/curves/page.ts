@@ -5,8 +5,8 @@ import {
   pastOneMachine,
   REQUESTS_PER_MINUTE,
   type SideBySide,
-} from './curves-plan.ts'
-import { about, list, megabytes, number, percent, seconds, span, table } from './markdown.ts'
+} from './plan.ts'
+import { about, list, megabytes, number, percent, seconds, span, table } from '../markdown.ts'
 
 /** What was measured, and after how many nights in which nothing changed either. */
 export type Curves = { costs: readonly Cost[]; sideBySide: SideBySide; nightsBefore: number }
@@ -44,8 +44,8 @@ const INTRODUCTION = `# Performance
 Written by \`npm run bench -- --curves\`; do not edit. Each figure is the median of its rounds, against a service in a
 process of its own that serves pages rendered beforehand. Measured on:`
 
-const CHAIN = `The chain scan reads overlapping windows, and those shared rows are what proves that nobody was missed. A plain scan
-(\`scan: plain\`) asks less, proves nothing, and removes nobody.`
+const CHAIN = `The chain scan reads overlapping windows, and those shared rows are what proves that no customer was missed. A plain scan
+(\`scan: plain\`) asks less, proves nothing, and removes no customer.`
 
 function costTable(costs: readonly Cost[], what: 'load' | 'rest'): string {
   const rows = costs.map((cost) => {

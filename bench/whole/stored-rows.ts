@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { TEXT_FIELDS } from '../src/customer.ts'
-import { baseUrlOf, type Measurement } from './messages.ts'
+import { TEXT_FIELDS } from '../../src/customer.ts'
+import { baseUrlOf, type Measurement } from '../messages.ts'
 import type { CommandName } from './run-command.ts'
 
 /** What a whole command left in its file; `digest` is the same for the same customers with the same fields. */

@@ -1,5 +1,5 @@
-import { atRest, CHANGED, edition, firstLoad, type Group, type Member } from './members.ts'
-import type { Dataset } from './messages.ts'
+import { atRest, CHANGED, edition, firstLoad, type Group, type Member } from '../members.ts'
+import type { Dataset } from '../messages.ts'
 
 /**
  * Whole commands, from start to exit, as users run them: `customer-mirror sync` on the Node of the benchmark and, where one

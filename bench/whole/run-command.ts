@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { watchMemory } from './family-memory.ts'
-import { childrenCpuMs, countWritten } from './measure.ts'
-import { baseUrlOf, type Measurement, type Task } from './messages.ts'
-import { runToEnd } from './run-to-end.ts'
+import { childrenCpuMs, countWritten } from '../measure.ts'
+import { baseUrlOf, type Measurement, type Task } from '../messages.ts'
+import { runToEnd } from '../run-to-end.ts'
 
 /** Programs that know nothing of the benchmark: they are started as users start them, and watched from the outside. */
 const COMMANDS = {
-  sync: new URL('../src/cli/customer-mirror.mjs', import.meta.url),
-  'by-hand-node': new URL('contenders/eight-at-once.mjs', import.meta.url),
-  'by-hand-python': new URL('contenders/eight_at_once.py', import.meta.url),
+  sync: new URL('../../src/cli/customer-mirror.mjs', import.meta.url),
+  'by-hand-node': new URL('../contenders/eight-at-once.mjs', import.meta.url),
+  'by-hand-python': new URL('../contenders/eight_at_once.py', import.meta.url),
 } as const
 export type CommandName = keyof typeof COMMANDS
 
@@ -25,7 +25,7 @@ export function isCommand(name: string): name is CommandName {
 /** Runs a command from start to exit: the time between, the memory of all its processes, and what they wrote. */
 export async function runCommand(name: CommandName, task: Task, starters: Starters): Promise<Measurement> {
   const workplace = join(dirname(task.file), 'whole')
-  const { command, env = {} } = await prepared(name, task, { workplace, starters })
+  const { command, env } = await prepared(name, task, { workplace, starters })
   const written = countWritten(workplace)
   const cpuMs = childrenCpuMs()
   let memory: ReturnType<typeof watchMemory> | undefined
@@ -40,7 +40,7 @@ export async function runCommand(name: CommandName, task: Task, starters: Starte
   }
 }
 
-type Prepared = { command: [string, ...string[]]; env?: Record<string, string> }
+type Prepared = { command: [string, ...string[]]; env: Record<string, string> }
 
 /** The command line; for `sync`, a folder with its configuration, and for the others the key in the environment. */
 async function prepared(
@@ -59,7 +59,8 @@ async function prepared(
       organizations: organizations.map((id) => ({ id, baseUrl: baseUrlOf(origin, id), ...keys })),
     }
     await writeFile(join(workplace, 'customer-mirror.yaml'), stringify(config))
-    return { command: [node, program, 'sync'] }
+    // Empty, it is as if it were not set: the file of this folder is read.
+    return { command: [node, program, 'sync'], env: { CUSTOMER_MIRROR_CONFIG: '' } }
   }
   const [organization = '', ...others] = organizations
   if (others.length > 0) throw new Error('The programs by hand mirror one organization.')

@@ -1,5 +1,5 @@
-import { about, megabytes, number, percent, span } from './markdown.ts'
-import type { Measurement } from './messages.ts'
+import { about, megabytes, number, percent, span } from '../markdown.ts'
+import type { Measurement } from '../messages.ts'
 
 /** What one organization of a size costs, in the median of its rounds: loaded, at rest, and at rest with a plain scan. */
 export type Cost = { customers: number; load: Measurement; rest: Measurement; plain: Measurement }
@@ -87,7 +87,7 @@ function msPerRequest({ cpuMs = 0, requests = 1 }: Measurement): number {
   return cpuMs / requests
 }
 
-/** Of a worker that asks as much as the limits of its organizations allow. */
+/** The share of one core that a worker takes when it asks as much as the limits of its organizations allow. */
 function shareOfCore(measurement: Measurement): number {
   return (msPerRequest(measurement) * SIDE_BY_SIDE * REQUESTS_PER_MINUTE) / 60_000
 }

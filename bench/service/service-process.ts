@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { answeringSchema, datasetSchema, organizationIds, type Answering } from './messages.ts'
+import { answeringSchema, datasetSchema, organizationIds, type Answering } from '../messages.ts'
 import { servedList, type ServedList } from './served-list.ts'
 
 /**
  * A program: the service in a process of its own, made so fast that it is never what is measured. Pages are slices of
  * records rendered beforehand, compressed ones are kept, and signatures are not verified. Its argument is the dataset; its
- * first line of output tells where it listens. It ends when its input does.
+ * first line of output says where it listens. It ends when its input does.
  *
- * POST /answering sets how it answers and forgets what was asked; GET /asked tells what was asked since.
+ * POST /answering sets how it answers and forgets what was asked; GET /asked returns what was asked since.
  */
 const dataset = datasetSchema.parse(JSON.parse(process.argv[2] ?? ''))
 let answering: Answering = { latencyMs: 0, gzip: false, edition: 'base' }

@@ -3,24 +3,24 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { performancePage } from './curves-page.ts'
-import { type Cost, SIDE_BY_SIDE, type SideBySide } from './curves-plan.ts'
-import { atRest, firstLoad, type Group, plain } from './members.ts'
-import { describeMachine } from './machine.ts'
-import type { Dataset, Measurement } from './messages.ts'
-import { groupTable } from './report.ts'
-import type { GroupResult } from './results.ts'
-import { runRounds } from './rounds.ts'
-import type { Output } from './run-bench.ts'
-import { createStage, NIGHTS_BEFORE } from './stage.ts'
-import { spreadOf } from './statistics.ts'
+import { performancePage } from './page.ts'
+import { type Cost, SIDE_BY_SIDE, type SideBySide } from './plan.ts'
+import { atRest, firstLoad, type Group, plain } from '../members.ts'
+import { describeMachine } from '../machine.ts'
+import type { Dataset, Measurement } from '../messages.ts'
+import { groupTable } from '../report.ts'
+import type { GroupResult } from '../results.ts'
+import { runRounds } from '../rounds.ts'
+import type { Output } from '../run-bench.ts'
+import { createStage, NIGHTS_BEFORE } from '../stage.ts'
+import { spreadOf } from '../statistics.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 
 /** Measures what a night costs against the number of customers, and writes the page about it. Returns the exit code. */
 export async function writeCurves(args: readonly string[], { stdout, stderr }: Output): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
-  const page = values.output ?? fileURLToPath(new URL('../docs/PERFORMANCE.md', import.meta.url))
+  const page = values.output ?? fileURLToPath(new URL('../../docs/PERFORMANCE.md', import.meta.url))
   const sizes = (values.size?.map(Number) ?? SIZES).toSorted((a, b) => a - b)
   const runs = Number(values.runs ?? 5)
   if (![...sizes, runs].every((count) => Number.isSafeInteger(count) && count > 0)) {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { askedSchema, startedSchema, type Answering, type Dataset } from './messages.ts'
+import { askedSchema, startedSchema, type Answering, type Dataset } from '../messages.ts'
 
 /** The service, in a process of its own. */
 export type Service = {

@@ -1,5 +1,5 @@
-import { generateCustomers, type ServiceCustomer } from '../src/service/customers.ts'
-import { below, seededRandom } from '../src/service/random.ts'
+import { generateCustomers, type ServiceCustomer } from '../../src/service/customers.ts'
+import { below, seededRandom } from '../../src/service/random.ts'
 
 /** What the service lists: as it was, with 1 % of the rows changed, with 1 % of them gone, or with 1 % new at its top. */
 export const EDITIONS = ['base', 'changed', 'gone', 'new'] as const

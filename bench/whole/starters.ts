@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import type { Group, Member, Requirement } from './members.ts'
-import { runToEnd } from './run-to-end.ts'
+import type { Group, Member, Requirement } from '../members.ts'
+import { runToEnd } from '../run-to-end.ts'
 
 /** What was found on this machine for members that need more than the benchmark's own Node. */
 export type Found = Readonly<Record<Requirement, string | undefined>>
