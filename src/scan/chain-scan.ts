@@ -1,11 +1,13 @@
-import type { Certificate, Hole } from './certificate.ts'
+import type { Certificate } from './certificate.ts'
 import { Findings } from './findings.ts'
 import { prepareWindow, type ReadWindow } from './read-window.ts'
 import { ClosedPass } from './closed-pass.ts'
-import { joinHoles, Bisection } from './bisection.ts'
+import { Bisections } from './bisections.ts'
 import type { Pass } from './pass.ts'
-import { passCap, USUAL_OVERLAP } from './planner.ts'
+import { PageSizes } from './page-sizes.ts'
+import { USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
+import { RequestBudget } from './request-budget.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
 import { Coverage } from './coverage.ts'
@@ -26,28 +28,38 @@ export type ChainScanOptions = {
 /** The size tried once when the service refuses the one configured. */
 const FALLBACK_SIZE = 50
 
-/** A scan of overlapping windows that says whether they prove that everybody was read (see certificate.ts). */
+/** A scan of overlapping windows that says whether they prove that every row was read (see certificate.ts). */
 export function chainScan(options: ChainScanOptions = {}): Scan {
   return new ChainScan(options)
 }
 
+/**
+ * A scan reads the list in one pass after another. It is in one of three states:
+ *
+ *              an answer: to the bisection that waits for it, and to the pass
+ *               ┌─────┐
+ *               ▼     │    the pass is over: the list ends, a flaw, a cap, or a service that takes other page sizes
+ *   ──────▶  reading ─┴──────────────────────────▶ draining: asks for nothing, windows under way arrive
+ *               ▲                                      │
+ *               └── no verdict yet, or #restarting: ───┤ nothing is under way
+ *                   the next pass                      │
+ *                                                      └── a verdict ──▶ done
+ *
+ *   reading: #pass.over is false      draining: #pass.over is true      done: #verdict is known
+ *
+ * The page sizes go their own way over all passes: unknown ──▶ agreed ──▶ fixed (page-sizes.ts).
+ */
 class ChainScan implements Scan {
   readonly #findings: Findings
   readonly #caps: ScanCaps
   readonly #coverage: Coverage
   readonly #underWay = new Set<string>()
-  readonly #bisections = new Map<Window, Bisection>()
-  #holes: Hole[] = []
+  readonly #bisections = new Bisections()
+  readonly #budget: RequestBudget
+  readonly #sizes: PageSizes
   #pass: Pass
   #passes = 1
   #answers = 0
-  #requests = 0
-  /** Requests the pass under way has made, and the total it began with. */
-  #asked = 0
-  #believed: number | undefined
-  #sizeKnown = false
-  /** The service takes some page sizes only: equal pages, side by side. */
-  #fixedSizes = false
   /** The pass was stopped to begin again in another way. */
   #restarting = false
   /** A pass has come to the end of the list. */
@@ -57,7 +69,9 @@ class ChainScan implements Scan {
 
   constructor({ pageSize = 100, caps = {}, seen = seenIds(), recalled = [] }: ChainScanOptions) {
     this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)))
+    this.#sizes = new PageSizes(this.#findings)
     this.#caps = { ...USUAL_CAPS, ...caps }
+    this.#budget = new RequestBudget(this.#caps.requests)
     this.#coverage = new Coverage(seen)
     this.#coverage.startPass()
     this.#pass = this.#recall(recalled)
@@ -69,8 +83,7 @@ class ChainScan implements Scan {
     while (windows.length < free) {
       const window = this.#nextWithinCaps()
       if (window === undefined) break
-      this.#asked += 1
-      this.#requests += 1
+      this.#budget.spend()
       this.#underWay.add(windowKey(window))
       windows.push(window)
     }
@@ -82,9 +95,10 @@ class ChainScan implements Scan {
     this.#arrived(answer.window)
     const obeyed = this.#agreeOnSize(answer)
     const read = this.#takeIn(answer)
-    this.#bisect(answer.window, obeyed ? undefined : 'hole')
+    this.#bisections.answered(answer.window, obeyed ? 'read' : 'failed')
+    if (obeyed) this.#settleBisections()
     this.#pass.take(answer.window, read)
-    if (this.#findings.pageSize < SMALLEST_PAGE && !this.#pass.over && !this.#fixedSizes) {
+    if (this.#findings.pageSize < SMALLEST_PAGE && !this.#pass.over && !this.#sizes.isFixed) {
       this.#beginAgain({ fixedSizes: true, because: 'no-overlap' })
     }
     this.#conclude()
@@ -93,10 +107,10 @@ class ChainScan implements Scan {
   failed(window: Window, failure: WindowFailure): void {
     this.#arrived(window)
     this.#findings.note(failure)
-    if (this.#bisect(window, failure)) this.#pass.failed(window, 'flaky')
+    if (this.#bisections.answered(window, 'failed')) this.#pass.failed(window, 'flaky')
     else if (failure === 'size-refused') this.#refuse(window)
     else if ((failure === 'hole' || failure === 'too-large') && !this.#pass.over)
-      this.#bisections.set(window, new Bisection(window, failure))
+      this.#bisections.begin(window, failure)
     else this.#pass.failed(window, failure)
     this.#settleBisections()
     this.#conclude()
@@ -121,10 +135,10 @@ class ChainScan implements Scan {
       passes: this.#passes,
       requests: this.#answers,
       distinct: this.#coverage.distinct,
-      total: this.#sizeKnown ? this.#findings.total : undefined,
+      total: this.#sizes.isKnown ? this.#findings.total : undefined,
       stoppedAt: this.#reachedEnd ? undefined : this.#stoppedAt,
       empty: this.#pass.complete && this.#coverage.distinct === 0 && this.#coverage.rejected === 0,
-      holes: this.#holes,
+      holes: this.#bisections.holes,
     }
   }
 
@@ -132,7 +146,7 @@ class ChainScan implements Scan {
     const pass = new ClosedPass(this.#findings, USUAL_OVERLAP)
     for (const answer of answers) {
       if (pass.over || answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
-      if (answer.window.page === 1 && !this.#sizeKnown) this.#agreeOnSize(answer)
+      if (answer.window.page === 1 && !this.#sizes.isKnown) this.#agreeOnSize(answer)
       pass.recall(this.#takeIn(answer))
     }
     return pass
@@ -142,7 +156,7 @@ class ChainScan implements Scan {
     const read = prepareWindow(answer, this.#coverage)
     this.#findings.learn(read)
     this.#coverage.add(read)
-    this.#believed ??= read.total
+    this.#budget.answered(read.total)
     return read
   }
 
@@ -153,78 +167,48 @@ class ChainScan implements Scan {
 
   #nextWithinCaps(): Window | undefined {
     if (this.#pass.over || this.#verdict !== undefined) return undefined
-    const window = this.#nextWindow()
-    const mayAsk = this.#asked < passCap(this.#believed ?? 0, this.#findings.pageSize)
-    if (window === undefined || (mayAsk && this.#requests < this.#caps.requests)) return window
+    const window = this.#bisections.next(this.#underWay) ?? this.#nextOfPass()
+    if (window === undefined || this.#budget.allowsOneMore(this.#findings.pageSize)) return window
     this.#stoppedAt = { window, failure: 'page-cap' }
     this.#pass.stop('page-cap')
     this.#conclude()
     return undefined
   }
 
-  #nextWindow(): Window | undefined {
-    for (const bisection of this.#bisections.values()) {
-      const window = this.#nextOf(bisection)
-      if (window !== undefined) return window
-    }
-    return this.#nextOf(this.#pass)
-  }
-
-  #nextOf(asker: Pick<Pass, 'next'>): Window | undefined {
-    let window = asker.next()
-    while (window !== undefined && this.#underWay.has(windowKey(window))) window = asker.next()
+  #nextOfPass(): Window | undefined {
+    let window = this.#pass.next()
+    while (window !== undefined && this.#underWay.has(windowKey(window))) window = this.#pass.next()
     return window
   }
 
-  /** Adopts the size of the first answer; false when a later one shows that the service does not do as it is asked. */
-  #agreeOnSize({ window, perPage }: WindowAnswer): boolean {
-    const first = !this.#sizeKnown
-    this.#sizeKnown = true
-    if (perPage === window.size) return true
-    this.#findings.note(first && perPage < window.size ? 'capped-size' : 'size-refused')
-    const isSmaller = window.size >= this.#findings.pageSize && perPage < this.#findings.pageSize
-    if (window.size >= this.#findings.pageSize) this.#findings.pageSize = Math.max(1, Math.min(perPage, window.size))
-    if (first && perPage < window.size) return true
-    if (this.#fixedSizes && isSmaller && this.#passes < this.#caps.passes) this.#restarting = true
-    else if (this.#fixedSizes) this.#stoppedAt = { window, failure: 'page-mismatch' }
+  /** False when an answer shows that the service does not give the pages it is asked for. */
+  #agreeOnSize(answer: WindowAnswer): boolean {
+    const size = this.#sizes.agreeOn(answer)
+    if (size === 'agreed') return true
+    if (this.#sizes.isFixed && size === 'smaller' && this.#passes < this.#caps.passes) this.#restarting = true
+    else if (this.#sizes.isFixed) this.#stoppedAt = { window: answer.window, failure: 'page-mismatch' }
     this.#beginAgain({ fixedSizes: true })
     return false
   }
 
   #refuse(window: Window): void {
     if (window.size < this.#findings.pageSize) this.#beginAgain({ fixedSizes: true })
-    else if (this.#findings.pageSize > FALLBACK_SIZE && !this.#sizeKnown) {
+    else if (this.#findings.pageSize > FALLBACK_SIZE && !this.#sizes.isKnown) {
       this.#findings.pageSize = FALLBACK_SIZE
       this.#beginAgain({ fixedSizes: false })
     } else this.#pass.failed(window, 'size-refused')
   }
 
   #beginAgain({ fixedSizes, because = 'size-refused' }: { fixedSizes: boolean; because?: Reason }): void {
-    this.#restarting ||= !this.#fixedSizes
-    this.#fixedSizes ||= fixedSizes
+    this.#restarting ||= !this.#sizes.isFixed
+    this.#sizes.isFixed ||= fixedSizes
     this.#pass.stop(because)
   }
 
-  /** Tells the bisections that wait for this window, if any: windows that overlap can both hold a poison row. */
-  #bisect(window: Window, failure: WindowFailure | undefined): boolean {
-    if (this.#bisections.size === 0) return false
-    const waiting = [...this.#bisections.values()].filter((bisection) => bisection.awaits(window))
-    for (const bisection of waiting) {
-      if (failure === undefined) bisection.read(window)
-      else bisection.failed(window)
-    }
-    if (failure === undefined) this.#settleBisections()
-    return waiting.length > 0
-  }
-
   #settleBisections(): void {
-    for (const [window, bisection] of this.#bisections) {
-      if (!bisection.over) continue
-      this.#bisections.delete(window)
-      this.#holes = joinHoles([...this.#holes, ...bisection.holes])
-      const wasTooLarge = bisection.holes.length === 0 && bisection.because === 'too-large'
-      if (wasTooLarge) this.#findings.shrinkPages(window)
-      this.#pass.failed(window, wasTooLarge ? 'too-large' : bisection.holes.length > 0 ? 'hole' : 'flaky')
+    for (const { window, end } of this.#bisections.ended()) {
+      if (end === 'too-large') this.#findings.shrinkPages(window)
+      this.#pass.failed(window, end)
     }
   }
 
@@ -240,11 +224,10 @@ class ChainScan implements Scan {
     this.#restarting = false
     this.#stoppedAt = undefined
     this.#passes += 1
-    this.#asked = 0
-    this.#believed = this.#sizeKnown ? this.#findings.total : undefined
+    this.#budget.startPass(this.#sizes.isKnown ? this.#findings.total : undefined)
     this.#coverage.startPass()
-    this.#pass = this.#sizeKnown
-      ? nextPass(this.#findings, this.#passes, this.#fixedSizes, this.#caps)
+    this.#pass = this.#sizes.isKnown
+      ? nextPass(this.#findings, this.#passes, this.#sizes.isFixed, this.#caps)
       : new ClosedPass(this.#findings, USUAL_OVERLAP)
   }
 }

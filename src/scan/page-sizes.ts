@@ -1,0 +1,27 @@
+import type { Findings } from './findings.ts'
+import type { WindowAnswer } from './window.ts'
+
+/** The sizes of the pages that the service gives: unknown before its first answer, then agreed, at worst fixed. */
+export class PageSizes {
+  readonly #findings: Findings
+  isKnown = false
+  /** The service takes some page sizes only: equal pages, side by side. */
+  isFixed = false
+
+  constructor(findings: Findings) {
+    this.#findings = findings
+  }
+
+  /** Adopts the size of the first answer. A later one of another size shows that the service does not do as it is asked. */
+  agreeOn({ window, perPage }: WindowAnswer): 'agreed' | 'smaller' | 'other' {
+    const isFirst = !this.isKnown
+    this.isKnown = true
+    if (perPage === window.size) return 'agreed'
+    const isCapped = isFirst && perPage < window.size
+    this.#findings.note(isCapped ? 'capped-size' : 'size-refused')
+    const isSmaller = window.size >= this.#findings.pageSize && perPage < this.#findings.pageSize
+    if (window.size >= this.#findings.pageSize) this.#findings.pageSize = Math.max(1, Math.min(perPage, window.size))
+    if (isCapped) return 'agreed'
+    return isSmaller ? 'smaller' : 'other'
+  }
+}
