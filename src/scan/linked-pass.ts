@@ -4,36 +4,42 @@ import { ChainPlan } from './chain-plan.ts'
 import type { Findings } from './findings.ts'
 import { doubtOf, isBeyondEnd, isBlank, isDoubtful, isEnd, type ReadWindow } from './read-window.ts'
 import { ChainProof } from './chain-proof.ts'
-import { LookBack } from './look-back.ts'
-import { bridge, holds } from './repair.ts'
-import { OtherSizes } from './other-sizes.ts'
+import { type ChainEnd, LinkRepair } from './link-repair.ts'
+import { holds } from './repair.ts'
 import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import { repeats, type Overlap, overlapBetween } from './overlap.ts'
-import { askAgain, type PendingWindow } from './pending-windows.ts'
+import type { PendingWindow } from './pending-windows.ts'
 import { Unread } from './unread.ts'
 import { endOf, startOf, type StoppedAt, type Window } from './window.ts'
 
-/** Tries of a window that failed or makes no sense; fewer of one whose rows moved so far that it is likelier another page. */
-const [MOST_TRIES, FEW_TRIES] = [5, 2]
+/** Tries of a window whose rows moved so far that it is likelier another page; windows left unread before the list has ended. */
+const FEW_TRIES = 2
 
 /**
- * Reads the list forward as a chain of overlapping windows. Windows are asked for ahead and may arrive in any order;
- * each is linked to its left neighbour when its turn comes, and a link that does not hold is repaired by stepping back.
+ * Reads the list forward as a chain of overlapping windows. Windows are asked for ahead and may arrive in any order; each
+ * is settled when it is the nearest to the end of the chain.
+ *
+ *   start ──┐ a window links           the nearest window fails, is doubtful, or does not link (from start and cut too)
+ *   cut ────┴────────────────▶ linked ──────────────────────────────────────▶ repairing: it is asked for again, or another
+ *    ▲                            ▲                                           │       │  in its place, or one further back
+ *    │                            └─────────────── a window links ────────────┘       │
+ *    └──────────────────── its positions stay unread, which is a flaw ────────────────┘
+ *
+ *   linked ── the window holds the end of the list ──▶ complete
+ *   cut ── the list ends here, or so it seems after several windows without a row ──▶ complete
+ *   any of them ── refused, not found, or another page at every attempt ──▶ stopped, with a flaw
+ *
+ *   start, cut: #end.last is unknown      repairing: #repair has made attempts      complete, stopped: over
  */
 export class LinkedPass implements Pass {
   readonly #findings: Findings
   readonly #chain: ChainProof
   readonly flaws = new Set<Reason>()
   readonly #plan: ChainPlan
-  /** The last window of the chain; undefined at the start and after positions nobody could read. */
-  #last: ReadWindow | undefined
-  /** Where the chain ends. */
-  #reach = 0
-  #attempts = 0
-  readonly #lookBack: LookBack
+  readonly #repair: LinkRepair
   readonly #unread = new Unread()
-  readonly #otherSizes = new OtherSizes()
+  #end: ChainEnd = { last: undefined, reach: 0 }
   readonly ends = new ChainEnds()
   over = false
   complete = false
@@ -43,7 +49,7 @@ export class LinkedPass implements Pass {
     this.#findings = findings
     this.#chain = new ChainProof(findings)
     this.#plan = new ChainPlan(findings, overlap, this.flaws)
-    this.#lookBack = new LookBack(findings)
+    this.#repair = new LinkRepair(findings, this.#plan)
   }
 
   get obstacles(): readonly Reason[] {
@@ -78,7 +84,7 @@ export class LinkedPass implements Pass {
 
   /** A window read before an interruption. To be given in the order of their positions, before anything else. */
   recall(read: ReadWindow): void {
-    const isFirst = this.#reach === 0 && read.start === 0
+    const isFirst = this.#end.reach === 0 && read.start === 0
     const pending = isFirst ? this.#plan.pending.nearest : this.#plan.pending.placeFor(read.window)
     if (pending === undefined) return
     pending.asked = true
@@ -92,7 +98,7 @@ export class LinkedPass implements Pass {
   }
 
   #planAhead(): PendingWindow | undefined {
-    return this.#plan.goOn(this.#reach, { isLookingBack: this.#lookBack.underWay })
+    return this.#plan.goOn(this.#end.reach, { isLookingBack: this.#repair.isLookingBack })
   }
 
   #settle(): void {
@@ -108,31 +114,24 @@ export class LinkedPass implements Pass {
     if (failure === 'size-refused') return this.#stopAt(pending.window, failure)
     if (failure === 'hole') return this.#skip(pending, failure)
     if (failure === 'cached-answer' || failure === 'too-large') return this.#askOtherwise(pending, failure)
-    if (this.#reach > 0 && startOf(pending.window) >= this.#findings.total) return this.#stepBack(pending)
+    if (this.#end.reach > 0 && startOf(pending.window) >= this.#findings.total) return this.#stepBack(pending)
     this.#tryAgain(pending, failure === 'flaky' ? 'hole' : failure)
   }
 
   #settleRead(pending: PendingWindow, read: ReadWindow): void {
-    if (isBeyondEnd(read) && this.#reach > 0) return this.#stepBack(pending)
-    if (read.notFound && this.#reach > 0) return this.#settleNotFound(pending)
+    if (isBeyondEnd(read) && this.#end.reach > 0) return this.#stepBack(pending)
+    if (read.notFound && this.#end.reach > 0) return this.#settleNotFound(pending)
     if (isDoubtful(read)) return this.#tryAgain(pending, doubtOf(read))
-    const left = this.#last
+    const left = this.#end.last
     if (left === undefined) return this.#link(pending, read)
     const overlap = overlapBetween(left, read)
-    const isMisplaced = repeats(left, read) || (overlap.displaced && this.#attempts < FEW_TRIES)
+    const isMisplaced = repeats(left, read) || (overlap.displaced && this.#repair.attempts < FEW_TRIES)
     if (isMisplaced) return this.#tryAgain(pending, 'repeated-page')
-    if (holds(overlap, left, this.#attempts, this.#chain, this.#findings)) return this.#link(pending, read, overlap)
+    if (holds(overlap, left, this.#repair.attempts, this.#chain, this.#findings))
+      return this.#link(pending, read, overlap)
     if (overlap.shared === 0) this.#findings.note('link-broken')
-    this.#plan.shareMore()
-    this.#attempts += 1
-    if (pending.bridge) this.#plan.pending.remove(pending)
-    const { refusedAt, exhausted } = this.#lookBack
-    if (refusedAt === undefined)
-      this.#plan.pending.addBridge(bridge(left, this.#attempts, this.#findings, pending.window))
-    // What lies between the two was refused; pages further back know whether the list has become shorter.
-    else if (!exhausted)
-      this.#plan.pending.addBridge(this.#lookBack.next(left, pending.window, this.#plan.windowAfter(this.#reach)))
-    else this.#stopAt(refusedAt.window, refusedAt.failure)
+    const refusedAt = this.#repair.bridge(left, pending)
+    if (refusedAt !== undefined) this.#stopAt(refusedAt.window, refusedAt.failure)
   }
 
   #link(pending: PendingWindow, read: ReadWindow, overlap?: Overlap): void {
@@ -140,12 +139,10 @@ export class LinkedPass implements Pass {
     else this.#chain.link(overlap)
     this.#plan.pending.remove(pending)
     this.#plan.pending.removeUpTo(read.reach)
-    this.ends.extend(this.#last, read)
-    this.#last = read
-    this.#reach = read.reach
-    this.#attempts = 0
+    this.ends.extend(this.#end.last, read)
+    this.#end = { last: read, reach: read.reach }
     this.#unread.clear()
-    this.#lookBack.reached(read.reach)
+    this.#repair.linked(read.reach)
     if (isEnd(read)) this.#conclude()
   }
 
@@ -153,62 +150,38 @@ export class LinkedPass implements Pass {
   #stepBack(pending: PendingWindow): void {
     this.#plan.pending.remove(pending)
     if (!this.#plan.pending.empty) return
-    if (this.#last === undefined || this.flaws.size > 0) return this.#conclude()
-    this.#attempts += 1
-    this.#plan.pending.addBridge(bridge(this.#last, this.#attempts, this.#findings, pending.window))
+    if (this.#end.last === undefined || this.flaws.size > 0) return this.#conclude()
+    this.#repair.stepBack(this.#end.last, pending.window)
   }
 
   #settleNotFound(pending: PendingWindow): void {
     if (startOf(pending.window) >= this.#findings.total) return this.#stepBack(pending)
-    if (!this.#lookBack.hasBegun && this.#attempts < FEW_TRIES) return this.#tryAgain(pending, 'short-page')
-    if (!this.#looksBack(pending, 'not-found')) this.#stopAt(pending.window, 'not-found')
-  }
-
-  /** Takes the window for one beyond the end, and asks for one before it; false when all of that was tried. */
-  #looksBack(pending: PendingWindow, failure: 'not-found' | 'page-mismatch'): boolean {
-    if (this.#lookBack.exhausted) return false
-    this.#plan.pending.remove(pending)
-    this.#lookBack.refused(pending.window, failure)
-    if (!this.#plan.pending.empty) return true
-    this.#plan.pending.addBridge(this.#lookBack.next(this.#last, pending.window, this.#plan.windowAfter(this.#reach)))
-    return true
+    if (!this.#repair.hasLookedBack && this.#repair.attempts < FEW_TRIES) return this.#tryAgain(pending, 'short-page')
+    if (!this.#repair.lookBack(pending, 'not-found', this.#end)) this.#stopAt(pending.window, 'not-found')
   }
 
   /** Asks for the window again, then for others in its place, then goes on without and says so. */
   #tryAgain(pending: PendingWindow, reason: Reason): void {
     this.#findings.note(reason)
-    this.#attempts += 1
-    const isKnown = this.flaws.has(reason) || (this.#lookBack.underWay && reason === 'page-mismatch')
-    if (this.#attempts > MOST_TRIES || isKnown) return this.#giveUp(pending, reason)
-    askAgain(pending)
-    if (this.#last === undefined || this.#attempts % 2 === 1) return
-    this.#findings.avoidPage(pending.window.page)
-    this.#plan.pending.replace(pending, this.#plan.windowAfter(this.#last.reach))
+    const isKnown = this.flaws.has(reason) || (this.#repair.isLookingBack && reason === 'page-mismatch')
+    if (!this.#repair.tryAgain(pending, this.#end, { isKnown })) this.#giveUp(pending, reason)
   }
 
-  /** Asks for what came out of a cache in another size, once, and for what was too large in ever smaller ones. */
   #askOtherwise(pending: PendingWindow, failure: 'cached-answer' | 'too-large'): void {
-    const otherwise = this.#otherSizes.insteadOf(
-      pending.window,
-      failure,
-      this.#reach,
-      this.#last ? this.#plan.rowsToShare : 0,
-    )
-    if (otherwise === undefined) this.#skip(pending, failure)
-    else this.#plan.pending.replace(pending, otherwise)
+    if (!this.#repair.askOtherwise(pending, failure, this.#end)) this.#skip(pending, failure)
     // With nothing but old answers nothing is known of the end either.
-    if (this.#unread.count > FEW_TRIES && this.#reach >= this.#findings.total) this.stop(failure)
+    if (this.#unread.count > FEW_TRIES && this.#end.reach >= this.#findings.total) this.stop(failure)
   }
 
   #giveUp(pending: PendingWindow, reason: Reason): void {
     const read = pending.read
-    if (reason === 'page-mismatch' && this.#reach > 0 && this.#looksBack(pending, reason)) return
+    if (reason === 'page-mismatch' && this.#end.reach > 0 && this.#repair.lookBack(pending, reason, this.#end)) return
     this.flaws.add(reason)
     if (reason === 'short-page') {
       // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
-      const isProgress = read !== undefined && read.all.length > 0 && read.reach > this.#reach
+      const isProgress = read !== undefined && read.all.length > 0 && read.reach > this.#end.reach
       return isProgress
-        ? this.#link(pending, read, this.#last && overlapBetween(this.#last, read))
+        ? this.#link(pending, read, this.#end.last && overlapBetween(this.#end.last, read))
         : this.#skip(pending, reason)
     }
     if (reason === 'hole') return this.#skip(pending, reason)
@@ -226,13 +199,12 @@ export class LinkedPass implements Pass {
   /** Leaves positions unread and goes on behind them, a few times: then the list has most likely ended. */
   #skip(pending: PendingWindow, reason: Reason): void {
     this.flaws.add(reason)
-    this.#unread.add(pending, { chainEnds: this.#last === undefined ? 0 : this.#reach })
+    this.#unread.add(pending, { chainEnds: this.#end.last === undefined ? 0 : this.#end.reach })
     this.#chain.cut()
     this.#plan.pending.remove(pending)
     this.#plan.pending.removeUpTo(endOf(pending.window))
-    this.#last = undefined
-    this.#attempts = 0
-    this.#reach = Math.max(this.#reach, endOf(pending.window))
+    this.#end = { last: undefined, reach: Math.max(this.#end.reach, endOf(pending.window)) }
+    this.#repair.cut()
     const { count, emptied } = this.#unread
     if (reason !== 'short-page' || count <= FEW_TRIES) return
     if (emptied === undefined) this.#conclude()
