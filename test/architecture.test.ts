@@ -103,7 +103,6 @@ test.each([
   ['ioredis', /^jobs\//],
   ['commander', /^src\/cli\//],
   ['@commander-js/extra-typings', /^src\/cli\//],
-  ['cli-table3', /^src\/cli\//],
   ['pino', /^(src\/log|src\/cli\/main|jobs\/worker)\.ts$/],
 ])('%s is known in one place only', (name, where) => {
   expect(importersOf(product, name).filter((path) => !where.test(path))).toEqual([])

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read: it sees to it that the program itself runs on a Node that can run it.
-import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -12,7 +11,7 @@ if (isAtLeast(process.versions.node, needed)) {
   await quickly()
   await import('./main.ts')
 } else if (existsSync(bundledNode)) {
-  runWith(bundledNode)
+  await runWith(bundledNode)
 } else {
   console.error(
     `Customer Mirror needs Node ${needed} or newer; this is Node ${process.versions.node}. Install a newer Node.`,
@@ -22,9 +21,10 @@ if (isAtLeast(process.versions.node, needed)) {
 
 /** Keeps what was compiled for the next start, which takes half the time with it; where it cannot, nothing is lost. */
 async function quickly() {
-  const { enableCompileCache } = await import('node:module')
+  const [{ enableCompileCache }, { leaveOut }] = await Promise.all([import('node:module'), import('./leave-out.mjs')])
   process.umask(0o077)
   enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/customer-mirror', import.meta.url)))
+  leaveOut()
 }
 
 function isAtLeast(version, least) {
@@ -40,7 +40,8 @@ function isAtLeast(version, least) {
  * Runs this launcher with another Node, which then keeps what it compiles too: same arguments, same streams, signals passed on,
  * its end as ours.
  */
-function runWith(node) {
+async function runWith(node) {
+  const { spawn } = await import('node:child_process')
   const launcher = fileURLToPath(import.meta.url)
   const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -1,22 +1,9 @@
 import { Command } from '@commander-js/extra-typings'
 import { constants } from 'node:os'
 import { isOurs } from '../errors.ts'
-import { checkCommand } from './check.ts'
-import { demoCommand } from './demo.ts'
+import { loadCommands } from './commands.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
-import { initCommand } from './init.ts'
 import type { Io } from './io.ts'
-import { rejectsCommand } from './rejects.ts'
-import { removalsCommand } from './removals.ts'
-import { runCommand } from './run.ts'
-import { runsCommand } from './runs.ts'
-import { sandboxCommand } from './sandbox.ts'
-import { scheduleCommand } from './schedule.ts'
-import { schemaCommand } from './schema.ts'
-import { signingCommand } from './signing.ts'
-import { statusCommand } from './status.ts'
-import { syncCommand } from './sync.ts'
-import { workerCommand } from './worker.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { keepHeapSmall } from '../small-heap.ts'
 import { version } from '../version.ts'
@@ -38,7 +25,7 @@ async function main(): Promise<void> {
     },
   }
   try {
-    await program(io).parseAsync()
+    await (await program(io)).parseAsync()
   } catch (error) {
     process.exitCode = sayWhatHappened(error)
   }
@@ -46,23 +33,8 @@ async function main(): Promise<void> {
   if (stopCode !== undefined) process.exitCode = stopCode
 }
 
-function program(io: Io): Command {
-  const commands = [
-    initCommand(io),
-    checkCommand(io),
-    syncCommand(io),
-    workerCommand(io),
-    runCommand(io),
-    scheduleCommand(io),
-    statusCommand(io),
-    runsCommand(io),
-    rejectsCommand(io),
-    removalsCommand(io),
-    signingCommand(io),
-    schemaCommand(io),
-    sandboxCommand(io),
-    demoCommand(io),
-  ]
+async function program(io: Io): Promise<Command> {
+  const commands = await loadCommands(process.argv[2], io)
   const root = new Command('customer-mirror')
     .description('Keeps an exact local copy of every organization’s customers in a SQLite file.')
     .version(version(), '-V, --version', 'print the version')

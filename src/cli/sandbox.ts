@@ -16,6 +16,7 @@ import {
 import type { Recipe } from '../source/signing.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
+import { grouped } from './output/wording.ts'
 
 /** `customer-mirror sandbox`: the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {
@@ -100,7 +101,7 @@ function recipeFrom({ signing, signatureEncoding, signaturePrefix, secretEncodin
 function describe({ organizations }: Sandbox): string {
   const blocks = organizations.map(
     ({ id, baseUrl, apiKey, secret, customers }) =>
-      `${id}, ${customers.length.toLocaleString('en')} customers\n  base URL  ${baseUrl}\n  API key   ${apiKey}\n  secret    ${secret}\n`,
+      `${id}, ${grouped(customers.length)} customers\n  base URL  ${baseUrl}\n  API key   ${apiKey}\n  secret    ${secret}\n`,
   )
   return blocks.join('\n')
 }

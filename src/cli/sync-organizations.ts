@@ -2,7 +2,7 @@ import type { HeldRemovals } from '../store.ts'
 import { chooseOrganizations } from '../config/organization.ts'
 import { readConfig } from '../config/read-config.ts'
 import { isOurs } from '../errors.ts'
-import { createLog, type Logger } from '../log.ts'
+import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
@@ -34,7 +34,7 @@ export async function syncOrganizations(
 ): Promise<Synced> {
   const config = await readConfig({ file, cwd: process.cwd() })
   const organizations = chooseOrganizations(config, ids)
-  const log = createLog({ level: logLevel ?? 'silent', stream: stderr })
+  const log = logLevel === undefined ? undefined : await openLog(logLevel, stderr)
   const mirror = dryRun
     ? await rehearseMirror(
         config.mirror,
@@ -64,18 +64,24 @@ export async function syncOrganizations(
           signal,
           ...talk,
         })
-        logOutcome(log, outcome)
+        if (log !== undefined) logOutcome(log, outcome)
         return outcome
       },
-      { stop: signal, voice: logLevel === undefined ? undefined : loggedEvents(log) },
+      { stop: signal, voice: log && loggedEvents(log) },
     )
     const held = dryRun ? heldBefore : await listHeld()
-    logHeld(log, held)
+    if (log !== undefined) logHeld(log, held)
     return { outcomes, organizations, held, mirrorFile: config.mirror }
   } finally {
     await agents.close()
     await mirror.close()
   }
+}
+
+/** Loaded only by those who ask for a log. */
+async function openLog(level: string, stream: NodeJS.WritableStream): Promise<Logger> {
+  const { createLog } = await import('../log.ts')
+  return createLog({ level, stream })
 }
 
 /** With a log, all that is said beside the results is in it, so that every line of it can be read by a program. */

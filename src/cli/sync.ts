@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typin
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfAll } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
-import type { SyncOptions } from './sync-organizations.ts'
+import type { SyncOptions, Synced } from './sync-organizations.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
@@ -22,7 +22,8 @@ export function syncCommand(io: Io) {
 
   async function mirror(ids: readonly string[], options: SyncOptions & { json?: true | undefined }): Promise<void> {
     const { syncOrganizations } = await import('./sync-organizations.ts')
-    const { outcomes, organizations, held, mirrorFile } = await syncOrganizations(ids, options, io)
+    const synced = await syncOrganizations(ids, options, io)
+    const { outcomes, mirrorFile } = synced
     if (options.json) {
       const { toJson } = await import('../report.ts')
       // What a dry run did is in no mirror, where its number is that of another run.
@@ -32,16 +33,7 @@ export function syncCommand(io: Io) {
     } else {
       io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile, screenOf(io.stdout)))
     }
-    if (options.logLevel === undefined) {
-      const [{ failureBlocks }, { heldWarning }] = await Promise.all([
-        import('./output/failure-blocks.ts'),
-        import('./output/held-warning.ts'),
-      ])
-      const { dryRun = false, config } = options
-      const columns = screenOf(io.stderr)?.columns
-      io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun, config }))
-      io.stderr.write(heldWarning(held, config))
-    }
+    if (options.logLevel === undefined) io.stderr.write(await whatToDo(synced, options, screenOf(io.stderr)))
     io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
   }
 }
@@ -56,6 +48,24 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
     log.error({ error: describeError(error), ...(!isOurs(error) && { err: error }) }, 'sync failed')
     io.exitWith(exitCodeOf(error))
   }
+}
+
+/** What failed, and the removals that wait for a decision, each with what to do about it. Empty when all is well. */
+async function whatToDo(
+  { outcomes, organizations, held }: Synced,
+  { dryRun, config }: SyncOptions,
+  screen: Screen | undefined,
+): Promise<string> {
+  let text = ''
+  if (outcomes.some(({ error }) => error !== undefined)) {
+    const { failureBlocks } = await import('./output/failure-blocks.ts')
+    text += failureBlocks(outcomes, { organizations, columns: screen?.columns, dryRun: dryRun === true, config })
+  }
+  if (held === undefined || held.length > 0) {
+    const { heldWarning } = await import('./output/held-warning.ts')
+    text += heldWarning(held, config)
+  }
+  return text
 }
 
 async function describe(

@@ -3,7 +3,7 @@ import type { SourceFile } from './program.ts'
 /** Packages and parts of Node that compute, or read and write files: none that starts, listens, connects or is native. */
 const HARMLESS = new RegExp(
   `^(${[
-    ...['vitest', 'fast-check', 'zod', 'yaml', 'leven', 'cron-parser', 'p-limit', 'cli-table3', 'commander'],
+    ...['vitest', 'fast-check', 'zod', 'yaml', 'leven', 'cron-parser', 'p-limit', 'commander'],
     '@commander-js/extra-typings',
     'node:(assert|buffer|crypto|events|fs|fs/promises|os|path|string_decoder|timers|timers/promises|url|util|zlib)',
   ].join('|')})$`,

@@ -1,6 +1,6 @@
 import type { StoredRun } from '../../store.ts'
 import { explainReason, isReason } from '../../scan/reasons.ts'
-import { count, moment, summary } from './wording.ts'
+import { count, grouped, moment, summary } from './wording.ts'
 import * as z from 'zod'
 
 /**
@@ -82,7 +82,7 @@ function noteLines(run: StoredRun): string[] {
 function foundLines(ids: readonly string[]): string[] {
   const more = ids.length - MOST_FOUND
   const lines = ids.slice(0, MOST_FOUND).map((id) => `  found by a search, and not in the list: ${id}`)
-  return more > 0 ? [...lines, `  and ${more.toLocaleString('en')} more, in the certificate (--json)`] : lines
+  return more > 0 ? [...lines, `  and ${grouped(more)} more, in the certificate (--json)`] : lines
 }
 
 const MOST_FOUND = 10
@@ -104,7 +104,7 @@ function absenceLines({ held, runId, reasons }: StoredRun, waiting: number): str
       'decide: they were approved or discarded, their customers were listed again, or a later run held them back.',
     ]
   }
-  const left = waiting === held ? '' : ` (${waiting.toLocaleString('en')} wait for a decision)`
+  const left = waiting === held ? '' : ` (${grouped(waiting)} wait for a decision)`
   return [
     `${count(held, 'removal')} held back${left}: ${why}. If they are gone,`,
     `customer-mirror removals approve ${runId}; if not, customer-mirror removals discard ${runId}.`,

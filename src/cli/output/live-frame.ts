@@ -1,4 +1,5 @@
 import { columnsOf, cutText } from './fit-text.ts'
+import { grouped } from './wording.ts'
 
 /** An organization under way, with what there is to say of it: the fullest first, the shortest last. */
 export type UnderWay = { id: string; words: readonly string[] }
@@ -31,9 +32,7 @@ export function liveFrame(
     [done - failed, 'done'],
     [failed, 'failed'],
   ] as const
-  const others = counts
-    .filter(([number]) => number > 0)
-    .map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
+  const others = counts.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
   const said = isStopping ? [STOPPING, ...others] : others
   return said.length === 0 ? lines : [...lines, cutText(`… ${said.join(', ')}`, width)]
 }

@@ -2,7 +2,6 @@ import type { Outcome, Progress } from '../../mirror-organization.ts'
 import { monotonicMs } from '../../monotonic-clock.ts'
 import type { SourceEvent } from '../../source/customers.ts'
 import { screenOf } from '../io.ts'
-import { liveLines } from './live-lines.ts'
 import { plainLines, type Voice } from './voice.ts'
 
 /** How a run tells how it is getting on. */
@@ -19,8 +18,9 @@ export async function showProgress<Item extends { id: string }>(
   items: readonly Item[],
   stderr: NodeJS.WritableStream,
   work: (item: Item, talk: Talk) => Promise<Outcome>,
-  { stop, voice = voiceFor(items, stderr, stop) }: { stop?: AbortSignal; voice?: Voice | undefined } = {},
+  { stop, voice: given }: { stop?: AbortSignal; voice?: Voice | undefined } = {},
 ): Promise<Outcome[]> {
+  const voice = given ?? (await voiceFor(items, stderr, stop))
   const outcomes: Outcome[] = []
   const unexpected: unknown[] = []
   const queue = [...items.entries()]
@@ -53,8 +53,14 @@ function talkWith(voice: Voice, id: string): Talk {
   }
 }
 
-function voiceFor(items: readonly { id: string }[], stderr: NodeJS.WritableStream, stop?: AbortSignal): Voice {
+async function voiceFor(
+  items: readonly { id: string }[],
+  stderr: NodeJS.WritableStream,
+  stop?: AbortSignal,
+): Promise<Voice> {
   const ids = items.map(({ id }) => id)
   const screen = screenOf(stderr)
-  return screen === undefined ? plainLines(ids, stderr) : liveLines(ids, screen, monotonicMs, stop)
+  if (screen === undefined) return plainLines(ids, stderr)
+  const { liveLines } = await import('./live-lines.ts')
+  return liveLines(ids, screen, monotonicMs, stop)
 }

@@ -1,4 +1,4 @@
-import { duration } from './wording.ts'
+import { duration, grouped } from './wording.ts'
 
 /** How far a run has come in reading the list, and for how long it has been reading, by a clock that is not set. */
 export type ReadingSoFar = {
@@ -49,5 +49,5 @@ function paceWords({ customers, readBefore, total, elapsedMs }: ReadingSoFar): s
 }
 
 function number(value: number): string {
-  return Math.round(value).toLocaleString('en')
+  return grouped(Math.round(value))
 }

@@ -1,5 +1,5 @@
-import Table from 'cli-table3'
 import { columnsOf, wrapText } from './fit-text.ts'
+import { grouped } from './wording.ts'
 
 /** A terminal on which a table has to find room. */
 export type TableScreen = { readonly columns: number }
@@ -41,24 +41,30 @@ function blockOf(head: readonly string[], [first = '', ...cells]: readonly Cell[
 }
 
 function drawTable(head: readonly string[], rows: readonly (readonly Cell[])[], gap = 2): string {
-  const table = new Table({
-    head: [...head],
-    chars: NO_FRAME,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': gap },
-    colAligns: head.map((_, column) =>
-      rows.every((row) => isNumeric(row[column])) && rows.length > 0 ? 'right' : 'left',
-    ),
-  })
-  table.push(...rows.map((row) => row.map(textOf)))
-  return `${table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n')}\n`
+  const drawn = [head, ...rows.map((row) => row.map(textOf))].map((row) => row.map((text) => text.split('\n')))
+  const columns = head.map((_, column) => ({
+    width: Math.max(...drawn.flatMap((row) => (row[column] ?? []).map(columnsOf))),
+    isRight: rows.length > 0 && rows.every((row) => isNumeric(row[column])),
+  }))
+  const lineOf = (row: readonly string[][], line: number) =>
+    columns.map(({ width, isRight }, column) => padded(row[column]?.[line] ?? '', width, isRight)).join(' '.repeat(gap))
+  return drawn
+    .flatMap((row) => Array.from({ length: heightOf(row) }, (_, line) => `${lineOf(row, line).trimEnd()}\n`))
+    .join('')
+}
+
+/** A text may have several lines; its row is then as high as its highest cell. */
+function heightOf(row: readonly string[][]): number {
+  return Math.max(...row.map((lines) => lines.length))
+}
+
+function padded(text: string, width: number, isRight: boolean): string {
+  const space = ' '.repeat(width - columnsOf(text))
+  return isRight ? space + text : text + space
 }
 
 function textOf(cell: Cell): string {
-  return typeof cell === 'number' ? cell.toLocaleString('en') : cell
+  return typeof cell === 'number' ? grouped(cell) : cell
 }
 
 function isNothing(cell: Cell | undefined): boolean {
@@ -67,22 +73,4 @@ function isNothing(cell: Cell | undefined): boolean {
 
 function isNumeric(cell: string | number | undefined): boolean {
   return typeof cell === 'number' || cell === '–'
-}
-
-const NO_FRAME = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
 }

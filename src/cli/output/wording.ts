@@ -12,9 +12,14 @@ export function duration(ms: number): string {
   return parts(Math.floor(hours / 24), 'd', hours % 24, 'h')
 }
 
+/** A whole number for people, its digits in threes: `2,500`. `toLocaleString` takes 10 ms to set up when it is first called. */
+export function grouped(number: number): string {
+  return String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
+}
+
 /** A number with its noun: `1 page`, `2,500 pages`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
-  return `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`
+  return `${grouped(number)} ${number === 1 ? noun : plural}`
 }
 
 /** What a run did, in one line. */
@@ -28,12 +33,9 @@ export function summary(report: Report): string {
     [report.removed, 'removed'],
     [report.held, 'removals held'],
   ] as const
-  const told = changes
-    .filter(([number]) => number > 0)
-    .map(([number, what]) => `${number.toLocaleString('en')} ${what}`)
+  const told = changes.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
-  const before =
-    report.readBefore > 0 ? ` (resumed: ${report.readBefore.toLocaleString('en')} had been read before)` : ''
+  const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
   return (
     `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +
     `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${proofWords(report)}`

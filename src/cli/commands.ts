@@ -1,0 +1,32 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import type { Io } from './io.ts'
+
+type Loader = (io: Io) => Promise<CommandUnknownOpts>
+
+/** In the order in which help lists them. */
+const LOADERS: Readonly<Record<string, Loader>> = {
+  init: async (io) => (await import('./init.ts')).initCommand(io),
+  check: async (io) => (await import('./check.ts')).checkCommand(io),
+  sync: async (io) => (await import('./sync.ts')).syncCommand(io),
+  worker: async (io) => (await import('./worker.ts')).workerCommand(io),
+  run: async (io) => (await import('./run.ts')).runCommand(io),
+  schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
+  status: async (io) => (await import('./status.ts')).statusCommand(io),
+  runs: async (io) => (await import('./runs.ts')).runsCommand(io),
+  rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
+  removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
+  signing: async (io) => (await import('./signing.ts')).signingCommand(io),
+  schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
+  sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
+  demo: async (io) => (await import('./demo.ts')).demoCommand(io),
+}
+
+/** The command that the first word of a command line names, alone; all of them where it names none, for help and advice. */
+export function loadCommands(firstWord: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
+  const isCommand = firstWord !== undefined && Object.hasOwn(LOADERS, firstWord)
+  return Promise.all(
+    Object.entries(LOADERS)
+      .filter(([name]) => !isCommand || name === firstWord)
+      .map(([, load]) => load(io)),
+  )
+}
