@@ -12,22 +12,22 @@ import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
 
-/** One thing looked at. `error` is set when it would keep a sync from working, and `fix` tells what to do. */
+/** The result of one check. `error` is set if it would prevent a sync; `fix` is what to do. */
 export type Finding = {
   what: string
   said: string
   error?: unknown
   fix?: string | undefined
-  /** Whether it keeps no sync from working, and should be mended all the same. */
+  /** Whether a sync would work, but this should be fixed. */
   isWarning?: boolean
-  /** Whether the finding counts for the exit code although nothing is wrong: an organization that answered. */
+  /** Whether the exit code counts it although nothing is wrong: an organization that answered. */
   decides?: boolean
 }
 
 /** Free space below which a mirror should not be started. */
 const LOW_DISK_BYTES = 256 * 1024 * 1024
 
-/** Looks at everything a sync needs, in the order in which it needs it, and goes on after what is wrong where it can. */
+/** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
 export async function* checkEverything(
   ids: readonly string[],
   file: string | undefined,
@@ -46,13 +46,13 @@ export async function* checkEverything(
   }
 }
 
-/** Opens the mirror and has SQLite read all of it; where there is none yet, whether one could be made. */
+/** Opens the mirror and has SQLite read all of it. If there is none yet, checks that one can be created. */
 async function checkMirror({ mirror: file }: Config): Promise<Finding> {
   const what = 'mirror'
   try {
     if (!existsSync(file)) {
       await access(nearestFolder(file), constants.W_OK | constants.X_OK)
-      return { what, said: `${file} will be made by the first sync` }
+      return { what, said: `${file} will be created by the first sync` }
     }
     const mirror = await openMirrorToRead(file)
     try {
@@ -121,7 +121,7 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
 }
 
 function clockWords(offsetMs: number | undefined): string {
-  if (offsetMs === undefined) return 'clock not told'
+  if (offsetMs === undefined) return 'clock unknown'
   if (Math.abs(offsetMs) < 2000) return 'clocks agree'
   return `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
 }

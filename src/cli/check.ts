@@ -2,11 +2,11 @@ import { Command } from '@commander-js/extra-typings'
 import { exitCodeOfAll } from './exit-code.ts'
 import type { Io } from './io.ts'
 
-/** `customer-mirror check`: whether a sync would work, and if not, what to do. */
+/** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
   return new Command('check')
     .description('check Node, configuration, secrets, mirror, disk and clock, and ask each organization once')
-    .argument('[organization...]', 'ids of organizations; all of the configuration without any')
+    .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config }) => {

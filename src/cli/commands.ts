@@ -3,7 +3,7 @@ import type { Io } from './io.ts'
 
 type Loader = (io: Io) => Promise<CommandUnknownOpts>
 
-/** In the order in which help lists them. */
+/** In the order of the help. */
 const LOADERS: Readonly<Record<string, Loader>> = {
   init: async (io) => (await import('./init.ts')).initCommand(io),
   check: async (io) => (await import('./check.ts')).checkCommand(io),
@@ -21,7 +21,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   demo: async (io) => (await import('./demo.ts')).demoCommand(io),
 }
 
-/** The command that the first word of a command line names, alone; all of them where it names none, for help and advice. */
+/** The command named by the first word of a command line; all commands if it names none, for help and suggestions. */
 export function loadCommands(firstWord: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
   const isCommand = firstWord !== undefined && Object.hasOwn(LOADERS, firstWord)
   return Promise.all(

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { durationMs } from '../config/duration-text.ts'
 
-/** Reads an option that is a time, written as in the configuration: a number with its unit, never alone. Milliseconds. */
+/** Parses a time option, a number with its unit as in the configuration, into milliseconds. */
 export function durationArgument({ most, examples }: { most: string; examples: string }): (text: string) => number {
   const mostMs = durationMs(most) ?? Number.POSITIVE_INFINITY
   return (text) => {

@@ -20,7 +20,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return factsOf(error).exitCode
 }
 
-/** The exit code for many organizations, given what became of each: an error, or undefined for a complete run. */
+/** The exit code for many organizations, from the error of each run; undefined is a complete run. */
 export function exitCodeOfAll(errors: readonly unknown[]): ExitCode {
   const codes = new Set(errors.map((error): ExitCode => (error === undefined ? 0 : exitCodeOf(error))))
   const [only, ...others] = codes

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 
-/** `customer-mirror init [file]`: writes a commented configuration to start from, and never over an existing file. */
+/** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
 export function initCommand({ stderr }: Io): CommandUnknownOpts {
   return new Command('init')
     .description('Write a commented configuration file to start from; never overwrites')

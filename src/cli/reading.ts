@@ -28,7 +28,7 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
   chooseOrganizations(config, [organization])
 }
 
-/** `--limit`, for commands that list the latest of something. */
+/** `--limit`, for commands that list the latest entries. */
 export function limitOption(most: number) {
   return new Option('--limit <number>', 'how many at most').default(most).argParser((text) => {
     if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)

@@ -4,7 +4,7 @@ import { nearest } from '../config/suggestion.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 
-/** `customer-mirror removals`: removals that a guard held back, to be approved or discarded. */
+/** `customer-mirror removals`: lists, approves or discards removals that were held back. */
 export function removalsCommand(io: Io) {
   return new Command('removals')
     .description('list, approve or discard removals that were held back because they were too many at once')
@@ -24,7 +24,7 @@ function listCommand(io: Io) {
       .option('-c, --config <file>', 'configuration file')
       .option('--json', 'print one JSON document')
       .addHelpText('after', LIST_EXAMPLES)
-      // Whatever no decision is comes here, a misspelt one included.
+      // An unknown word, such as a misspelt decision, is parsed as an argument here.
       .allowExcessArguments()
       .action(async (own, command) => {
         refuseWords(command.args, command.parent?.args[0] === 'list', (said) => command.error(said))
@@ -44,12 +44,12 @@ function listCommand(io: Io) {
   )
 }
 
-/** The list takes no words. One that stands there is a misspelt decision, or a run without any. */
+/** The list takes no arguments: an extra word is a misspelt decision, or a run without a decision. */
 function refuseWords([word, ...others]: readonly string[], isNamed: boolean, refuse: (said: string) => never): void {
   if (word === undefined) return
   if (/^#?\d/.test(word)) {
     const [approve, discard] = DECISIONS.slice(1).map((decision) => `'customer-mirror removals ${decision} ${word}'`)
-    refuse(`error: what shall become of run ${word}? ${approve} or ${discard} says so`)
+    refuse(`error: approve or discard run ${word}? Use ${approve} or ${discard}`)
   }
   if (isNamed) refuse("error: too many arguments for 'list'. It takes none.")
   const meant = nearest(word, DECISIONS)
@@ -61,10 +61,13 @@ function refuseWords([word, ...others]: readonly string[], isNamed: boolean, ref
 const DECISIONS = ['list', 'approve', 'discard'] as const
 
 function decisionCommand(io: Io, decision: 'approve' | 'discard') {
-  const does = { approve: 'mark as removed those whom a run held back', discard: 'forget what a run held back' }
+  const does = {
+    approve: 'mark the customers that a run held back as removed',
+    discard: 'discard the removals that a run held back',
+  }
   return new Command(decision)
     .description(does[decision])
-    .argument('<run>', 'number of the run, as the list shows it', readRunNumber)
+    .argument('<run>', 'number of the run, as shown in the list', readRunNumber)
     .option('-c, --config <file>', 'configuration file')
     .addHelpText(
       'after',
@@ -82,7 +85,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       try {
         const decided =
           decision === 'approve' ? await mirror.approveRemovals(run, Date.now()) : await mirror.discardRemovals(run)
-        const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay as they are'
+        const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
         io.stdout.write(`Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`)
       } finally {
         await mirror.close()
@@ -104,7 +107,7 @@ async function asTable(held: readonly HeldRemovals[], screen: Screen | undefined
   )
 }
 
-/** The number of a run, as `runs` and `removals` show it; a `#` before it will do. */
+/** The number of a run, as `runs` and `removals` show it, with or without `#`. */
 export function readRunNumber(text: string): number {
   if (/^#?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('#', ''))
   throw new InvalidArgumentError('It must be the number of a run, such as 12.')
@@ -115,7 +118,7 @@ Examples:
   $ customer-mirror removals
       the runs that hold removals back
   $ customer-mirror removals approve 12
-      mark as removed those whom run 12 held back
+      mark the customers that run 12 held back as removed
 `
 
 const LIST_EXAMPLES = `

@@ -9,15 +9,15 @@ import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
 import { workOnce } from './work-once.ts'
 
-/** Small enough that the second organization is told to slow down, and to be waited for without boredom. */
+/** Small enough that the second organization is throttled, with a short wait. */
 const RATE_LIMIT = { organization: 'globex', requests: 6, windowMs: 3000 }
 const CUSTOMERS = [2500, 1000, 40]
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
 
 /**
- * Starts a sandbox, schedules its three organizations in a queue beside the mirror, lets a worker run each of them through
- * that queue, twice, and tells what to try next.
+ * Starts a sandbox, schedules its three organizations in a queue beside the mirror, lets a worker run each of them twice
+ * through that queue, and prints what to try next.
  */
 export async function runDemo(folder: string, io: Io): Promise<void> {
   const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
@@ -28,7 +28,7 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
     io.stderr.write(
       `A sandbox with three organizations listens at ${sandbox.origin}.\n` +
         'They are scheduled for every night at two; the queue is kept beside the mirror, with no server installed.\n\n' +
-        'First run, now: everybody is new.\n',
+        'First run: every customer is new.\n',
     )
     const first = await workOnce({ config, embedded: true }, io)
     io.stdout.write(

@@ -24,11 +24,11 @@ export function runCommand(io: Io) {
 const STATES: Readonly<Record<string, string>> = {
   active: 'is being mirrored at this moment',
   waiting: 'is queued already',
-  delayed: 'has a job that waits, because the service asked to or to try again; nothing was added',
+  delayed: 'has a job that waits for the service or for its next attempt; nothing was added',
 }
 
 const EXAMPLES = `
-The job is taken by a worker that uses the same queue; \`customer-mirror runs\` shows what became of it.
+A worker that uses the same queue takes the job; \`customer-mirror runs\` shows the result.
 
 Examples:
   $ customer-mirror run acme

@@ -5,16 +5,16 @@ import type { Io } from './io.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 import { readRunNumber } from './removals.ts'
 
-/** `customer-mirror runs show`: one run, what its scan proves, and what each reason means. */
+/** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */
 export function runsShowCommand(io: Io) {
   return new Command('show')
-    .description('tell what one run did, what its scan proves, and what every reason means')
+    .description('explain what one run did, what its scan proves, and what every reason means')
     .argument('<id>', 'number of the run', readRunNumber)
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (id, own, command) => {
-      // Options may also stand before the subcommand, where they are its parent's.
+      // Options before the subcommand are parsed by its parent.
       const { config, json } = { ...own, ...command.optsWithGlobals() }
       const [run, waiting] = await withMirror(config, async (mirror) => [
         await mirror.findRun(id),

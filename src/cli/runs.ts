@@ -3,7 +3,7 @@ import { screenOf, type Io } from './io.ts'
 import { runsShowCommand } from './runs-show.ts'
 import { jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
-/** `customer-mirror runs`: what the latest runs did. */
+/** `customer-mirror runs`: lists the latest runs. */
 export function runsCommand(io: Io) {
   return new Command('runs')
     .description('list the latest runs, newest first')

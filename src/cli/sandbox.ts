@@ -18,7 +18,7 @@ import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
 import { grouped } from './output/wording.ts'
 
-/** `customer-mirror sandbox`: the service on this machine, with made-up customers, until it is stopped. */
+/** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {
   return new Command('sandbox')
     .description('Start a service like the real one on this machine, with made-up customers, until it is stopped')
@@ -31,22 +31,22 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
       wholeNumber(1, 1000),
     )
     .option('--customers <counts>', 'customers of each, or a number for each: 2500,1000,40 (default: 1000)', readCounts)
-    .option('--latency <time>', 'hold every answer back: 50ms, 2s', LATENCY)
+    .option('--latency <time>', 'delay every answer: 50ms, 2s', LATENCY)
     .option('--rate-limit <limits>', '60 a minute for each, 8/5s, or for one of them globex=8/5s', readRateLimits)
     .addOption(
-      new Option('--large-pages <answer>', 'per_page over 100: answer 422, the first 100, or as asked')
+      new Option('--large-pages <answer>', 'for per_page over 100: answer 422, the first 100 rows, or as requested')
         .choices(LARGE_PAGES)
         .default('refuse' as const),
     )
-    .option('--scenario <name>', 'a way in which the service is hard to read (default: still)')
-    .option('--list-scenarios', 'print every scenario with what it does, and end')
+    .option('--scenario <name>', 'how the service misbehaves (default: still)')
+    .option('--list-scenarios', 'describe every scenario, and end')
     .option('--forbid <organizations>', 'organizations whose plan answers 403: acme,globex', readList)
     .option('--signing <recipe>', `a preset, or a template with {ts} (default: ${DEFAULT_PRESET})`, readTemplate)
     .addOption(new Option('--signature-encoding <name>', 'how signatures are written').choices(SIGNATURE_ENCODINGS))
-    .option('--signature-prefix <text>', 'what stands before a signature: sha256=')
+    .option('--signature-prefix <text>', 'text before a signature: sha256=')
     .addOption(new Option('--secret-encoding <name>', 'how secrets are decoded').choices(SECRET_ENCODINGS))
     .addOption(new Option('--timestamp <form>', 'how the time is written').choices(TIMESTAMP_FORMS))
-    .option('--explain-401', 'answer a wrong signature with the string that was to be signed')
+    .option('--explain-401', 'answer a wrong signature with the string that should have been signed')
     .option('--write-config <file>', 'write a configuration that mirrors the sandbox')
     .addHelpText('after', EXAMPLES)
     .action(async ({ rateLimit, forbid, latency, writeConfig: file, listScenarios, ...options }) => {
@@ -97,7 +97,7 @@ function recipeFrom({ signing, signatureEncoding, signaturePrefix, secretEncodin
   }
 }
 
-/** The credentials are made up, open this sandbox alone, and are printed to be used. */
+/** Prints the credentials too: they are made up, and valid for this sandbox only. */
 function describe({ organizations }: Sandbox): string {
   const blocks = organizations.map(
     ({ id, baseUrl, apiKey, secret, customers }) =>
@@ -149,11 +149,11 @@ function readRateLimit(text: string): RateLimitRule {
   const windowMs = Number(count) * (UNITS_MS.get(unit) ?? NaN)
   if (Number(requests) > 0 && windowMs > 0) return { organization, requests: Number(requests), windowMs }
   throw new InvalidArgumentError(
-    `"${text}" is no limit. Give requests a minute (60) or in a time (8/5s), for one organization with its name before it (globex=8/5s).`,
+    `"${text}" is not a limit. Give requests per minute (60) or per time (8/5s); for one organization, put its name first (globex=8/5s).`,
   )
 }
 
-/** A template of the string to sign, from a preset's name or as it is, where `\n` stands for a new line. */
+/** The template of the string to sign: a preset's name, or a template in which `\n` is a line break. */
 function readTemplate(text: string): string {
   const preset = Object.entries(PRESETS).find(([name]) => name === text)
   if (preset) return preset[1]
@@ -185,7 +185,7 @@ Examples:
   $ customer-mirror sandbox --write-config customer-mirror.yaml
       three organizations of 1,000 customers, and a configuration that mirrors them
   $ customer-mirror sandbox --customers 2500,1000,40 --rate-limit globex=8/5s --latency 20ms
-      lists of different lengths, of which the second is throttled and all are slow
+      lists of different lengths; the second is throttled, and all are slow
   $ customer-mirror sandbox --scenario insert-delete --seed 7
-      a list that moves while it is paged, always in the same way for the same seed
+      a list that changes while it is read, in the same way for the same seed
 `

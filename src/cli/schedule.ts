@@ -2,10 +2,10 @@ import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument } from './reading.ts'
 
-/** `customer-mirror schedule`: when each organization is mirrored next. Asks no queue. */
+/** `customer-mirror schedule`: shows when each organization is mirrored next. Does not use the queue. */
 export function scheduleCommand(io: Io) {
   return new Command('schedule')
-    .description('tell when each organization is mirrored next, and which are due now')
+    .description('show when each organization is mirrored next, and which are due now')
     .option('-c, --config <file>', 'configuration file')
     .option('--next <number>', 'how many runs of each', howMany, 5)
     .option('--json', 'print one JSON document')
@@ -65,6 +65,6 @@ function howMany(text: string): number {
 const EXAMPLES = `
 Examples:
   $ customer-mirror schedule
-      the next five runs of each organization, on its own clocks and in UTC
+      the next five runs of each organization, in local time and in UTC
   $ customer-mirror schedule --next 30 --json
 `

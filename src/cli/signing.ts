@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Io } from './io.ts'
 
-/** `customer-mirror signing`: what is signed, and which recipe a service uses. */
+/** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
   return new Command('signing')
     .description('explain how requests are signed, or find out how a service wants them signed')
@@ -46,7 +46,7 @@ Examples:
 function solveCommand(io: Io) {
   return new Command('solve')
     .description('find the signing recipe, offline, from one request that is known to work')
-    .requiredOption('--url <url>', 'the whole address as it was sent, its query included')
+    .requiredOption('--url <url>', 'the whole address as it was sent, with its query')
     .requiredOption('--timestamp <text>', 'the timestamp header as it was sent')
     .requiredOption('--signature <text>', 'the signature header as it was sent')
     .addOption(new Option('--secret-env <name>', 'environment variable that holds the secret').conflicts('secretFile'))
@@ -90,8 +90,8 @@ function solveCommand(io: Io) {
 }
 
 const NOTHING_FOUND = `No preset makes this signature from this request with this secret. Check that address, timestamp and signature are
-of one and the same request, byte for byte, and that it is the secret and not the API key; give --api-key-env when the key
-may be part of what is signed. Else the service signs another string: write it as signing.template.
+from the same request, byte for byte, and that the secret is not the API key. If the API key may be part of the signed
+string, add --api-key-env. Otherwise the service signs another string: write it as signing.template.
 `
 
 const SOLVE_EXAMPLES = `
@@ -101,14 +101,16 @@ Examples:
   $ customer-mirror signing solve --url "$URL" --timestamp "$TS" --signature "$SIG" --secret-file acme.secret
 `
 
-/** Secrets are named, never given: what stands on a command line can be read by every user of the machine. */
+/** Secrets are named, never given: every user of the machine can read a command line. */
 async function readSecret({ env, file }: { env?: string | undefined; file?: string | undefined }) {
   if (file !== undefined) return (await readNamedFile(file)).replace(/\r?\n$/, '')
   if (env === undefined) return undefined
   const { processEnvironment } = await import('../config/environment.ts')
   const value = processEnvironment()[env]
   if (value === undefined || value === '') {
-    throw new ConfigError([{ file: 'environment', message: 'the variable named for the secret or key is not set' }])
+    throw new ConfigError([
+      { file: 'environment', message: 'the environment variable named for the secret or key is not set' },
+    ])
   }
   return value
 }

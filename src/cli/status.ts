@@ -7,18 +7,18 @@ import { durationArgument } from './duration-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 
-/** `customer-mirror status`: how current every organization's rows are. */
+/** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
   return new Command('status')
-    .description('tell how current the mirror is, per organization')
+    .description('report how current the mirror is, per organization')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
-    .option('--max-age <time>', 'end with 3 when any organization was last read before this: 90m, 26h, 2d', AGE)
-    .option('--proven', 'with --max-age: judge the last scan that is proven, not the last that read the list')
+    .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)
+    .option('--proven', 'with --max-age: check the last proven scan instead of the last reading')
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, json, maxAge, proven }) => {
       if (proven && maxAge === undefined)
-        throw new UsageError('--proven says what --max-age judges. Give both, such as: status --max-age 26h --proven')
+        throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
       const lines = await withMirror(config, async (mirror, { organizations }) =>
         statusLines(organizations, await mirror.listFreshness(), Date.now(), limit),
@@ -43,7 +43,7 @@ type StatusLine = {
 /** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
 type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
 
-/** Every configured organization, those never mirrored included: nothing is older than what was never read. */
+/** One line for every configured organization. One that was never mirrored counts as too old. */
 function statusLines(
   organizations: readonly Organization[],
   known: readonly Freshness[],
@@ -63,7 +63,7 @@ function statusLines(
   })
 }
 
-/** A date far ahead comes from a clock that was wrong: it says nothing about how old the rows are. */
+/** A date far in the future comes from a wrong clock, so it counts as too old. */
 function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
   if (maxAgeMs === undefined) return false
   return ageMs === undefined || ageMs > maxAgeMs || isAhead(ageMs)
@@ -73,7 +73,7 @@ function isAhead(ageMs: number): boolean {
   return ageMs < -LARGEST_STEP_MS
 }
 
-/** Why an organization is not proven, not fresh, or waits for a decision, in few words. */
+/** Why an organization is not proven, not fresh, or waits for a decision: short codes. */
 function whyNot(freshness: Freshness | undefined, { tooOld, readTooOld }: Record<'tooOld' | 'readTooOld', boolean>) {
   if (freshness === undefined) return ['never-mirrored']
   const { why, held, lastStatus, readAsOfMs } = freshness
@@ -153,9 +153,9 @@ Examples:
   $ customer-mirror status
       a table of how current each organization is
   $ customer-mirror status --max-age 26h --json
-      for a monitor: ends with 3 when a nightly mirror missed its night
+      for a monitor: ends with 3 when a night was missed
   $ customer-mirror status --max-age 8d --proven
-      ends with 3 when a week of nights proved nothing
+      ends with 3 when no scan was proven for a week
 
-While removals are held back it ends with 3, until they are approved or discarded: customer-mirror removals.
+While removals are held back, status ends with 3. To approve or discard them: customer-mirror removals.
 `

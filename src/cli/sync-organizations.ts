@@ -11,7 +11,7 @@ import { IdleAgents } from '../source/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './output/progress.ts'
-import { SILENT, type Voice } from './output/voice.ts'
+import { SILENT, type ProgressReporter } from './output/progress-reporter.ts'
 
 export type SyncOptions = {
   config?: string | undefined
@@ -20,13 +20,13 @@ export type SyncOptions = {
   logLevel?: string | undefined
 }
 
-/** What became of each organization, in their order, and the removals that wait for a decision; undefined when unknown. */
+/** The outcome of each organization, in order, and the removals that wait for a decision; undefined if unknown. */
 export type Synced = { outcomes: Outcome[]; held: HeldRemovals[] | undefined; mirrorFile: string } & Pick<
   BlockSettings,
   'organizations'
 >
 
-/** Mirrors the organizations named, or all, side by side, and tells what became of each, in their order. */
+/** Mirrors the named organizations, or all, in parallel. Returns their outcomes in order. */
 export async function syncOrganizations(
   ids: readonly string[],
   { config: file, dryRun, limitPages, logLevel }: SyncOptions,
@@ -45,7 +45,7 @@ export async function syncOrganizations(
   const agents = new IdleAgents()
   const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
   try {
-    // A dry run decides nothing: what it would hold back, it cannot be asked to approve.
+    // Removals that a dry run would hold back cannot be approved, so only earlier ones are listed.
     const heldBefore = dryRun ? await listHeld() : undefined
     const outcomes = await showProgress(
       organizations,
@@ -67,7 +67,7 @@ export async function syncOrganizations(
         if (log !== undefined) logOutcome(log, outcome)
         return outcome
       },
-      { stop: signal, voice: log && loggedEvents(log) },
+      { stop: signal, reporter: log && loggedEvents(log) },
     )
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
@@ -85,7 +85,7 @@ async function openLog(level: string, stream: NodeJS.WritableStream): Promise<Lo
 }
 
 /** With a log, all that is said beside the results is in it, so that every line of it can be read by a program. */
-function loggedEvents(log: Logger): Voice {
+function loggedEvents(log: Logger): ProgressReporter {
   return { ...SILENT, event: (organization, event) => log.info({ organization, event }, 'run slowed down') }
 }
 
@@ -96,7 +96,7 @@ function logOutcome(log: Logger, { report, error }: Outcome): void {
 }
 
 function logHeld(log: Logger, held: Synced['held']): void {
-  if (held === undefined) log.warn('removals held back cannot be looked up')
+  if (held === undefined) log.warn('cannot look up held removals')
   for (const { organization, held: removals, runId } of held ?? [])
     log.warn({ organization, held: removals, heldBy: runId }, 'removals held back')
 }

@@ -7,11 +7,11 @@ import type { SyncOptions, Synced } from './sync-organizations.ts'
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
   return new Command('sync')
-    .description('mirror organizations now: all of the configuration, or those named')
+    .description('mirror organizations now: those named, or all in the configuration')
     .argument('[organization...]', 'ids of organizations')
     .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document with what was done, on one line where it goes to a file or a pipe')
-    .option('--dry-run', 'read everything and tell what would change, but write nothing')
+    .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
+    .option('--dry-run', 'read everything and report what would change, but write nothing')
     .option('--limit-pages <number>', 'stop after this many pages of each organization', atLeastOne)
     .addOption(new Option('--log-level <level>', 'log JSON lines to stderr, and nothing else').choices(LOG_LEVELS))
     .addHelpText('after', EXAMPLES)
@@ -26,7 +26,7 @@ export function syncCommand(io: Io) {
     const { outcomes, mirrorFile } = synced
     if (options.json) {
       const { toJson } = await import('../report.ts')
-      // What a dry run did is in no mirror, where its number is that of another run.
+      // A dry run is not stored: its number belongs to another run of the mirror.
       const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
       const document = { schemaVersion: 1, runs }
       io.stdout.write(`${JSON.stringify(document, null, isTerminal(io.stdout) ? 2 : undefined)}\n`)
@@ -38,7 +38,7 @@ export function syncCommand(io: Io) {
   }
 }
 
-/** Who asked for a log reads nothing else beside the results: what keeps a sync from starting is logged too. */
+/** With --log-level, an error before the sync starts is logged as well. */
 async function loggingFailure(level: string, io: Io, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -94,5 +94,5 @@ Examples:
   $ customer-mirror sync
       mirror every organization of the configuration
   $ customer-mirror sync acme --dry-run --json
-      tell, as JSON, what mirroring acme would change, and change nothing
+      report, as JSON, what mirroring acme would change, and change nothing
 `

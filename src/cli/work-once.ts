@@ -3,7 +3,7 @@ import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './output/progress.ts'
 
-/** Mirrors every organization once, each as a job of the queue, and shows a line for each. */
+/** Mirrors every organization once, each as a job in the queue, and prints a line for each. */
 export async function workOnce(
   options: { config?: string | undefined; embedded: boolean },
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,

@@ -8,10 +8,10 @@ export function workerCommand(io: Io) {
   return new Command('worker')
     .description('mirror every organization on its schedule, until stopped')
     .option('-c, --config <file>', 'configuration file')
-    .option('--embedded', 'keep the queue in a folder beside the mirror, for one worker alone')
+    .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
     .option('--once', 'mirror every organization once, through the queue, and end with the exit codes of sync')
-    .option('--host <address>', 'address at which monitors may ask', '127.0.0.1')
-    .option('--port <number>', 'port at which monitors may ask; 0 takes any free one', portNumber, 4011)
+    .option('--host <address>', 'address to serve /healthz, /readyz and /metrics at', '127.0.0.1')
+    .option('--port <number>', 'port to serve them at; 0 takes any free one', portNumber, 4011)
     .addOption(new Option('--log-level <level>', 'what to log').choices(LOG_LEVELS).default('info'))
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, embedded = false, once = false, host, port, logLevel }) => {
@@ -51,11 +51,11 @@ function portNumber(text: string): number {
 }
 
 const EXAMPLES = `
-GET /healthz, /readyz and /metrics at its port. With a token in CUSTOMER_MIRROR_BOARD_TOKEN, /queues shows the jobs.
+The worker serves /healthz, /readyz and /metrics. If CUSTOMER_MIRROR_BOARD_TOKEN holds a token, /queues shows the jobs.
 
 Examples:
   $ customer-mirror worker
-      run with the queue of the configuration; any number of these may run at the same time
+      run with the queue of the configuration; several workers may run at the same time
   $ customer-mirror worker --embedded --once
       mirror every organization once, with no server installed
 `

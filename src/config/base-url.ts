@@ -1,4 +1,4 @@
-/** A base address, or the sentence that says what is wrong with it. Neither a user name nor a password is ever in it. */
+/** A base address, or a sentence about its mistake. Neither contains a user name or a password. */
 export type BaseUrl = { url: URL } | { problem: string }
 
 /**
@@ -6,7 +6,7 @@ export type BaseUrl = { url: URL } | { problem: string }
  * Sentences never repeat the text, which may hold credentials.
  */
 export function parseBaseUrl(text: string): BaseUrl {
-  // The URL parser forgives white space, backslashes and missing slashes; a signed address should be what it looks like.
+  // The URL parser accepts white space, backslashes and missing slashes; a signed address should be written exactly.
   if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text) || !URL.canParse(text)) return { problem: NO_ADDRESS }
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')

@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 
-/** The token that opens the pages of the queues; undefined when they are not asked for. Short ones are not accepted. */
+/** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */
 export function boardToken(environment: Environment = processEnvironment()): string | undefined {
   const token = environment['CUSTOMER_MIRROR_BOARD_TOKEN']
   if (token === undefined || token === '') return undefined

@@ -7,8 +7,8 @@ import type { Organization, SecretReference } from './organization.ts'
 import { readText } from './read-text.ts'
 
 /**
- * Looks up an organization's key and secret. Throws one ConfigError naming every variable or file that is missing or holds
- * something that cannot be meant, and never what it holds.
+ * Looks up an organization's key and secret. Throws one ConfigError that names every variable or file that is missing or
+ * cannot be a key or secret. Never repeats the value.
  */
 export async function readCredentials(
   organization: Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>,
@@ -52,20 +52,20 @@ async function valueOf(
     const advice = content.missing ? ': create it, readable by this user only (chmod 600)' : ''
     return { absent: content.problem + advice }
   }
-  // Nearly every tool that writes a file ends it with a line break that is no part of the secret.
+  // Most tools end a file with a line break, which is not part of the secret.
   return { text: content.text.replace(/[\r\n]+$/, '') }
 }
 
 const MAX_BYTES = 64 * 1024
 
-/** What a problem calls the place. A name that does not look like one may be a key pasted in its stead. */
+/** The place of a problem. An odd variable name is not repeated: it may be a key pasted by mistake. */
 function placeOf(reference: SecretReference): string {
   if ('file' in reference) return reference.file
   if ('literal' in reference) return 'configuration'
   return /^[A-Z_][A-Z0-9_]*$/.test(reference.env) ? `environment ${reference.env}` : 'environment variable'
 }
 
-/** What no key and no secret can be. */
+/** Why a text cannot be a key or a secret; undefined if it can. */
 function surprise(text: string): string | undefined {
   if (text.trim() === '') return 'is empty: put the value in'
   if (/[\r\n]/.test(text))

@@ -5,8 +5,8 @@ import type { Mistake } from './mistakes.ts'
 import { sameHeaders } from './signing.ts'
 
 /**
- * Mistakes that lie between values, each fine alone. Works on data of any shape, so that they are found together with
- * those of the schema and not one attempt later.
+ * Finds values that are valid alone but contradict each other. Works on data of any shape, so that these mistakes are reported
+ * together with those of the schema.
  */
 export function crossCheck(data: unknown): Mistake[] {
   const organizations = listAt(data, 'organizations')
@@ -24,13 +24,13 @@ export function crossCheck(data: unknown): Mistake[] {
   ]
 }
 
-/** A preset and a template are two answers to one question. */
+/** A preset and a template exclude each other. */
 function twoForms(data: unknown, path: readonly PropertyKey[]): Mistake[] {
   if (at(data, ...path, 'preset') === undefined || at(data, ...path, 'template') === undefined) return []
   return [key([...path, 'template'], 'excludes preset: keep one of the two')]
 }
 
-/** A secret written into the file is for a service on this machine only. */
+/** A secret may be written into the file only for a service on this machine. */
 function exposedSecrets(organization: unknown, index: number): Mistake[] {
   const address = at(organization, 'baseUrl')
   if (typeof address !== 'string' || !URL.canParse(address) || isLoopback(new URL(address))) return []
@@ -73,7 +73,7 @@ function repeatedIds(organizations: readonly unknown[]): Mistake[] {
   })
 }
 
-/** The same list read with the same key is the same customers, kept twice. */
+/** The same address with the same key would mirror the same customers twice. */
 function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
   const seen = new Map<string, number[]>()
   return organizations.flatMap((organization, index) => {
@@ -90,7 +90,7 @@ function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
   })
 }
 
-/** Organizations that share one budget must agree on its size. */
+/** Organizations that share a rate limit must give it the same value. */
 function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mistake[] {
   const setting = (organization: unknown, name: string): unknown =>
     at(organization, 'rateLimit', name) ?? at(data, 'defaults', 'rateLimit', name)

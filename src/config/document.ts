@@ -1,7 +1,7 @@
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml'
 import type { Alias, Document, YAMLError } from 'yaml'
 
-/** A YAML or JSON text as plain data, and where in the text each part of it stands. */
+/** A YAML or JSON text as plain data, with the position of each part in the text. */
 export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }
 
 /** The key itself, or the value it holds. */
@@ -12,7 +12,7 @@ type Place = { line: number; column: number }
 
 export type SyntaxMistake = { message: string; place?: Place }
 
-/** Parses YAML, and JSON as the part of YAML it is. Mistakes never repeat the text, which may hold a secret. */
+/** Parses YAML, which includes JSON. Mistakes never repeat the text, which may hold a secret. */
 export function parseText(text: string): Parsed | { mistakes: SyntaxMistake[] } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, logLevel: 'error' })
@@ -25,20 +25,20 @@ export function parseText(text: string): Parsed | { mistakes: SyntaxMistake[] } 
   try {
     return { data: document.toJS(), place: (path, part) => placeOf(offsetOf(document, path, part)) }
   } catch {
-    // All that is left to fail is an alias that multiplies what it stands for.
+    // Only an alias that expands to too much data still fails here.
     return { mistakes: [{ message: 'uses its aliases (*name) too often: write the values out' }] }
   }
 }
 
 function syntaxMistakes(errors: readonly YAMLError[], placeOf: (offset: number) => Place): SyntaxMistake[] {
-  // A nesting too deep fails once for every level that is left.
+  // Too deep nesting is reported once for each further level; one report is enough.
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
-  const told = exhausted === undefined ? errors : [exhausted]
-  return told.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
+  const reported = exhausted === undefined ? errors : [exhausted]
+  return reported.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
 }
 
 function wording({ code, message }: YAMLError): string {
-  // What stands after a colon is quoted from the file.
+  // The text after a colon is quoted from the file.
   return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:\n]/)[0]}`
 }
 
@@ -57,7 +57,7 @@ const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
   TAG_RESOLVE_FAILED: 'has an unknown tag: remove the !tag',
 }
 
-/** Aliases whose anchor does not stand before them. */
+/** Aliases without an anchor before them. */
 function loose(document: Document.Parsed, placeOf: (offset: number) => Place): SyntaxMistake[] {
   const anchors = new Set<string>()
   const aliases: Alias[] = []
@@ -70,12 +70,12 @@ function loose(document: Document.Parsed, placeOf: (offset: number) => Place): S
     },
   })
   return aliases.map((alias) => ({
-    message: 'is an alias (*name) whose anchor (&name) does not stand before it; put text that begins with * in quotes',
+    message: 'is an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes',
     place: placeOf(alias.range?.[0] ?? 0),
   }))
 }
 
-/** Where a path stands, or the innermost part of it that is there. */
+/** The offset of a path, or of its innermost part that exists. */
 function offsetOf(document: Document.Parsed, path: readonly PropertyKey[], part: Part): number {
   let node: unknown = document.contents
   let offset = document.contents?.range[0] ?? 0

@@ -1,7 +1,7 @@
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The environment of this process. The only place that reads it; everything else is handed one. */
+/** The environment of this process. Only this function reads it; all other code receives it as an argument. */
 export function processEnvironment(): Environment {
   return process.env
 }

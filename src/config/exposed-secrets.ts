@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import type { Organization } from './organization.ts'
 
-/** A file with a key or a secret that users of this machine may read or write who have no business with it. */
+/** A file with a key or a secret that every user of this machine may read or write. */
 export type ExposedSecret = { file: string; what: 'API key' | 'secret'; mode: string; isOwn: boolean }
 
-/** The files of an organization's key and secret that are open to every user. A file that is not there is another matter. */
+/** The files of an organization's key and secret that are open to every user. Missing files are not reported here. */
 export async function exposedSecrets({
   apiKey,
   secret,
@@ -27,5 +27,5 @@ export async function exposedSecrets({
   return found.flat()
 }
 
-/** What users may do who neither own a file nor are of its group. A group may be meant to read: Kubernetes does it so. */
+/** The permissions of users who neither own a file nor belong to its group. The group may read: Kubernetes mounts secrets so. */
 const EVERY_USER = process.platform === 'win32' ? 0 : 0o007

@@ -7,7 +7,7 @@ export function configJsonSchema(): Record<string, unknown> {
     ...z.toJSONSchema(configFile, {
       io: 'input',
       override: ({ zodSchema, jsonSchema }) => {
-        // zod leaves out the default of what it converts (a duration); ours are written as the file writes them.
+        // zod leaves out defaults of converted values (durations); ours are written as in the file.
         const written = z.globalRegistry.get(zodSchema)?.['default']
         if (typeof written === 'string') jsonSchema.default ??= written
       },

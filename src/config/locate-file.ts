@@ -3,15 +3,15 @@ import { isAbsolute, relative, resolve } from 'node:path'
 import { ConfigError } from '../errors.ts'
 import type { Environment } from './environment.ts'
 
-/** The configuration file to read: where it is, how messages call it, and how it was chosen. */
+/** The configuration file to read: its path, its name in messages, and how it was chosen. */
 export type ConfigLocation = { path: string; shown: string; named: '--config' | typeof VARIABLE | undefined }
 
 const VARIABLE = 'CUSTOMER_MIRROR_CONFIG'
 const USUAL_NAMES = ['customer-mirror.yaml', 'customer-mirror.yml', 'customer-mirror.json']
 
-/** The file that was asked for, else the one the environment names, else the first of the usual names that exists. */
+/** The file named by --config, or by the environment, or the first of the default names that exists. */
 export async function locateFile({ file, cwd, environment }: Request): Promise<ConfigLocation> {
-  // An empty --config is an unset shell variable; quietly reading some other file would be a surprise.
+  // An empty --config comes from an unset shell variable; silently reading another file would surprise.
   if (file?.trim() === '') throw new ConfigError([{ file: '--config', message: 'is empty: name a configuration file' }])
   if (file !== undefined) return location(file, cwd, '--config')
   const named = environment[VARIABLE]

@@ -8,14 +8,14 @@ export type Mistake = { path: readonly PropertyKey[]; part: Part; message: strin
 
 type Issue = z.core.$ZodIssue
 
-/** The data as the schema reads it, or every mistake the schema sees in it. */
+/** The data as parsed by the schema, or every mistake that the schema finds. */
 export function checkShape(data: unknown): { file: z.output<typeof configFile> } | { mistakes: Mistake[] } {
   const result = configFile.safeParse(data, { error: wording })
   return result.success ? { file: result.data } : { mistakes: mistakesOf(result.error.issues, []) }
 }
 
 function mistakesOf(issues: readonly Issue[], above: readonly PropertyKey[]): Mistake[] {
-  // An unknown key in the place of the right one is one mistake, not two.
+  // A misspelt key is one mistake, not an unknown key and a missing one.
   const strange = issues.filter(({ code }) => code === 'unrecognized_keys').map(({ path }) => path.join('.'))
   return issues
     .filter(({ code, path }) => code !== 'custom' || !strange.includes(path.join('.')))
@@ -41,13 +41,13 @@ function unknownKeys(path: readonly PropertyKey[], keys: readonly string[]): Mis
 }
 
 function unknownKey(key: string, path: readonly PropertyKey[], known: readonly string[]): string {
-  if (key === '<<') return 'unknown key: merge keys are not supported, put what is shared under defaults'
+  if (key === '<<') return 'unknown key: merge keys are not supported, put shared settings under defaults'
   const meant = nearest(key, known)
   if (meant !== undefined) return `unknown key (did you mean "${meant}"?)`
   return elsewhere(key, path) ?? `unknown key (known are ${known.join(', ')})`
 }
 
-/** Right key, wrong place. */
+/** The message for a known key in the wrong place. */
 function elsewhere(key: string, path: readonly PropertyKey[]): string | undefined {
   const home = HOMES.find(({ at }) => nearest(key, keysAt(configFile, at)) !== undefined && at.length !== path.length)
   const name = home && nearest(key, keysAt(configFile, home.at))
@@ -70,7 +70,7 @@ function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[String(key)], rest)
 }
 
-/** Sentences for what the schema itself leaves unsaid. */
+/** Messages for issues that the schema gives no message for. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_value') return oneOf(issue.values.map(String), issue.input)
   if (issue.code === 'invalid_union') return issue.input === undefined ? `is missing: it ${SECRET_FORM}` : SECRET_FORM

@@ -6,7 +6,7 @@ import type { ConfigFile } from './schema.ts'
 import { recipe } from './signing.ts'
 import { didYouMean } from './suggestion.ts'
 
-/** One organization to mirror, with nothing left to default. */
+/** One organization to mirror, with every setting filled in. */
 export type Organization = {
   id: string
   /** Without a slash at the end; `/customers` goes after it. */
@@ -26,7 +26,7 @@ export type Organization = {
   schedule: { cron: string; timezone: string; spreadMs: number } | undefined
 }
 
-/** Where a secret is kept. A literal is only ever found with a service on this machine. Files are absolute. */
+/** The place of a secret. Literals are allowed only for a service on this machine. File paths are absolute. */
 export type SecretReference = { env: string } | { file: string } | { literal: string }
 
 type Written = ConfigFile['organizations'][number]

@@ -4,13 +4,13 @@ import type { Environment } from './environment.ts'
 
 const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the word embedded'
 
-/** Where the queue of the worker is kept. */
+/** The address of the worker's queue. */
 export const queueAddress = z
   .string()
   .regex(/^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/, MESSAGE)
   .refine((text) => text === 'embedded' || URL.canParse(text), MESSAGE)
 
-/** The address in `CUSTOMER_MIRROR_QUEUE`, which may hold a password that no file should; undefined when it is not set. */
+/** The address in `CUSTOMER_MIRROR_QUEUE`, which may contain a password; undefined when it is not set. */
 export function queueOfEnvironment(environment: Environment): string | undefined {
   const text = environment['CUSTOMER_MIRROR_QUEUE']
   if (text === undefined || text === '') return undefined

@@ -63,14 +63,14 @@ function parse(text: string, { shown }: ConfigLocation): Parsed {
 }
 
 function placed(mistakes: readonly Mistake[], { place }: Parsed, { shown }: ConfigLocation): Problem[] {
-  // A mistake under defaults is found again with every organization that inherits it.
+  // Every organization that inherits a mistake under defaults would report it again.
   const distinct = new Map(mistakes.map((mistake) => [JSON.stringify([mistake.path, mistake.message]), mistake]))
   return [...distinct.values()]
     .map(({ path, part, message }) => ({ file: shown, ...place(path, part), path: dotted(path), message }))
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** Keys are free text: they are cut, and control characters cannot reach a terminal. */
+/** Keys are free text, so they are shortened, and control characters are removed. */
 function dotted(path: readonly PropertyKey[]): string {
   return path.map((step) => String(step).replaceAll(/\p{C}/gu, '?').slice(0, 64)).join('.')
 }

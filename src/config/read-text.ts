@@ -3,11 +3,11 @@ import { createReadStream } from 'node:fs'
 /** A file's text, or a phrase that continues "the file …" and says why there is none. */
 export type FileText = { text: string } | { problem: string; missing: boolean }
 
-/** Reads a small UTF-8 file (a pipe will do); a byte order mark is dropped. Never throws for anything the file can be. */
+/** Reads a small UTF-8 file or pipe, without its byte order mark. Never throws, whatever the file is. */
 export async function readText(path: string, { maxBytes }: { maxBytes: number }): Promise<FileText> {
   try {
     const chunks: Buffer[] = []
-    // One byte past the limit tells a file that fits from one that does not, and a device without end from both.
+    // Reading one byte past the limit shows that a file is too large, and ends the reading of an endless device.
     for await (const chunk of createReadStream(path, { end: maxBytes })) chunks.push(Buffer.from(chunk))
     return decode(Buffer.concat(chunks), maxBytes)
   } catch (error) {

@@ -13,17 +13,17 @@ const cron = z
 const timezone = z
   .string()
   .check(z.superRefine((name, context) => report(timezoneProblem(name), context)))
-  .meta({ description: 'The time zone the cron fields are meant in, as Region/City.', examples: ['Europe/Paris'] })
+  .meta({ description: 'The time zone of the cron fields, as Region/City.', examples: ['Europe/Paris'] })
 
 const spread = duration({ min: '0s', max: '1d' }).exactOptional().meta({
-  description: 'Start organizations at different moments within this time, each always at its own.',
+  description: 'Start organizations spread over this time, each always at the same moment.',
   default: '0s',
 })
 
 /** The schedule of all organizations. */
 export const schedule = z.strictObject({ cron, timezone, spread })
 
-/** The schedule of one organization; what it leaves out comes from the schedule of all. */
+/** The schedule of one organization; missing fields come from the schedule of all. */
 export const ownSchedule = z.strictObject({ cron: cron.exactOptional(), timezone: timezone.exactOptional(), spread })
 
 const FIELDS = [
@@ -37,7 +37,7 @@ const FIELDS = [
 // Names (MON, JAN), ranges, steps, and the L, ? and # of the day fields.
 const CRON_PART = /^(?:\*|\?|L|[A-Za-z]{3}|\d+)(?:-(?:[A-Za-z]{3}|\d+))?(?:[/#]\d+)?L?$/
 
-/** What is wrong with a cron line, as a sentence. A rough check: the scheduler has the last word. */
+/** The mistake in a cron line, as a sentence. A rough check: the scheduler decides in the end. */
 function cronProblem(text: string): string | undefined {
   const fields = text.trim().split(/\s+/)
   if (fields.length !== FIELDS.length) return 'must have five fields, such as "0 2 * * *" for every night at two'
@@ -53,7 +53,7 @@ function cronProblem(text: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with the name of a time zone, as a sentence. */
+/** The mistake in the name of a time zone, as a sentence. */
 function timezoneProblem(name: string): string | undefined {
   if (/^[A-Za-z]/.test(name) && isKnownZone(name)) return undefined
   return `must be a time zone such as Europe/Paris or UTC${didYouMean(name, Intl.supportedValuesOf('timeZone'))}`

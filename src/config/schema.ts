@@ -5,7 +5,7 @@ import { queueAddress } from './queue-address.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { signing } from './signing.ts'
 
-/** What holds where neither the organization nor `defaults` says otherwise; durations in milliseconds. */
+/** Built-in values for settings that neither the organization nor `defaults` has; durations in milliseconds. */
 export const BUILT_IN = {
   mirror: './data/customers.db',
   pageSize: 100,
@@ -21,30 +21,31 @@ export const BUILT_IN = {
 const settings = {
   pageSize: whole(1, 100)
     .exactOptional()
-    .meta({ description: 'Customers asked for in one request.', default: BUILT_IN.pageSize }),
+    .meta({ description: 'Customers requested at once.', default: BUILT_IN.pageSize }),
   concurrency: whole(1, 32)
     .exactOptional()
-    .meta({ description: 'Requests under way at once.', default: BUILT_IN.concurrency }),
+    .meta({ description: 'Requests sent at the same time.', default: BUILT_IN.concurrency }),
   requestTimeout: duration({ min: '100ms', max: '1h' })
     .exactOptional()
-    .meta({ description: 'How long one request may take, its whole answer included.', default: '30s' }),
+    .meta({ description: 'How long one request may take, with its whole answer.', default: '30s' }),
   maxWait: duration({ min: '0s', max: '24d' })
     .exactOptional()
-    .meta({ description: 'How long one sync may wait in all when the service asks it to.', default: '15m' }),
+    .meta({ description: 'How long one sync may wait in total when the service asks it to.', default: '15m' }),
   maxRun: duration({ min: '1s', max: '24d' })
     .exactOptional()
-    .meta({ description: 'How long one run may take in all; the next one goes on from there.', default: '6h' }),
+    .meta({ description: 'How long one run may take in total; the next one continues from there.', default: '6h' }),
   resumeWithin: duration({ min: '0s', max: '30d' })
     .exactOptional()
     .meta({ description: 'How old an interrupted run may be and still be continued.', default: '6h' }),
   scan: z.enum(['chain', 'plain']).exactOptional().meta({
-    description: 'chain proves that nobody was missed; plain reads each page once, proves nothing and removes nobody.',
+    description:
+      'chain proves that no customer was missed; plain reads each page once, proves nothing and removes no customer.',
     default: BUILT_IN.scan,
   }),
   removals: z
     .strictObject({
       after: whole(1, 1000).exactOptional().meta({
-        description: 'Scans in a row a customer must be absent from to be marked removed.',
+        description: 'How many scans in a row a customer must be absent from to be marked removed.',
         default: BUILT_IN.removals.after,
       }),
       maxShare: z
@@ -58,10 +59,12 @@ const settings = {
         }),
     })
     .exactOptional()
-    .meta({ description: 'When a customer that is no longer listed is taken as removed.' }),
+    .meta({ description: 'When a customer that is no longer listed counts as removed.' }),
   rateLimit: z
     .strictObject({
-      requestsPerMinute: whole(1, 1_000_000).exactOptional().meta({ description: 'Never ask more often than this.' }),
+      requestsPerMinute: whole(1, 1_000_000)
+        .exactOptional()
+        .meta({ description: 'The most requests to send in a minute.' }),
       shared: z
         .string()
         .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots, dashes and underscores')
@@ -69,7 +72,7 @@ const settings = {
         .meta({ description: 'Organizations that name the same limit here share it, pauses included.' }),
     })
     .exactOptional()
-    .meta({ description: 'How often the service may be asked.' }),
+    .meta({ description: 'How many requests the service may get.' }),
   signing: signing.exactOptional().meta({ description: 'How requests are signed.' }),
 }
 
@@ -97,7 +100,7 @@ const secret = z.union([
         examples: ['/run/secrets/acme'],
       }),
     })
-    .refine((reference) => Object.keys(reference).length === 1, 'must hold one of env and file')
+    .refine((reference) => Object.keys(reference).length === 1, 'must have either env or file')
     .meta({ minProperties: 1, maxProperties: 1 }),
 ])
 
@@ -140,14 +143,15 @@ export const configFile = z
         description: 'The SQLite file; relative to the folder of this configuration.',
         default: BUILT_IN.mirror,
       }),
-    queue: queueAddress
-      .exactOptional()
-      .meta({ description: 'The queue of the worker; nothing else needs it.', examples: ['redis://127.0.0.1:6379'] }),
+    queue: queueAddress.exactOptional().meta({
+      description: 'The queue of the worker; other commands do not need it.',
+      examples: ['redis://127.0.0.1:6379'],
+    }),
     schedule: schedule.exactOptional().meta({ description: 'When the worker mirrors every organization.' }),
     defaults: z
       .strictObject(settings)
       .exactOptional()
-      .meta({ description: 'Settings of every organization that has none of its own.' }),
+      .meta({ description: 'Settings for every organization that does not set them itself.' }),
     organizations: z
       .array(organization)
       .min(1, 'must list at least one organization')

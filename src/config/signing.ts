@@ -10,7 +10,7 @@ import {
 } from '../source/signing.ts'
 import type { HeaderNames, PresetName, Recipe } from '../source/signing.ts'
 
-/** How requests are signed, as the configuration writes it: a preset or a template, and what differs from the usual. */
+/** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
 export const signing = z.strictObject({
   preset: z.enum(Object.keys(PRESETS).filter(isPreset)).exactOptional().meta({
     description: 'The string to sign, by the name of a known form. Excludes template.',
@@ -62,7 +62,7 @@ type Signing = z.output<typeof signing>
 
 /** The recipe of one organization: its own settings over the shared ones, key by key. */
 export function recipe(own: Signing, shared: Signing): Recipe {
-  // A preset of its own must win over a shared template, and the other way round: they are two answers to one question.
+  // An organization's own preset overrides a shared template, and the other way round: they exclude each other.
   const form = own.preset === undefined && own.template === undefined ? shared : own
   const { encoding = 'hex', prefix = '', secretEncoding = 'utf8', timestamp = 's' } = { ...shared, ...own }
   return {
@@ -75,7 +75,7 @@ export function recipe(own: Signing, shared: Signing): Recipe {
   }
 }
 
-/** Roles of headers that were given the same name, in pairs; nothing when each has its own. */
+/** Pairs of roles whose headers have the same name; empty when all names differ. */
 export function sameHeaders(headers: HeaderNames): [string, string][] {
   const roles = Object.entries(headers)
   return roles.flatMap(([role, name], index) =>

@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space first',
 }
 
-/** Valid as it stands. What is commented out shows the value that holds anyway, or an example. */
+/** A valid configuration. Commented lines show the default value, or an example. */
 const STARTER = `# Customer Mirror configuration. Paths are relative to the folder of this file.
 # Completion in an editor: customer-mirror schema > customer-mirror.schema.json, then keep the next line.
 # yaml-language-server: $schema=./customer-mirror.schema.json
@@ -38,20 +38,20 @@ mirror: ./data/customers.db
 # schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m }
 # queue: redis://127.0.0.1:6379
 
-# What holds for every organization; each may be set per organization too.
+# Settings for every organization; each organization may set its own.
 # defaults:
-#   pageSize: 100             # customers asked for at once, at most 100
-#   concurrency: 4            # requests under way at once
-#   requestTimeout: 30s       # for one request, its whole answer included
+#   pageSize: 100             # customers requested at once, at most 100
+#   concurrency: 4            # requests sent at the same time
+#   requestTimeout: 30s       # for one request, with its whole answer
 #   maxWait: 15m              # how long a sync may wait when the service asks it to slow down
-#   maxRun: 6h                # how long one run may take in all; the next one goes on from there
+#   maxRun: 6h                # how long one run may take in total; the next one continues from there
 #   resumeWithin: 6h          # how old an interrupted run may be and still be continued
-#   scan: chain               # chain proves completeness; plain does not, and removes nobody
+#   scan: chain               # chain proves completeness; plain does not, and removes no customer
 #   removals:
 #     after: 2                # scans in a row a customer must be absent from
 #     maxShare: 0.1           # more than this share at once is held for you to approve
 #   rateLimit:
-#     requestsPerMinute: 600  # never ask more often (no limit of our own unless set)
+#     requestsPerMinute: 600  # send no more requests than this (default: no limit of our own)
 #   signing:
 #     preset: method-target-ts-body-lf
 

@@ -6,12 +6,12 @@ export function didYouMean(written: string, known: readonly string[]): string {
   return match === undefined ? '' : ` (did you mean "${match}"?)`
 }
 
-/** The one of `known` that was probably meant, where one is close enough. */
+/** The entry of `known` that was probably meant; undefined if none is close enough. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const target = bare(written)
-  // Long text is no misspelt word, and comparing it with every known one would cost more than it tells.
+  // Long text is not a misspelt word, and comparing it with every known word would be slow.
   if (target === '' || target.length > LONGEST_WORD) return undefined
-  // Two letters that changed places are a distance of two, and the commonest slip there is.
+  // Two swapped letters, the most common slip, are a distance of two.
   const maxDistance = target.length < 4 ? 1 : Math.max(2, Math.floor(target.length / 3))
   const closest = closestMatch(target, known.map(bare), { maxDistance })
   return known.find((candidate) => bare(candidate) === closest)

@@ -1,25 +1,26 @@
-/** Everything that can stand between a scan and its proof, each with the sentence that explains it. */
+/** Every reason why a scan is not proven, with the sentence that explains it. */
 const EXPLANATIONS = {
   'link-broken': 'Two neighbouring pages shared no customer, so customers between them may have been missed.',
   'order-unstable': 'The same customers came in a different order from one page to the next.',
   'not-quiet':
-    'Customers changed their position while the list was read, and it follows no order that could vouch for them.',
-  ties: 'Too many customers carry the same creation time for neighbouring pages to meet at two different ones.',
-  'no-overlap': 'The page sizes on offer do not let neighbouring pages overlap, so nothing links them.',
+    'Customers changed their position while the list was read, and the list has no order that would prove them all read.',
+  ties: 'Too many customers have the same creation time, so neighbouring pages do not share two different ones.',
+  'no-overlap':
+    'The service does not offer page sizes that let neighbouring pages overlap, so nothing links the pages.',
   'size-refused': 'The service refused or ignored the page size asked for.',
-  'capped-size': 'The service serves smaller pages than asked for; the scan went on with its size.',
-  'short-page': 'A page read fewer customers than its size although the total says that more follow.',
-  'total-mismatch': 'The total the service states was missing or disagreed with the rows it served.',
-  hole: 'At least one position could not be read at any attempt.',
-  'page-mismatch': 'The service answered with another page, or with more rows, than asked for.',
+  'capped-size': 'The service sends smaller pages than requested; the scan continued with that size.',
+  'short-page': 'A page had fewer customers than its size, although the total says that more follow.',
+  'total-mismatch': 'The total that the service reports was missing, or did not match the rows it sent.',
+  hole: 'At least one position of the list could not be read.',
+  'page-mismatch': 'The service answered with another page, or with more rows, than requested.',
   'repeated-page': 'The service answered with the same page under different numbers.',
   'cached-answer':
-    'Pages came out of a cache, made before they were asked for, and in another size too: they say nothing about now.',
-  'too-large': 'A page was larger than the 16 MiB an answer may have, and could not be read in smaller ones.',
+    'Pages came from a cache, in another page size too: they are older than the request, and prove nothing about the list now.',
+  'too-large': 'A page was larger than the limit of 16 MiB, and could not be read in smaller pages.',
   'page-cap': 'The scan reached its limit of requests before the end of the list.',
   'duplicate-id': 'One page listed the same customer twice.',
-  'rejected-without-id': 'A record without a readable id was received, and it might be any customer that is missing.',
-  'not-converged': 'Pass after pass kept finding new customers, or a total that did not equal those found.',
+  'rejected-without-id': 'A record without a readable id was received; it might be any of the missing customers.',
+  'not-converged': 'Every further pass found new customers, or a total that did not match the number found.',
   'plain-scan': 'The configuration asks for a plain scan, which proves nothing.',
   'page-limit': 'The run was asked to stop after a number of pages.',
   interrupted: 'The scan was stopped before it had read the whole list.',
@@ -34,12 +35,12 @@ export type Reason = keyof typeof EXPLANATIONS
 /** All the reasons there are. */
 export const REASONS: readonly Reason[] = Object.keys(EXPLANATIONS).filter(isReason)
 
-/** One sentence for people. */
+/** The explanation of a reason, as one sentence. */
 export function explainReason(reason: Reason): string {
   return EXPLANATIONS[reason]
 }
 
-/** Tells a stored text apart from a reason this version knows. */
+/** Whether a stored text is a reason that this version knows. */
 export function isReason(text: string): text is Reason {
   return Object.hasOwn(EXPLANATIONS, text)
 }

@@ -27,7 +27,7 @@ test('tells of everything a sync needs, asks each organization once, and ends wi
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/^✔ Node: \d+\.\d+\.\d+$/m)
   expect(stdout).toContain(`✔ configuration: ${workplace.config}, 2 organizations\n`)
-  expect(stdout).toContain(`✔ mirror: ${workplace.mirror} will be made by the first sync\n`)
+  expect(stdout).toContain(`✔ mirror: ${workplace.mirror} will be created by the first sync\n`)
   expect(stdout).toMatch(/^✔ disk: [\d.]+ GiB free$/m)
   expect(stdout).toMatch(/^✔ acme: answered, 1,200 customers, clocks agree$/m)
   expect(stdout).toMatch(/^✔ globex: answered, 7 customers, clocks agree$/m)

@@ -76,7 +76,7 @@ test.each(['3', '#3'])('approve %s marks those customers removed, and nobody els
 test('discard forgets them, and nobody is removed', async () => {
   expect(await removals('discard', '4')).toEqual({
     code: 0,
-    stdout: 'Run 4: 60 customers no longer held; they stay as they are.\n',
+    stdout: 'Run 4: 60 customers no longer held; they stay unchanged.\n',
     stderr: '',
   })
 
@@ -164,8 +164,8 @@ test.each([
   [['aprove', '3'], "unknown command 'aprove'", '(Did you mean approve 3?)'],
   [['dicsard', '4'], "unknown command 'dicsard'", '(Did you mean discard 4?)'],
   [['forget', '4'], "unknown command 'forget'", '(There are list, approve, discard.)'],
-  [['3'], 'what shall become of run 3?', 'customer-mirror removals approve 3'],
-  [['list', '3'], 'what shall become of run 3?', 'customer-mirror removals discard 3'],
+  [['3'], 'approve or discard run 3?', 'customer-mirror removals approve 3'],
+  [['list', '3'], 'approve or discard run 3?', 'customer-mirror removals discard 3'],
 ])('removals %j ends with 2, changes nothing, and says what was probably meant', async (args, ...said) => {
   const { code, stdout, stderr } = await runCli(['removals', ...args], { cwd: workplace.folder })
 

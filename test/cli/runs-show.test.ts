@@ -45,7 +45,7 @@ test.each(REASONS)('%s is explained in a sentence', async (reason) => {
   const { code, stdout } = await show('1')
 
   expect(code).toBe(0)
-  expect(stdout).toContain('Unproven: nobody was marked missing or removed')
+  expect(stdout).toContain('Unproven: this scan marked no customer as missing or removed')
   expect(stdout).toContain(`  ${reason}: ${explainReason(reason)}\n`)
   expect(explainReason(reason)).toMatch(/^[A-Z].{15,}\.$/)
 })
@@ -81,7 +81,7 @@ test.each([
 
   const { stdout } = await show('1')
 
-  expect(stdout).toContain(`Proven: everybody who was listed during the whole scan was read (${words}).`)
+  expect(stdout).toContain(`Proven: every customer who was listed during the whole scan was read (${words}).`)
   expect(stdout).not.toContain('pass')
 })
 
@@ -108,7 +108,7 @@ test('what went wrong on the way is told apart from what stands in the way of th
   const { stdout } = await show('1')
 
   expect(stdout).toContain(
-    `On the way, and mended by reading again:\n  short-page, 2 times: ${explainReason('short-page')}`,
+    `Repaired during the scan by reading again:\n  short-page, 2 times: ${explainReason('short-page')}`,
   )
   expect(stdout.match(/^ +hole\b/gm)).toHaveLength(1)
   expect(stdout).toContain('  not read: position 500 of the list\n')
@@ -141,9 +141,9 @@ test('a run that a search contradicted names the customers it found, by their id
 
   expect(stdout).toContain('Unproven: ')
   expect(stdout).toContain('  contradicted: A search found a customer')
-  expect(stdout.match(/found by a search, and not in the list: [0-9a-f-]{36}\n/g)).toHaveLength(10)
+  expect(stdout.match(/found by a search, but not in the list: [0-9a-f-]{36}\n/g)).toHaveLength(10)
   expect(stdout).toContain('  and 2 more, in the certificate (--json)')
-  expect(stdout).toContain('3 removals held back: not all of them were searched for, and one that was is listed.')
+  expect(stdout).toContain('3 removals held back: a search of a sample of them found a customer that is listed.')
   const { run } = document.parse(JSON.parse((await show('2', '--json')).stdout))
   expect(run.certificate).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], found: [...found] })
 })
@@ -160,7 +160,7 @@ test('a run that went on from another says from which', async () => {
   const second = await mirror.startRun({ ...start, nowMs: START_MS + MINUTE_MS })
   await mirror.finishRun(second, anEnding(), START_MS + MINUTE_MS)
 
-  expect((await show('2')).stdout).toContain('It went on from run #1, which had been interrupted.')
+  expect((await show('2')).stdout).toContain('It continued run #1, which had been interrupted.')
   expect(document.parse(JSON.parse((await show('2', '--json')).stdout)).run).toMatchObject({ resumedFrom: 1 })
 })
 
@@ -168,7 +168,7 @@ test('a run without a certificate, from before there were any, is shown all the 
   await ended({ proof: 'proven', reasons: [] })
   await ended({ proof: 'unproven', reasons: ['something-new'] })
 
-  expect(await show('1')).toMatchObject({ code: 0, stdout: expect.stringContaining('Proven: everybody') })
+  expect(await show('1')).toMatchObject({ code: 0, stdout: expect.stringContaining('Proven: every customer') })
   expect(await show('2')).toMatchObject({ code: 0, stdout: expect.stringContaining('something-new') })
 })
 

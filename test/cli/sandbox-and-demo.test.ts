@@ -55,7 +55,7 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   const mirror = join(folder, 'customers.db')
 
   expect(code).toBe(0)
-  expect(stderr).toMatch(/^globex +asked to slow down; goes on in /m)
+  expect(stderr).toMatch(/^globex +asked to slow down; continues in /m)
   expect(rowsOf(mirror, RUNS)).toEqual([
     { organization: 'acme', status: 'complete', inserted: 2500, updated: 0, unchanged: 0 },
     { organization: 'globex', status: 'complete', inserted: 1000, updated: 0, unchanged: 0 },

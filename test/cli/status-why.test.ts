@@ -65,11 +65,11 @@ test('the table marks the date that is too old', async () => {
   expect((await status()).stdout).toMatch(/ rejected-without-id$/m)
 })
 
-test('--proven says what --max-age judges: alone it ends with 2', async () => {
+test('--proven without --max-age ends with 2', async () => {
   const { code, stdout, stderr } = await status('--proven')
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toBe('--proven says what --max-age judges. Give both, such as: status --max-age 26h --proven\n')
+  expect(stderr).toBe('--proven changes what --max-age checks. Use both: status --max-age 26h --proven\n')
 })
 
 test.each<[string, () => Promise<unknown>, string[]]>([

@@ -36,13 +36,13 @@ async function aNightThatHolds() {
 const warning = () => WARNING.replaceAll(/ 3$/gm, ` 3 --config ${workplace.config}`)
 const WARNING = `
 acme: 50 removals are held back by run 3, until you decide.
-Those customers stay as they are. Ask the service whether they are gone.
+Those customers stay unchanged. Ask the service owner whether they are gone.
   why, and how many    customer-mirror runs show 3
   they are gone        customer-mirror removals approve 3
   they are not         customer-mirror removals discard 3
 `
 
-test('the night that holds removals back counts them in its row, and warns', async () => {
+test('a night that holds removals back counts them in its row, and warns', async () => {
   const { code, stdout, stderr } = await aNightThatHolds()
 
   expect(code).toBe(0)
@@ -109,9 +109,9 @@ test('a run that held removals back and has nothing left to decide says so', asy
   expect((await show()).stdout).not.toContain('customer-mirror removals approve')
 })
 
-test('what could not be looked up is said, and one removal is one', () => {
+test('a failed look-up is reported, and one removal is singular', () => {
   expect(heldWarning([], undefined)).toBe('')
-  expect(heldWarning(undefined, undefined)).toContain('could not be asked whether removals are held back')
+  expect(heldWarning(undefined, undefined)).toContain('Could not look up whether removals are held back')
   expect(heldWarning([{ runId: 7, organization: 'acme', held: 1, startedAtMs: 0 }], undefined)).toContain(
     'acme: 1 removal is held back by run 7',
   )

@@ -43,11 +43,8 @@ test('the command of a block shows that run', async () => {
 })
 
 test.each<[scan: string, said: RegExp]>([
-  [
-    'chain',
-    /What was read, \d+ customers, is saved; the next sync goes on from here, when it starts before 20.* UTC\./,
-  ],
-  ['plain', /What was read, \d+ customers, is saved; the next sync reads the list from its start/],
+  ['chain', /\d+ customers read so far are saved; the next sync continues from here, if it starts before 20.* UTC\./],
+  ['plain', /\d+ customers read so far are saved; the next sync reads the list from its start/],
 ])('after Ctrl-C a block says what the next sync makes of a %s scan, and how to look at it', async (scan, said) => {
   const stop = new AbortController()
   const { config } = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900)))], {

@@ -75,7 +75,7 @@ describe('worker --once', () => {
     for (const { organization, customers: read } of runs) {
       const number = Number(read).toLocaleString('en')
       expect(stdout).toMatch(new RegExp(`^${String(organization)} +interrupted +${number} `, 'm'))
-      expect(stderr).toContain(`■ ${String(organization)}: stopped\n  What was read, ${number} customers, is saved`)
+      expect(stderr).toContain(`■ ${String(organization)}: stopped\n  ${number} customers read so far are saved`)
     }
     expect(stderr.match(/: stopped\n {2}stopped as asked\. It had not begun\.$/gm)).toHaveLength(2)
   })

@@ -18,7 +18,7 @@ test.each([
   [
     'an alias without anchor',
     'mirror: *where\n',
-    'customer-mirror.yaml:1:9 is an alias (*name) whose anchor (&name) does not stand before it; put text that begins with * in quotes',
+    'customer-mirror.yaml:1:9 is an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes',
   ],
   [
     'a second document',

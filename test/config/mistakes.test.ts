@@ -13,7 +13,7 @@ test.each([
   [
     'merge key',
     '<<: { scan: chain }',
-    '6:5 organizations.0.<<: unknown key: merge keys are not supported, put what is shared under defaults',
+    '6:5 organizations.0.<<: unknown key: merge keys are not supported, put shared settings under defaults',
   ],
   ['page too large', 'pageSize: 101', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],
   ['page as text', 'pageSize: "10"', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],

@@ -4,14 +4,14 @@ import { count, grouped, moment, summary } from './wording.ts'
 import * as z from 'zod'
 
 /**
- * One run for people: what it did, what its scan proves, and each reason in a sentence with what was done about it. `waiting` of
- * the removals it held back still want a decision.
+ * Explains one run: what it did, what its scan proves, and each reason in one sentence. `waiting` is the number of its held
+ * removals that still wait for a decision.
  */
 export function describeRun(run: StoredRun, waiting: number): string {
   const lines = [
     `run #${run.runId} of ${run.organization}, ${run.status}, started ${moment(run.startedAtMs)} (${run.trigger})`,
     summary(run),
-    ...(run.resumedFrom === undefined ? [] : [`It went on from run #${run.resumedFrom}, which had been interrupted.`]),
+    ...(run.resumedFrom === undefined ? [] : [`It continued run #${run.resumedFrom}, which had been interrupted.`]),
     ...(run.error === undefined ? [] : [`${run.error.code}: ${run.error.message}`]),
     '',
     ...proofLines(run),
@@ -25,8 +25,8 @@ export function describeRun(run: StoredRun, waiting: number): string {
 }
 
 const OTHER_REASONS: Readonly<Record<string, string>> = {
-  failed: 'The run ended with the error above; what it had saved is kept.',
-  waiting: 'The service asked to be left alone for a while. What was saved is kept, and the job comes back by itself.',
+  failed: 'The run ended with the error above; the rows it saved are kept.',
+  waiting: 'The service asked for a pause. The rows saved are kept, and the job continues by itself.',
   held: 'Another run was mirroring this organization.',
 }
 
@@ -45,17 +45,16 @@ function certificateOf({ certificate }: StoredRun) {
 }
 
 function proofLines(run: StoredRun): string[] {
-  if (run.proof === 'unproven')
-    return ['Unproven: nobody was marked missing or removed on the strength of this scan, because']
+  if (run.proof === 'unproven') return ['Unproven: this scan marked no customer as missing or removed, because']
   const certificate = certificateOf(run)
   const passes =
     certificate === undefined || certificate.passes === 1 ? '' : `, in ${count(certificate.passes, 'pass', 'passes')}`
   if (run.proof === 'converged') {
     return [
-      `Converged: the last pass found nobody new, and as many customers as the total says${passes}. Weaker than a proof:`,
+      `Converged: the last pass found no new customer, and as many customers as the total says${passes}. Weaker than a proof:`,
     ]
   }
-  return [`Proven: everybody who was listed during the whole scan was read (${basisWords(certificate)})${passes}.`]
+  return [`Proven: every customer who was listed during the whole scan was read (${basisWords(certificate)})${passes}.`]
 }
 
 function basisWords(certificate: ReturnType<typeof certificateOf>): string {
@@ -74,14 +73,14 @@ function noteLines(run: StoredRun): string[] {
     ({ reason, times }) => `  ${reason}, ${count(times, 'time')}: ${isReason(reason) ? explainReason(reason) : ''}`,
   )
   const holes = certificate.holes.map(({ position, size }) => `  not read: ${positions(position, size)}`)
-  const mended = notes.length === 0 ? [] : ['On the way, and mended by reading again:', ...noteText]
-  return [...mended, ...holes, ...foundLines(certificate.found ?? [])]
+  const repaired = notes.length === 0 ? [] : ['Repaired during the scan by reading again:', ...noteText]
+  return [...repaired, ...holes, ...foundLines(certificate.found ?? [])]
 }
 
-/** Ids only, to be looked up in the service. */
+/** Only the ids, to look up in the service. */
 function foundLines(ids: readonly string[]): string[] {
   const more = ids.length - MOST_FOUND
-  const lines = ids.slice(0, MOST_FOUND).map((id) => `  found by a search, and not in the list: ${id}`)
+  const lines = ids.slice(0, MOST_FOUND).map((id) => `  found by a search, but not in the list: ${id}`)
   return more > 0 ? [...lines, `  and ${grouped(more)} more, in the certificate (--json)`] : lines
 }
 
@@ -96,8 +95,8 @@ function positions(position: number, size: number): string {
 function absenceLines({ held, runId, reasons }: StoredRun, waiting: number): string[] {
   if (held === 0) return []
   const why = reasons.includes('contradicted')
-    ? 'not all of them were searched for, and one that was is listed'
-    : 'too many customers were absent at once to be believed'
+    ? 'a search of a sample of them found a customer that is listed'
+    : 'too many customers were absent at once'
   if (waiting === 0) {
     return [
       `${count(held, 'removal')} held back: ${why}. Nothing is left to`,

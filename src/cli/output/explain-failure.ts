@@ -1,25 +1,28 @@
 import { factsOf, isOurs, SourceRefused } from '../../errors.ts'
 
-/** What a failure is, in a few words, and what to do about it. */
+/** The name of a failure, in a few words, and what to do about it. */
 export type Explanation = { title: string; fix: string }
 
-/** Clocks this far apart are refused by services that check the timestamp. */
+/** Services that check the timestamp refuse clocks this far apart. */
 const STALE_CLOCK_MS = 5000
 
-/** Explains an error that kept, or would keep, an organization from being mirrored. `<organization>` stands for its id. */
+/** Explains an error that prevents mirroring an organization. `<organization>` is a placeholder for its id. */
 export function explainFailure(error: unknown): Explanation {
   const { title, fix } = factsOf(error)
   return (isOurs(error) ? explainByWords(error) : undefined) ?? { title, fix }
 }
 
-/** What is known better than by the code alone. */
+/** A more exact explanation, from the error's message; undefined if there is none. */
 function explainByWords(error: { code: string; message: string }): Explanation | undefined {
   if (error instanceof SourceRefused && error.code === 'unauthorized') return explainUnauthorized(error)
   if (error.code === 'tls' && / without TLS/.test(error.message)) {
     return { title: 'not an https port', fix: 'Check the port in baseUrl: https needs the port that speaks TLS.' }
   }
   if (error.code === 'status' && / answered 304 /.test(error.message)) {
-    return { title: 'not modified', fix: 'Have the cache or proxy in between pass these requests on to the service.' }
+    return {
+      title: 'not modified',
+      fix: 'Configure the cache or proxy in between to forward these requests to the service.',
+    }
   }
   return undefined
 }

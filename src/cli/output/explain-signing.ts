@@ -6,7 +6,7 @@ import { customersUrl } from '../../source/customers-url.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf, stringToSign, usesNonce, type Recipe } from '../../source/signing.ts'
 import type { Solution } from '../../source/solve-signing.ts'
 
-/** What is signed for the first page of an organization, line by line. The key, the secret and the signature are masked. */
+/** Shows what is signed for an organization's first page, line by line. Key, secret and signature are masked. */
 export async function explainSigning(organization: Organization, nowMs: number): Promise<string> {
   const { id, signing: recipe } = organization
   const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
@@ -25,7 +25,7 @@ headers
   ${recipe.headers.timestamp}: ${timestampOf(recipe)}
   ${recipe.headers.signature}: ${recipe.prefix}<SIGNATURE, ${recipe.encoding}>
 ${usesNonce(recipe) ? `  ${recipe.headers.nonce}: <NONCE>\n` : ''}
-the string, as it is
+the string, unescaped
 ${text
   .split('\n')
   .map((line) => `  | ${line}\n`)
@@ -36,7 +36,7 @@ ${text
   }
 }
 
-/** A solution as the configuration that uses it. */
+/** The configuration for a solution, as YAML. */
 export function configurationOf({ preset, recipe }: Solution): string {
   const standard = recipeOf(DEFAULT_PRESET)
   const settings = {
@@ -51,11 +51,11 @@ export function configurationOf({ preset, recipe }: Solution): string {
 
 function recipeName({ template }: Recipe): string {
   const preset = Object.entries(PRESETS).find(([, known]) => known === template)
-  return preset === undefined ? 'a template of your own' : `preset ${preset[0]}`
+  return preset === undefined ? 'a custom template' : `preset ${preset[0]}`
 }
 
 function secretWords({ secretEncoding }: Recipe): string {
-  return secretEncoding === 'utf8' ? 'as it is written' : `decoded from ${secretEncoding}`
+  return secretEncoding === 'utf8' ? 'as UTF-8 text' : `decoded from ${secretEncoding}`
 }
 
 async function secretState(organization: Organization): Promise<string> {

@@ -6,19 +6,19 @@ import { wrapText } from './fit-text.ts'
 import { configOption } from './shell-word.ts'
 import { count, differentCustomers, moment } from './wording.ts'
 
-/** What blocks need to know beside the outcomes. */
+/** The settings of the blocks. */
 export type BlockSettings = {
   organizations: readonly Pick<Organization, 'id' | 'scan' | 'resumeWithinMs'>[]
-  /** Columns of the terminal; without one, lines are as long as they are. */
+  /** Columns of the terminal; without a terminal, lines are not wrapped. */
   columns: number | undefined
   dryRun: boolean
-  /** The configuration file as the user named it, for the commands that are shown. */
+  /** The configuration file as the user named it, for the commands shown. */
   config: string | undefined
 }
 
 /**
- * One block for each organization that was not mirrored to its end: its name, the cause, what to do about it, and the command
- * that shows its run. Empty when all were; otherwise it begins with an empty line.
+ * One block for each organization that failed or was stopped: its name, the cause, what to do, and the command that shows
+ * its run. Each block begins with an empty line.
  */
 export function failureBlocks(outcomes: readonly Outcome[], settings: BlockSettings): string {
   return outcomes
@@ -43,32 +43,32 @@ function blockOf({ report, error }: Outcome, settings: BlockSettings): string[] 
   ]
 }
 
-/** The message without the name it begins with, which stands above it. A configuration may have several mistakes. */
+/** The message in lines, without the organization's name, which is shown above it. */
 function causeOf({ organization, error }: Report): string[] {
   const message = error?.message ?? ''
   const text = message.startsWith(`${organization}: `) ? message.slice(organization.length + 2) : message
   return text.split('\n')
 }
 
-/** What a stop leaves, and what the next run makes of it. */
+/** What was saved before a stop, and where the next run starts. */
 function whatIsLeft(report: Report, { organizations, dryRun }: BlockSettings): string {
   const read = report.readBefore + differentCustomers(report)
-  // It never became a run of the mirror, or how far that came is not known here.
+  // The run was not stored, or its progress is unknown.
   if (report.runId === undefined) return causeOf(report).join(' ')
   if (dryRun) return 'It was a dry run: nothing was saved.'
   if (read === 0) return 'Nothing had been read yet; the next sync starts at the first page.'
-  const saved = `What was read, ${count(read, 'customer')}, is saved; the next sync`
+  const saved = `${count(read, 'customer')} read so far ${read === 1 ? 'is' : 'are'} saved; the next sync`
   const settings = organizations.find(({ id }) => id === report.organization)
   if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`
-  // A run that took all the time it may is gone on with from its end, however long ago its scan began.
+  // After maxRun, the time to resume counts from the run's end, not from the start of its scan.
   const sinceMs = report.error?.code === 'max-run' ? report.finishedAtMs : report.dataAsOfMs
-  if (settings === undefined || sinceMs === undefined) return `${saved} goes on from here.`
-  return `${saved} goes on from here, when it starts before ${moment(sinceMs + settings.resumeWithinMs)}.`
+  if (settings === undefined || sinceMs === undefined) return `${saved} continues from here.`
+  return `${saved} continues from here, if it starts before ${moment(sinceMs + settings.resumeWithinMs)}.`
 }
 
 /**
- * On a line of its own, whole, so that it can be copied. A dry run, or one that never began, is in no mirror, and one whose mirror
- * was replaced is not in the one that is there now.
+ * The command, whole on one line, so that it can be copied. None for runs that the mirror does not have: a dry run, a run that
+ * never began, and a run whose mirror was replaced.
  */
 function showCommand({ runId, error }: Report, { dryRun, config }: BlockSettings): string[] {
   if (runId === undefined || dryRun || error?.code === 'mirror-replaced') return []

@@ -1,4 +1,4 @@
-/** Columns a text takes on a terminal: letters of East Asia and pictures take two, marks on other letters none. */
+/** Columns of a text on a terminal: East Asian letters and emoji take two, combining marks none. */
 export function columnsOf(text: string): number {
   if (PLAIN.test(text)) return text.length
   let columns = 0
@@ -6,7 +6,7 @@ export function columnsOf(text: string): number {
   return columns
 }
 
-/** The text in lines of at most `width` columns, broken between words; a word that is longer is broken too, never cut off. */
+/** The text in lines of at most `width` columns, broken between words; longer words are broken too, never cut off. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -24,7 +24,7 @@ export function wrapText(text: string, width: number): string[] {
   return line === '' ? lines : [...lines, line]
 }
 
-/** The text in at most `width` columns; what does not fit is left out, with a sign of it. */
+/** The text in at most `width` columns, shortened with an ellipsis if necessary. */
 export function cutText(text: string, width: number): string {
   return columnsOf(text) <= width ? text : `${brokenAt(text, Math.max(1, width - 1))[0] ?? ''}…`
 }

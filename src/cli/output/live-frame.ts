@@ -1,15 +1,15 @@
 import { columnsOf, cutText } from './fit-text.ts'
 import { grouped } from './wording.ts'
 
-/** An organization under way, with what there is to say of it: the fullest first, the shortest last. */
+/** An active organization, with its status in several lengths, longest first. */
 export type UnderWay = { id: string; words: readonly string[] }
 
-/** How many organizations are not begun, done, and failed among those done; and whether all of them were asked to stop. */
+/** How many organizations wait, and are done (including failed ones); and whether the program is stopping. */
 export type Others = { waiting: number; done: number; failed: number; isStopping?: boolean }
 
 /**
- * What is on the screen while organizations are mirrored: a line for each that is under way, as many as fit, and one that counts
- * all the others. No line is longer than the screen is wide, and there are fewer than it has rows.
+ * The lines on the screen while organizations are mirrored: one for each active organization, as many as fit, and one that
+ * counts all others. No line is wider than the screen, and there are fewer lines than it has rows.
  */
 export function liveFrame(
   underWay: readonly UnderWay[],

@@ -5,25 +5,24 @@ import type { Screen } from '../io.ts'
 import { liveFrame } from './live-frame.ts'
 import { readingWords } from './reading-words.ts'
 import { redrawnLines } from './redrawn-lines.ts'
-import { eventWords, type Voice } from './voice.ts'
+import { eventWords, type ProgressReporter } from './progress-reporter.ts'
 import { summary } from './wording.ts'
 
-/** Often enough to look alive. */
 const REDRAWN_EVERY_MS = 200
 
-/** What is known of an organization under way. `waits` stands while its run does, until it reads on. */
+/** An active organization. `waits` is set while its run waits. */
 type Run = { startedMs: number; progress?: Progress; waits?: string }
 
 /**
- * Shows on a terminal the organizations that are under way, a line each, and counts the others below. One that has ended says
- * so above, in a line that stays; why one failed stands below the table that follows.
+ * Shows each active organization on a line of the terminal, and counts the others below. A finished organization gets a line
+ * above, which stays; the table that follows explains failures.
  */
 export function liveLines(
   ids: readonly string[],
   screen: Screen,
   monotonicMs: () => number,
   stop?: AbortSignal,
-): Voice {
+): ProgressReporter {
   const lines = redrawnLines(screen)
   const name = Math.min(Math.max(...ids.map((id) => id.length)), 24)
   const underWay = new Map<string, Run>()
@@ -37,7 +36,7 @@ export function liveLines(
     const indent = ' '.repeat(name + 4)
     const said = wrapText(text, Math.max(20, screen.columns - name - 5)).map((line) => indent + line)
     const start = `${mark} ${id}`
-    // A name that is too long for its column has a line of its own.
+    // A name that is too long for its column gets its own line.
     const [first = '', ...more] = columnsOf(id) > name ? ['', ...said] : said
     lines.print([(start + first.slice(start.length)).trimEnd(), ...more])
   }

@@ -2,36 +2,36 @@ import type { Outcome, Progress } from '../../mirror-organization.ts'
 import { monotonicMs } from '../../monotonic-clock.ts'
 import type { SourceEvent } from '../../source/customers.ts'
 import { screenOf } from '../io.ts'
-import { plainLines, type Voice } from './voice.ts'
+import { plainLines, type ProgressReporter } from './progress-reporter.ts'
 
-/** How a run tells how it is getting on. */
+/** The callbacks through which a run reports its progress. */
 export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: SourceEvent) => void }
 
 /** Organizations that are mirrored at the same time. */
 const AT_ONCE = 8
 
 /**
- * Runs `work` for every organization side by side and says how each is getting on: with live lines where `stderr` is a
- * terminal, else with a plain line when one is done or has to wait. One that fails stops no other.
+ * Runs `work` for every organization in parallel and reports the progress of each: with live lines if `stderr` is a terminal,
+ * otherwise with a plain line when one is done or has to wait. A failure does not stop the others.
  */
 export async function showProgress<Item extends { id: string }>(
   items: readonly Item[],
   stderr: NodeJS.WritableStream,
   work: (item: Item, talk: Talk) => Promise<Outcome>,
-  { stop, voice: given }: { stop?: AbortSignal; voice?: Voice | undefined } = {},
+  { stop, reporter: given }: { stop?: AbortSignal; reporter?: ProgressReporter | undefined } = {},
 ): Promise<Outcome[]> {
-  const voice = given ?? (await voiceFor(items, stderr, stop))
+  const reporter = given ?? (await reporterFor(items, stderr, stop))
   const outcomes: Outcome[] = []
   const unexpected: unknown[] = []
   const queue = [...items.entries()]
   const workOff = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, item] = next
-      voice.began(item.id)
+      reporter.began(item.id)
       try {
-        const outcome = await work(item, talkWith(voice, item.id))
+        const outcome = await work(item, callbacksOf(reporter, item.id))
         outcomes[index] = outcome
-        voice.ended(item.id, outcome)
+        reporter.ended(item.id, outcome)
       } catch (error) {
         unexpected.push(error)
       }
@@ -40,24 +40,24 @@ export async function showProgress<Item extends { id: string }>(
   try {
     await Promise.all(Array.from({ length: AT_ONCE }, workOff))
   } finally {
-    voice.close()
+    reporter.close()
   }
   if (unexpected.length > 0) throw unexpected[0]
   return outcomes
 }
 
-function talkWith(voice: Voice, id: string): Talk {
+function callbacksOf(reporter: ProgressReporter, id: string): Talk {
   return {
-    onProgress: (progress) => voice.progress(id, progress),
-    onEvent: (event) => voice.event(id, event),
+    onProgress: (progress) => reporter.progress(id, progress),
+    onEvent: (event) => reporter.event(id, event),
   }
 }
 
-async function voiceFor(
+async function reporterFor(
   items: readonly { id: string }[],
   stderr: NodeJS.WritableStream,
   stop?: AbortSignal,
-): Promise<Voice> {
+): Promise<ProgressReporter> {
   const ids = items.map(({ id }) => id)
   const screen = screenOf(stderr)
   if (screen === undefined) return plainLines(ids, stderr)

@@ -1,6 +1,6 @@
 import { duration, grouped } from './wording.ts'
 
-/** How far a run has come in reading the list, and for how long it has been reading, by a clock that is not set. */
+/** The progress of a run in reading the list, and its duration by the monotonic clock. */
 export type ReadingSoFar = {
   customers: number
   readBefore: number
@@ -9,12 +9,12 @@ export type ReadingSoFar = {
   elapsedMs: number
 }
 
-/** Before this, a rate is mostly chance. */
+/** Earlier than this, a rate is not meaningful. */
 const SHORTEST_ELAPSED_MS = 1000
 
 /**
- * How far a run has come, in one line: customers read of those there are, the share, the rate and the time left. `short` is
- * the same in fewer columns.
+ * The progress of a run in one line: customers read and their total, the share, the rate and the time left. `short` takes
+ * fewer columns.
  */
 export function readingWords(reading: ReadingSoFar, { short = false } = {}): string {
   const { customers, readBefore, total } = reading
@@ -33,12 +33,12 @@ function countWords({ customers, readBefore, total }: ReadingSoFar, short: boole
   return short ? `resumed, ${read}${of}` : `resumed, ${read}${of} customers (${number(readBefore)} read before)`
 }
 
-/** Rounded down, and never more than there is: 100 only when everything is read. */
+/** Rounded down, so that 100 means everything is read. */
 function percentOf(read: number, total: number): number {
   return Math.min(100, Math.floor((read / total) * 100))
 }
 
-/** What was read before took no time of this run, and says nothing about its rate. */
+/** The rate counts only customers read by this run, not by the run it continues. */
 function paceWords({ customers, readBefore, total, elapsedMs }: ReadingSoFar): string[] {
   if (customers === 0 || elapsedMs < SHORTEST_ELAPSED_MS) return []
   const perSecond = (customers / elapsedMs) * 1000

@@ -1,7 +1,7 @@
 import type { Screen } from '../io.ts'
 import { columnsOf } from './fit-text.ts'
 
-/** The last lines of a terminal, drawn again and again in the same place. What is printed goes above them, and stays. */
+/** The last lines of a terminal, redrawn in place. Printed lines go above them, and stay. */
 export type RedrawnLines = {
   draw(lines: readonly string[]): void
   print(lines: readonly string[]): void
@@ -26,8 +26,8 @@ export function redrawnLines(screen: Screen): RedrawnLines {
   }
 
   /**
-   * To where the first line begins, each row erased on the way: terminals keep what a clear of all below would take away. One
-   * that was made narrower has broken lines in two meanwhile.
+   * Moves to the first line and erases each row on the way: some terminals keep a copy of everything that is cleared at once. A
+   * terminal that became narrower wraps lines, so one line may take several rows.
    */
   function back(): string {
     const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(columnsOf(line) / screen.columns)), 0)

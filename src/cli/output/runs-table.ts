@@ -2,7 +2,7 @@ import type { Report } from '../../report.ts'
 import { renderTable, type TableScreen } from './table.ts'
 import { differentCustomers, duration, proofWords } from './wording.ts'
 
-/** What runs did, a row each, for people. */
+/** A table of runs, one row each. */
 export function runsTable(
   reports: readonly Report[],
   screen: TableScreen | undefined,
@@ -34,7 +34,7 @@ export function runsTable(
     report.held,
     report.requests,
     duration(report.durationMs),
-    isSaid(report) ? report.proof : proofWords(report),
+    repeatsStatus(report) ? report.proof : proofWords(report),
   ])
   if (!withStart) return renderTable(head, rows, screen)
   return renderTable(
@@ -44,14 +44,14 @@ export function runsTable(
   )
 }
 
-/** The customers of a run that went on from another are those that both have read. */
+/** The status, marked if the run continued another one; its customers then include those of that run. */
 function statusWords({ status, error, resumedFrom }: Report): string {
   const words = error === undefined || error.code === status ? status : `${status}: ${error.code}`
   return resumedFrom === undefined ? words : `${words} (resumed)`
 }
 
-/** That a run failed or was stopped is no news beside its status. */
-function isSaid({ status, reasons }: Report): boolean {
+/** Whether the only reason is the same as the status, as for a failed run. */
+function repeatsStatus({ status, reasons }: Report): boolean {
   return reasons.length === 1 && reasons[0] === status
 }
 

@@ -1,9 +1,9 @@
-/** The text as one word of a shell, for commands that are shown to be copied. */
+/** The text quoted as one shell word, for commands that users copy. */
 export function shellWord(text: string): string {
   return /^[\w/.@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** The option that names the same configuration file as the command that shows another one; empty where none was named. */
+/** The `--config` option for a command shown to the user; empty if the user named no file. */
 export function configOption(config: string | undefined): string {
   return config === undefined ? '' : ` --config ${shellWord(config)}`
 }

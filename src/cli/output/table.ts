@@ -1,15 +1,15 @@
 import { columnsOf, wrapText } from './fit-text.ts'
 import { grouped } from './wording.ts'
 
-/** A terminal on which a table has to find room. */
+/** A terminal, with its width. */
 export type TableScreen = { readonly columns: number }
 
 type Cell = string | number
 
 /**
- * A table for people, without frames: columns of text under a head, aligned, ending in a new line. On a terminal that is too
- * narrow for it, columns in which there is nothing are left out, then columns stand closer together; where that is not enough,
- * each row becomes a block. For a file or a pipe every column is there.
+ * A table for people, without frames: aligned columns of text under a head, ending in a new line. On a narrow terminal, empty
+ * columns are left out, then columns move closer together, and at last each row becomes a block. Files and pipes get every
+ * column.
  */
 export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], screen?: TableScreen): string {
   const whole = drawTable(head, rows)
@@ -27,7 +27,7 @@ function fits(table: string, { columns }: TableScreen): boolean {
   return table.split('\n').every((line) => columnsOf(line) <= columns)
 }
 
-/** One row by itself: its first cell, and below it the others that say something, each with the head of its column. */
+/** One row as a block: its first cell, and below it the other cells that are not empty, each with the head of its column. */
 function blockOf(head: readonly string[], [first = '', ...cells]: readonly Cell[], { columns }: TableScreen): string {
   const named = cells.flatMap((cell, index) =>
     isNothing(cell) ? [] : [{ name: head[index + 1] ?? '', cell: textOf(cell) }],

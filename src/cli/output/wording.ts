@@ -22,7 +22,7 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${grouped(number)} ${number === 1 ? noun : plural}`
 }
 
-/** What a run did, in one line. */
+/** The result of a run in one line. */
 export function summary(report: Report): string {
   const changes = [
     [report.inserted, 'new'],
@@ -33,16 +33,16 @@ export function summary(report: Report): string {
     [report.removed, 'removed'],
     [report.held, 'removals held'],
   ] as const
-  const told = changes.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
+  const counts = changes.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
   return (
-    `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${told.length > 0 ? `: ${told.join(', ')}` : ''} · ` +
+    `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${counts.length > 0 ? `: ${counts.join(', ')}` : ''} · ` +
     `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${proofWords(report)}`
   )
 }
 
-/** Records received, each customer once: neighbouring pages overlap on purpose. */
+/** Customers received, each counted once: neighbouring pages overlap on purpose. */
 export function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
   return received - duplicates
 }

@@ -20,14 +20,14 @@ test('a run that took as long as it may says so, and until when it is gone on wi
   const block = blockOf(new MaxRunReached('acme: the run was ended after 6h. Raise maxRun.'), 'interrupted')
 
   expect(block).toContain('■ acme: took as long as it may\n  the run was ended after 6h. Raise maxRun.\n')
-  expect(block.replaceAll(/\s+/g, ' ')).toContain('goes on from here, when it starts before 1970-01-01 18:00 UTC.')
+  expect(block.replaceAll(/\s+/g, ' ')).toContain('continues from here, if it starts before 1970-01-01 18:00 UTC.')
 })
 
 test('a run that was stopped as asked says what is left, and until when it is gone on with: by when its scan began', () => {
   const block = blockOf(new Interrupted('acme: stopped as asked.'), 'interrupted')
 
-  expect(block).toContain('■ acme: stopped\n  What was read, 200 customers, is saved;')
-  expect(block.replaceAll(/\s+/g, ' ')).toContain('goes on from here, when it starts before 1970-01-01 06:00 UTC.')
+  expect(block).toContain('■ acme: stopped\n  200 customers read so far are saved;')
+  expect(block.replaceAll(/\s+/g, ' ')).toContain('continues from here, if it starts before 1970-01-01 06:00 UTC.')
 })
 
 test('a run whose mirror was replaced is not looked up in the one that is there now', () => {

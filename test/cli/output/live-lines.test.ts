@@ -47,7 +47,7 @@ test('an organization under way shows how far it is; when it ends, that stays an
     talk.onProgress({ organization: id, customers: 1200, readBefore: 0, total: 2500, pages: 12 })
     await expect.poll(() => screen.text).toContain('1,200 of 2,500 customers · 48 %')
     talk.onEvent({ kind: 'waiting', reason: 'rate-limited', waitMs: 45_000, untilMs: START_MS })
-    await expect.poll(() => screen.text).toMatch(/1,200\/2,500 · 48 %.* · asked to slow down; goes on in 45 s/)
+    await expect.poll(() => screen.text).toMatch(/1,200\/2,500 · 48 %.* · asked to slow down; continues in 45 s/)
     seen.push(screen.text)
     return {
       report: { ...emptyReport({ organization: id, trigger: 'sync', startedAtMs: START_MS }), received: 2500 },

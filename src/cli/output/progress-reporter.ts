@@ -2,18 +2,18 @@ import type { Outcome, Progress } from '../../mirror-organization.ts'
 import type { SourceEvent } from '../../source/customers.ts'
 import { duration, summary } from './wording.ts'
 
-/** Says how runs are getting on: on a terminal, in plain lines, or in a log. `id` is that of the organization. */
-export type Voice = {
+/** Reports the progress of runs: on a terminal, in plain lines, or in a log. `id` is that of the organization. */
+export type ProgressReporter = {
   began(id: string): void
   progress(id: string, progress: Progress): void
   event(id: string, event: SourceEvent): void
   ended(id: string, outcome: Outcome): void
-  /** Everything has ended; nothing is said after this. */
+  /** Ends the output, after all runs have ended. */
   close(): void
 }
 
 /** A plain line when a run is done or has to wait, for files, pipes and mails. */
-export function plainLines(ids: readonly string[], stderr: NodeJS.WritableStream): Voice {
+export function plainLines(ids: readonly string[], stderr: NodeJS.WritableStream): ProgressReporter {
   const width = Math.max(...ids.map((id) => id.length))
   const say = (id: string, text: string) => void stderr.write(`${id.padEnd(width)}  ${text}\n`)
   return {
@@ -25,8 +25,8 @@ export function plainLines(ids: readonly string[], stderr: NodeJS.WritableStream
   }
 }
 
-/** Says nothing: what there is to say is in the log. */
-export const SILENT: Voice = {
+/** Prints nothing. */
+export const SILENT: ProgressReporter = {
   began: () => {},
   progress: () => {},
   event: () => {},
@@ -34,13 +34,13 @@ export const SILENT: Voice = {
   close: () => {},
 }
 
-/** What keeps a run waiting, or was found out on the way, in a line. */
+/** An event of a run in one line: why it waits, or a corrected clock. */
 export function eventWords(event: SourceEvent): string {
   if (event.kind === 'clock-corrected') {
     return `the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`
   }
   const why = event.reason === 'rate-limited' ? 'asked to slow down' : 'not available'
-  return `${why}; goes on in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`
+  return `${why}; continues in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`
 }
 
 function lastWords({ report, error }: Outcome): string {
