@@ -19,7 +19,7 @@ type SearchSettings = {
 export async function searchForAbsent(
   { source, mirror, removals, random }: SearchSettings,
   run: Run,
-  { proof }: Certificate,
+  { proof, pageSize }: Certificate,
   signal: AbortSignal,
 ): Promise<Searched> {
   if (proof === 'unproven') return NOT_SEARCHED
@@ -27,7 +27,7 @@ export async function searchForAbsent(
   if (candidates.length === 0) return NOT_SEARCHED
   const controls = await mirror.findListed(run, MOST_CONTROLS)
   return confirmAbsences(candidates, controls, {
-    search: (text) => source.search(text, { signal }),
+    search: (text) => source.search(text, { size: pageSize, signal }),
     requestsMade: () => source.counters.requests,
     random,
     signal,

@@ -56,6 +56,8 @@ export type Certificate = {
   readonly distinct: number
   /** The total as last stated by the service. */
   readonly total: number | undefined
+  /** Rows a page, as far as the service serves as many as it is asked for. */
+  readonly pageSize: number
   /** The end of the list was never reached, because this window could not be read; undefined where it was reached. */
   readonly stoppedAt: StoppedAt | undefined
   /** The scan was read to its end and the service listed nobody. */

@@ -4,7 +4,7 @@ import { prepareWindow, type ReadWindow } from './read-window.ts'
 import { ClosedPass } from './closed-pass.ts'
 import { Bisections } from './bisections.ts'
 import type { Pass } from './pass.ts'
-import { PageSizes } from './page-sizes.ts'
+import { PageSizes, sizeAfterRefusal } from './page-sizes.ts'
 import { USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import { RequestBudget } from './request-budget.ts'
@@ -24,9 +24,6 @@ export type ChainScanOptions = {
   /** Windows read before an interruption, in the order of their positions: those that still link are not read again. */
   readonly recalled?: Iterable<WindowAnswer>
 }
-
-/** The size tried once when the service refuses the one configured. */
-const FALLBACK_SIZE = 50
 
 /** A scan of overlapping windows that says whether they prove that every row was read (see certificate.ts). */
 export function chainScan(options: ChainScanOptions = {}): Scan {
@@ -99,7 +96,7 @@ class ChainScan implements Scan {
     if (obeyed) this.#settleBisections()
     this.#pass.take(answer.window, read)
     if (this.#findings.pageSize < SMALLEST_PAGE && !this.#pass.over && !this.#sizes.isFixed) {
-      this.#beginAgain({ fixedSizes: true, because: 'no-overlap' })
+      this.#readSideBySide('no-overlap')
     }
     this.#conclude()
   }
@@ -135,6 +132,7 @@ class ChainScan implements Scan {
       passes: this.#passes,
       requests: this.#answers,
       distinct: this.#coverage.distinct,
+      pageSize: this.#findings.pageSize,
       total: this.#sizes.isKnown ? this.#findings.total : undefined,
       stoppedAt: this.#reachedEnd ? undefined : this.#stoppedAt,
       empty: this.#pass.complete && this.#coverage.distinct === 0 && this.#coverage.rejected === 0,
@@ -144,11 +142,15 @@ class ChainScan implements Scan {
 
   #recall(answers: Iterable<WindowAnswer>): Pass {
     const pass = new ClosedPass(this.#findings, USUAL_OVERLAP)
+    let largest = 0
     for (const answer of answers) {
       if (pass.over || answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
       if (answer.window.page === 1 && !this.#sizes.isKnown) this.#agreeOnSize(answer)
+      largest = Math.max(largest, answer.perPage)
       pass.recall(this.#takeIn(answer))
     }
+    // Larger pages may have been refused.
+    if (largest > 0) this.#findings.pageSize = Math.min(this.#findings.pageSize, largest)
     return pass
   }
 
@@ -187,21 +189,23 @@ class ChainScan implements Scan {
     if (size === 'agreed') return true
     if (this.#sizes.isFixed && size === 'smaller' && this.#passes < this.#caps.passes) this.#restarting = true
     else if (this.#sizes.isFixed) this.#stoppedAt = { window: answer.window, failure: 'page-mismatch' }
-    this.#beginAgain({ fixedSizes: true })
+    this.#readSideBySide()
     return false
   }
 
   #refuse(window: Window): void {
-    if (window.size < this.#findings.pageSize) this.#beginAgain({ fixedSizes: true })
-    else if (this.#findings.pageSize > FALLBACK_SIZE && !this.#sizes.isKnown) {
-      this.#findings.pageSize = FALLBACK_SIZE
-      this.#beginAgain({ fixedSizes: false })
-    } else this.#pass.failed(window, 'size-refused')
+    if (window.size < this.#findings.pageSize) return this.#readSideBySide()
+    const smaller = this.#sizes.isKnown ? undefined : sizeAfterRefusal(this.#findings.pageSize)
+    if (smaller === undefined) return this.#pass.failed(window, 'size-refused')
+    this.#findings.pageSize = smaller
+    // Nothing was read yet, so this is still the first pass.
+    this.#pass = new ClosedPass(this.#findings, USUAL_OVERLAP)
   }
 
-  #beginAgain({ fixedSizes, because = 'size-refused' }: { fixedSizes: boolean; because?: Reason }): void {
+  /** Begins again with equal pages, for a service that takes some page sizes only. */
+  #readSideBySide(because: Reason = 'size-refused'): void {
     this.#restarting ||= !this.#sizes.isFixed
-    this.#sizes.isFixed ||= fixedSizes
+    this.#sizes.isFixed = true
     this.#pass.stop(because)
   }
 

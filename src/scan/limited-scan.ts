@@ -17,7 +17,9 @@ export function limitedScan(scan: Scan, limit: number): Scan {
       scan.read(answer)
     },
     failed(window, failure) {
-      answered += 1
+      // A page that is refused for its size is asked for again in a smaller one: that counts once.
+      if (failure === 'size-refused') asked -= 1
+      else answered += 1
       scan.failed(window, failure)
     },
     get done() {

@@ -81,10 +81,10 @@ function standsStill(left: ReadWindow, right: ReadWindow, shared: number): boole
 }
 
 /**
- * The same rows at different positions: one of the two answers is most likely another's. Rows without a readable id are alike
- * without being the same.
+ * The same rows at different positions: one of the two answers most likely belongs to another window. Rows without a readable id
+ * look alike without being the same.
  */
-export function repeats(left: ReadWindow, right: ReadWindow): boolean {
+export function repeats(left: Placed, right: Placed): boolean {
   const compared = Math.min(left.all.length, right.all.length)
   if (left.start === right.start || left.total !== right.total || compared < 2) return false
   let readable = 0
@@ -95,3 +95,6 @@ export function repeats(left: ReadWindow, right: ReadWindow): boolean {
   }
   return readable > 0
 }
+
+/** The rows of a window and where they stand. */
+type Placed = Pick<ReadWindow, 'start' | 'total' | 'all'>

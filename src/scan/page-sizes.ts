@@ -25,3 +25,9 @@ export class PageSizes {
     return isSmaller ? 'smaller' : 'other'
   }
 }
+
+/** The page size to try once where the service refuses the first page for its size; undefined where it is small already. */
+export function sizeAfterRefusal(refused: number): number | undefined {
+  return refused > FALLBACK_SIZE ? FALLBACK_SIZE : undefined
+}
+const FALLBACK_SIZE = 50

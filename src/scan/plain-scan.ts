@@ -1,6 +1,8 @@
 import type { Certificate } from './certificate.ts'
+import { sizeAfterRefusal } from './page-sizes.ts'
 import { passCap } from './planner.ts'
 import type { Reason } from './reasons.ts'
+import { RepeatedWindows } from './repeated-windows.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
 import { startOf, type StoppedAt, unlessEmptied, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
@@ -14,6 +16,7 @@ class PlainScan implements Scan {
   #size: number
   #most: number
   readonly #seen: SeenIds
+  readonly #repeated = new RepeatedWindows()
   readonly #reasons = new Set<Reason>(['plain-scan'])
   #planned = 0
   #underWay = 0
@@ -72,6 +75,7 @@ class PlainScan implements Scan {
       this.#size = Math.max(1, Math.min(read.perPage, this.#size))
       this.#most = Math.min(this.#most, passCap(read.total ?? 0, this.#size))
     }
+    if (this.#repeated.isRepeated(placed(read))) return this.#failedFor(read.window, 'repeated-page')
     this.#total = Math.max(read.total ?? 0, this.#total ?? 0)
     this.#lastTotal = read.total ?? this.#lastTotal
     this.#received += read.rows.length
@@ -89,6 +93,13 @@ class PlainScan implements Scan {
 
   failed(window: Window, failure: WindowFailure): void {
     this.#arrived()
+    const smaller = failure === 'size-refused' && this.#total === undefined ? sizeAfterRefusal(window.size) : undefined
+    if (smaller === undefined) return this.#failedFor(window, failure)
+    this.#size = smaller
+    this.#planned = 0
+  }
+
+  #failedFor(window: Window, failure: WindowFailure): void {
     this.#reasons.add(failure)
     const isOfOnePage = failure === 'hole' || failure === 'cached-answer' || failure === 'too-large'
     if (!isOfOnePage || this.#total === undefined) this.#stopAt(window, failure)
@@ -130,6 +141,7 @@ class PlainScan implements Scan {
       requests: this.#answers,
       distinct: this.#seen.size,
       total: this.#total,
+      pageSize: this.#size,
       stoppedAt: this.done ? this.#unread : undefined,
       empty: this.done && this.#answers > 0 && this.#received === 0,
       holes: [],
@@ -140,4 +152,8 @@ class PlainScan implements Scan {
     this.#underWay -= 1
     this.#answers += 1
   }
+}
+
+function placed({ window, perPage, total, rows }: WindowAnswer) {
+  return { start: startOf({ page: window.page, size: perPage }), total, all: rows }
 }

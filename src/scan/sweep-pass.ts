@@ -6,6 +6,7 @@ import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import { overlapBetween } from './overlap.ts'
 import { type PendingWindow, PendingWindows } from './pending-windows.ts'
+import { RepeatedWindows } from './repeated-windows.ts'
 import { startOf, type StoppedAt, type Window } from './window.ts'
 
 const MOST_TRIES = 2
@@ -33,6 +34,7 @@ export class SweepPass implements Pass {
   /** The window that could not be read last, poison rows apart. */
   #unread: StoppedAt | undefined
   #notFound = 0
+  readonly #repeated = new RepeatedWindows()
 
   constructor(findings: Findings, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
     this.#findings = findings
@@ -69,6 +71,7 @@ export class SweepPass implements Pass {
     const pending = this.#pending.waitingFor(asked)
     if (pending === undefined) return
     pending.asked = true
+    if (this.#repeated.isRepeated(read)) return this.#repeat(asked)
     const isPromised = read.notFound && startOf(pending.window) < this.#findings.total
     if (isPromised) this.#notFound += 1
     const isHopeless = this.#notFound > MOST_NOT_FOUND
@@ -90,6 +93,11 @@ export class SweepPass implements Pass {
     this.flaws.add(failure === 'flaky' ? 'hole' : failure)
     pending.failure = failure
     this.#settle()
+  }
+
+  #repeat(window: Window): void {
+    this.#findings.note('repeated-page')
+    this.failed(window, 'repeated-page')
   }
 
   stop(reason: Reason): void {

@@ -1,7 +1,7 @@
 import { ContractBroken, SourceRefused } from '../errors.ts'
 import type { Answer } from './answer.ts'
 import { decodedText } from './body.ts'
-import type { Window } from './customers-url.ts'
+import type { Question, Window } from './customers-url.ts'
 import { cutPage } from './cut-page.ts'
 import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
 
@@ -27,6 +27,16 @@ export type CustomersPage = {
   release?: (() => void) | undefined
   /** What the 404 is where the list does not end there after all. */
   refusal?: SourceRefused | undefined
+}
+
+/** Whether an answer is a page, or says by a 404 that the list ends before it. */
+export function holdsPage({ status }: Answer, { page }: Question): boolean {
+  return status === 200 || (status === 404 && page > 1)
+}
+
+/** The page in such an answer. */
+export function pageIn(answer: Answer, asked: Question, place: string): CustomersPage {
+  return answer.status === 404 ? missingPage(asked, place) : pageFrom(answer, asked, place)
 }
 
 /** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
@@ -70,7 +80,7 @@ function broken(place: string, code: 'page-mismatch' | 'size-mismatch', what: st
 }
 
 /** The page that a 404 stands for on services that answer so past the end of the list. */
-export function missingPage(asked: Window, place: string): CustomersPage {
+function missingPage(asked: Window, place: string): CustomersPage {
   const message =
     `${place} answered 404, although the list does not end before that page. What was read is kept. ` +
     'Sync again; if it happens again, ask the service why it does not serve that page.'

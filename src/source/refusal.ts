@@ -125,7 +125,3 @@ function serviceNowMs({ nowMs, clockOffsetMs = 0 }: RefusalContext): number {
 export function isUnauthorized(error: unknown): boolean {
   return error instanceof SourceRefused && error.code === 'unauthorized'
 }
-
-export function isSizeRefused(error: unknown): boolean {
-  return error instanceof SourceRefused && error.status === 422
-}

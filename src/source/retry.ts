@@ -15,8 +15,8 @@ export type Retry = {
 
 export type RetryOptions = {
   rateLimit: RateLimit
-  /** How often a request that fails without being told to wait is tried in all. */
-  attempts: number
+  /** How often a request that fails without being told to wait is tried in all. Default 5. */
+  attempts?: number | undefined
   /** A single wait longer than this is left to the caller. */
   longestWaitMs: number
   /** The longest stretch without any successful answer, from the first refusal on. */
@@ -31,7 +31,15 @@ export type RetryOptions = {
 }
 
 export function createRetry(options: RetryOptions): Retry {
-  const { rateLimit, attempts, longestWaitMs, maxWaitMs, monotonicMs, random, sleep = timerSleep } = options
+  const {
+    rateLimit,
+    attempts = DEFAULT_ATTEMPTS,
+    longestWaitMs,
+    maxWaitMs,
+    monotonicMs,
+    random,
+    sleep = timerSleep,
+  } = options
   const waits = createWaits({ ...options, sleep })
   let refusedSinceMs: number | undefined
 
@@ -107,6 +115,7 @@ export function createRetry(options: RetryOptions): Retry {
 
 type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: unknown; waitMs: number }
 
+const DEFAULT_ATTEMPTS = 5
 const FIRST_BACKOFF_MS = 1000
 const LONGEST_BACKOFF_MS = 30_000
 /** Somebody who was told to slow down does not ask again within the same second. */

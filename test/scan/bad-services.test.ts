@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Certificate } from '../../src/scan/certificate.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
+import { limitedScan } from '../../src/scan/limited-scan.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
 import type { Reason } from '../../src/scan/reasons.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
@@ -218,6 +219,71 @@ test('a plain scan reads every page once and proves nothing', () => {
 test.each(LIES)('%s: a plain scan ends as well', (_lie, _reason, misbehave) => {
   const { requests } = scanOf(misbehave, { plain: true, parallel: 4 })
   expect(requests).toBeLessThan(200)
+})
+
+test('a plain scan whose first page is refused for its size reads the list in pages of fifty', () => {
+  for (const parallel of [1, 4]) {
+    const asked: Window[] = []
+    const { certificate, lost } = scanOf(
+      (list, window) => {
+        asked.push(window)
+        return window.size > 50 ? 'size-refused' : list.answer(window)
+      },
+      { plain: true, parallel },
+    )
+    expect(certificate).toMatchObject({ reasons: ['plain-scan'], stoppedAt: undefined, pageSize: 50 })
+    expect(lost).toBe(0)
+    expect(asked[0]).toEqual({ page: 1, size: 100 })
+    expect(asked.slice(1).toSorted((one, other) => one.page - other.page)).toEqual(
+      Array.from({ length: ROWS / 50 }, (_, index) => ({ page: index + 1, size: 50 })),
+    )
+  }
+})
+
+test.each([true, false])('a first page refused in both sizes is the end of a scan (plain: %s)', (plain) => {
+  const asked: number[] = []
+  const { certificate } = scanOf((_list, { size }) => (asked.push(size), 'size-refused'), { plain })
+  expect(asked).toEqual([100, 50])
+  expect(certificate.reasons).toContain('size-refused')
+})
+
+test('a chain whose first page is refused for its size goes on with fifty, and counts one pass', () => {
+  const { certificate } = scanOf((list, window) => (window.size > 50 ? 'size-refused' : list.answer(window)))
+  expect(certificate).toMatchObject({ proof: 'proven', passes: 1, pageSize: 50 })
+  expect(certificate.notes).toEqual([{ reason: 'size-refused', times: 1 }])
+})
+
+test('a scan limited to one page reads one, in the size that is served', () => {
+  for (const whole of [plainScan(), chainScan()]) {
+    const luck = dice(7)
+    const list = new SimulatedList(luck, { size: ROWS, order: 'id asc' })
+    const answer = (window: Window) => (window.size > 50 ? 'size-refused' : list.answer(window))
+    const scan = limitedScan(whole, 1)
+    const { ids } = drive(scan, { answer }, { dice: luck })
+    expect(scan.certificate().reasons).toEqual(['page-limit'])
+    expect(ids.size).toBe(50)
+  }
+})
+
+test.each([1, 4])('a plain scan with %i at once stops at a page that holds the rows of another', (parallel) => {
+  const { certificate, requests } = scanOf((list, window) => ({ ...list.answer({ ...window, page: 1 }), window }), {
+    plain: true,
+    parallel,
+  })
+  expect(certificate).toMatchObject({ stoppedAt: { failure: 'repeated-page' } })
+  expect(certificate.reasons).toContain('repeated-page')
+  expect(requests).toBeLessThan(8)
+})
+
+test('pages side by side that hold the rows of another are no proof, and end the scan after one pass over them', () => {
+  const stale: Misbehaviour = (list, window, answered) => {
+    if (![50, 100].includes(window.size)) return 'size-refused'
+    return { ...list.answer(answered > 2 ? { ...window, page: 1 } : window), window }
+  }
+  const { certificate, requests } = scanOf(stale, { order: 'name' })
+  expect(certificate).toMatchObject({ proof: 'unproven', passes: 2 })
+  expect(certificate.reasons).toContain('repeated-page')
+  expect(requests).toBeLessThan(30)
 })
 
 test.each([2 ** 53 - 1, 1e11])(

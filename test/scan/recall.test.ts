@@ -46,6 +46,20 @@ test('an undisturbed scan stopped after any window reads no window again', () =>
   }
 })
 
+test('a scan whose service refuses large pages goes on in the size it had found, and is proven', () => {
+  for (let stopAfter = 2; stopAfter <= 12; stopAfter++) {
+    const luck = dice(stopAfter)
+    const list = new SimulatedList(luck, { size: 1030, order: 'name' })
+    const answer = (window: Window) => (window.size > 50 ? 'size-refused' : list.answer(window))
+    const first = drive(chainScan(), { answer }, { dice: luck, stopAfter })
+    const scan = chainScan({ recalled: first.reads.toSorted(byPosition) })
+    const second = drive(scan, { answer }, { dice: luck })
+    expect(scan.certificate()).toMatchObject({ proof: 'proven', distinct: 1030, notes: [] })
+    const whole = drive(chainScan(), { answer }, { dice: luck })
+    expect(first.requests + second.requests).toBe(whole.requests)
+  }
+})
+
 test('a scan that is not done is unproven, because interrupted', () => {
   const luck = dice(1)
   const list = new SimulatedList(luck, { size: 400, order: 'id asc' })

@@ -112,57 +112,19 @@ test.each([
   expect(server.requests).toHaveLength(1)
 })
 
-test('the records of one page under the number of another break the contract', async () => {
-  const stale: Reply = (response, request) =>
-    json(200, { ...envelopeOf(250, request), data: envelopeOf(250, { page: 1, size: 100 }).data })(response, request)
-  await using server = await faultServer(stale)
-  const { source } = aSource(server)
-  await source.readPage(FIRST, PATIENT)
-  await source.readPage(FIRST, PATIENT)
-  const error = await rejection(source.readPage({ page: 2, size: 100 }, PATIENT))
-  expect(error).toMatchObject({ name: 'ContractBroken', code: 'repeated-page' })
-  expect(String(error)).toContain('page 1')
-})
-
-test('the same last customers in a window of another size are no repetition', async () => {
-  await using server = await faultServer(list(120))
-  const { source } = aSource(server)
-  const wide = await source.readPage({ page: 2, size: 100 }, PATIENT)
-  const narrow = await source.readPage({ page: 3, size: 50 }, PATIENT)
-  expect(narrow.records()).toEqual(wide.records())
-})
-
-const refusesLargeSizes: Reply = (response, request) =>
-  request.size > 50
-    ? refusal(422, 'validation', 'The per page may not be greater than 50.')(response, request)
-    : list(120)(response, request)
-
-test('a first page refused for its size is asked for again with fifty, and so are the pages after it', async () => {
-  await using server = await faultServer(refusesLargeSizes)
-  const { source } = aSource(server)
-  expect(await source.readPage(FIRST, PATIENT)).toMatchObject({ size: 50, askedSize: 100, page: 1 })
-  expect(await source.readPage({ page: 2, size: 100 }, PATIENT)).toMatchObject({ size: 50, askedSize: 100, page: 2 })
-  expect(server.requests.map(({ page, size }) => [page, size])).toEqual([
-    [1, 100],
-    [1, 50],
-    [2, 50],
-  ])
-})
-
-test('a size refused again with fifty is refused for good, naming the setting', async () => {
-  await using server = await faultServer(refusal(422, 'validation', 'The per page may not be greater than 20.'))
+test('a page refused for its size is refused for good, naming the setting: another size would be another page', async () => {
+  await using server = await faultServer(refusal(422, 'validation', 'The per page may not be greater than 50.'))
   const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
   expect(error).toMatchObject({ name: 'SourceRefused', code: 'unprocessable', status: 422 })
-  expect(String(error)).toMatch(/may not be greater than 20.*pageSize/s)
-  expect(server.requests.map(({ size }) => size)).toEqual([100, 50])
+  expect(String(error)).toMatch(/may not be greater than 50.*pageSize/s)
+  expect(server.requests.map(({ size }) => size)).toEqual([100])
 })
 
-test('a later page refused for its size is not asked for with another, which would be another page', async () => {
-  await using server = await faultServer(refusesLargeSizes)
-  expect(await rejection(aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT))).toMatchObject({
-    status: 422,
-  })
-  expect(server.requests).toHaveLength(1)
+test('a search asks for the first page in the size it is given, and says what to search for', async () => {
+  await using server = await faultServer(list(3))
+  const answer = await aSource(server).source.search('Ann', { ...PATIENT, size: 50 })
+  expect(answer).toMatchObject({ page: 1, size: 50, total: 3 })
+  expect(server.requests.map(({ url }) => url.search)).toEqual(['?page=1&per_page=50&search=Ann'])
 })
 
 test.each([

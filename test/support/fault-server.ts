@@ -125,7 +125,7 @@ export function list(total: number, changes: { meta?: object; envelope?: object;
 export function envelopeOf(
   total: number,
   { page, size }: { page: number; size: number },
-): { success: true; data: object[]; meta: Record<string, number | null>; links: object } {
+): { success: true; data: ReturnType<typeof aRecord>[]; meta: Record<string, number | null>; links: object } {
   const from = (page - 1) * size
   const data = Array.from({ length: Math.max(0, Math.min(size, total - from)) }, (_, index) =>
     aRecord(from + index + 1),

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { RateLimited } from '../errors.ts'
+import type { Answer } from './answer.ts'
+import type { Room } from './byte-budget.ts'
+import type { Clock } from './clock.ts'
+import { holdsPage } from './customers-page.ts'
+import type { Address, CustomersList, Question } from './customers-url.ts'
+import type { IdleAgents } from './idle-agents.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { refusalOf } from './refusal.ts'
+import { type Connection, openConnection } from './request.ts'
+import { remainingIn } from './retry-after.ts'
+import type { SourceSettings } from './settings.ts'
+import { createSigner, type Credentials, type Signer, usesNonce } from './signing.ts'
+
+export type SignedRequestsOptions = {
+  settings: SourceSettings
+  credentials: Credentials
+  list: CustomersList
+  clock: Clock
+  rateLimit: Pick<RateLimit, 'succeeded'>
+  agents?: IdleAgents | undefined
+  userAgent: string
+  now: () => number
+  monotonicMs: () => number
+  onAnswer?: ((answer: { status: number }) => void) | undefined
+}
+
+type SendOptions = {
+  signal: AbortSignal
+  /** Takes the bytes of the answer; what an earlier answer took is given back first. */
+  room?: Room | undefined
+}
+
+/** A request as it is sent: what was signed, and the headers that say so. */
+type Signed = { address: Address; headers: Record<string, string> }
+
+const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024
+
+/** Requests to one list. Each is signed at the moment it is sent, and sent once. */
+export class SignedRequests {
+  readonly #options: SignedRequestsOptions
+  readonly #connection: Connection
+  readonly #sign: Signer
+  readonly #isNonceSigned: boolean
+  #sent = 0
+  #throttled = 0
+
+  constructor(options: SignedRequestsOptions) {
+    const { settings, credentials, now, monotonicMs, agents } = options
+    const { baseUrl, requestTimeoutMs, concurrency, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
+    const limits = { origin: baseUrl.origin, requestTimeoutMs, maxBodyBytes, connections: concurrency }
+    this.#options = options
+    this.#connection = openConnection(limits, { now, monotonicMs }, agents)
+    this.#sign = createSigner(credentials, settings.signing)
+    this.#isNonceSigned = usesNonce(settings.signing)
+  }
+
+  /** Resolves with an answer that holds a page, or says that there is no such page; throws what any other answer means. */
+  async ask(question: Question, options: SendOptions): Promise<Answer> {
+    const { clock, rateLimit } = this.#options
+    options.room?.release()
+    const { correctionMs } = clock
+    const signed = this.#signed(question)
+    const answer = await this.#get(question, signed, options)
+    clock.observe(answer)
+    if (!holdsPage(answer, question)) throw this.#refusal(answer, question, { ...signed, correctionMs })
+    rateLimit.succeeded(remainingIn(answer.headers))
+    return answer
+  }
+
+  /** Resolves with the answer, whatever it is, and concludes nothing from it. */
+  send(question: Question, options: SendOptions): Promise<Answer> {
+    return this.#get(question, this.#signed(question), options)
+  }
+
+  /** Requests sent so far, and how many of them were answered with 429 where a page was asked for. */
+  get counters(): { requests: number; throttled: number } {
+    return { requests: this.#sent, throttled: this.#throttled }
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+
+  #signed(question: Question): Signed {
+    const { list, clock, userAgent, now } = this.#options
+    const address = list.addressOf(question)
+    const unixMs = now() + clock.correctionMs
+    const moment = this.#isNonceSigned ? { unixMs, nonce: randomUUID() } : { unixMs }
+    const signature = this.#sign({ method: 'GET', url: address }, moment)
+    return { address, headers: { 'User-Agent': userAgent, ...signature } }
+  }
+
+  async #get(question: Question, { address, headers }: Signed, { signal, room }: SendOptions): Promise<Answer> {
+    const { list, onAnswer } = this.#options
+    this.#sent += 1
+    const answer = await this.#connection.get(address, headers, { signal, place: list.placeOf(question), room })
+    onAnswer?.({ status: answer.status })
+    return answer
+  }
+
+  #refusal(answer: Answer, question: Question, { address, headers, correctionMs }: Signed & { correctionMs: number }) {
+    const { clock, credentials, list } = this.#options
+    const refusal = refusalOf(answer, {
+      url: new URL(address.origin + address.pathname + address.search),
+      place: list.placeOf(question),
+      nowMs: answer.answeredMs,
+      clockOffsetMs: clock.offsetMs,
+      correctionMs,
+      secrets: [credentials.secret, ...Object.values(headers)],
+    })
+    if (refusal instanceof RateLimited) this.#throttled += 1
+    return refusal
+  }
+}
