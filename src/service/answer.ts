@@ -7,19 +7,19 @@ import { errorEnvelope } from './error-envelope.ts'
 import type { Details, ErrorStatus } from './error-envelope.ts'
 import type { ListEnvelope, ListQuery } from './listing.ts'
 
-/** What is answered to a request for the list. All but the first two are ways in which a service, or what is before it, breaks. */
+/** The answer to a request for the list. All except the first two are failures of the service or of a proxy. */
 export type Answer =
-  /** With an age, out of a cache that has kept it for so long. */
+  /** With an age, it comes from a cache, and is that old. */
   | { kind: 'page'; envelope: ListEnvelope<unknown>; ageSeconds?: number }
   | { kind: 'error'; status: ErrorStatus; message: string; details?: Details }
-  /** A page for people, at status 200. */
+  /** An HTML page, with status 200. */
   | { kind: 'html'; text: string }
-  /** Half of the page, then the connection closes. */
+  /** Half of the page; then the connection closes. */
   | { kind: 'cut'; envelope: ListEnvelope<unknown> }
-  /** The page in small pieces, the last of them `overMs` milliseconds after the first. */
+  /** The page in small pieces, the last one `overMs` milliseconds after the first. */
   | { kind: 'drip'; envelope: ListEnvelope<unknown>; overMs: number }
 
-/** The page a query asks for, as the list is at this moment. */
+/** The page for a query, from the current list. */
 export type Serve = (query: ListQuery) => ListEnvelope
 
 /** Answers one valid and authenticated request for the list. */
@@ -27,7 +27,7 @@ export type AnswerList = (query: ListQuery, serve: Serve) => Answer
 
 type Outgoing = HttpBindings['outgoing'] | undefined
 
-/** Puts an answer on the wire. `outgoing` is the connection it goes out on, where there is a real one. */
+/** Sends an answer. `outgoing` is its connection, if there is a real one. */
 export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
   switch (answer.kind) {
     case 'error':
@@ -43,7 +43,7 @@ export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
   }
 }
 
-/** The length is announced, so that whoever receives less can know it. */
+/** Sends Content-Length, so that a client notices a truncated answer. */
 function stream(c: Context, envelope: unknown, source: (bytes: Buffer) => UnderlyingSource<Uint8Array>): Response {
   const bytes = Buffer.from(JSON.stringify(envelope))
   return c.body(new ReadableStream<Uint8Array>(source(bytes)), 200, {
@@ -63,7 +63,7 @@ function cutOff(bytes: Buffer, outgoing: Outgoing): UnderlyingSource<Uint8Array>
         return
       }
       while (!outgoing.headersSent && !outgoing.destroyed) await nextTurn()
-      // Closed in good order, what was written still arrives; torn down at once, it might not.
+      // A connection closed in order still delivers its data; a destroyed one might not.
       outgoing.socket?.destroySoon()
     },
   }

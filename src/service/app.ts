@@ -15,32 +15,32 @@ import type { LargePages, ListQuery } from './listing.ts'
 import { rateLimiter } from './rate-limit.ts'
 import type { RateLimit, RateLimiter } from './rate-limit.ts'
 
-/** An organization as the service knows it. Its API key tells its requests from those of the others. */
+/** An organization of the service. Its API key identifies its requests. */
 export type ServiceOrganization = Credentials & {
   id: string
   customers: CustomerList
   /** `forbidden` answers 403: the plan does not permit reading customers. */
   plan?: 'permitted' | 'forbidden' | undefined
   rateLimit?: RateLimit | undefined
-  /** Answers in the place of the service what is asked of the list. */
+  /** Answers requests for the list in place of the service. */
   answer?: AnswerList | undefined
 }
 
-/** The customers as they are now: asked once for each page that is served, so a list may move while it is paged. */
+/** The current customers, read once for each page, so that a list may change while it is read. */
 type CustomerList = { list(query: ListQuery): readonly ServiceCustomer[] }
 
 export type ServiceOptions = {
   organizations: readonly ServiceOrganization[]
   recipe: Recipe
   now: () => number
-  /** One limit over all organizations that have none of their own. */
+  /** One limit for all organizations without their own. */
   sharedRateLimit?: RateLimit | undefined
-  /** Every answer is held back this long. */
+  /** The delay of every answer. */
   latencyMs?: number | undefined
-  /** Answers a 401 with the reason and the string that was to be signed. */
+  /** Answers a 401 with the reason and the string that should have been signed. */
   explain401?: boolean | undefined
   largePages?: LargePages | undefined
-  /** Sees every request and every answer, and leaves them as they are. */
+  /** Sees every request and every answer, without changing them. */
   observe?: MiddlewareHandler<ServiceEnv> | undefined
   /** Sees every request before the service does and every answer after it, and may answer in its place. */
   intercept?: MiddlewareHandler<ServiceEnv> | undefined
@@ -51,7 +51,7 @@ export type ServiceEnv = { Bindings: Partial<HttpBindings>; Variables: { organiz
 /** The part of every address that names version 1 of the interface. */
 export const BASE_PATH = '/api/v1'
 
-/** The specification as an HTTP application over lists of customers. Where it is silent, it does as Laravel does. */
+/** The specification as an HTTP application over lists of customers. Where the specification is silent, it works like Laravel. */
 export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   const { largePages = 'refuse' } = options
   const service = new Hono<ServiceEnv>()
@@ -78,11 +78,11 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
 
 const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: serve(query) })
 
-/** Puts the service's own clock into `Date`, so that a clock that is wrong can be seen to be wrong. */
+/** Puts the service's own clock into `Date`, so that a wrong clock is visible. */
 function tellTime(now: () => number): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     await next()
-    // What comes out of a cache carries the date at which it went in.
+    // An answer from a cache carries the date at which it was stored.
     const ageMs = Number(c.res.headers.get('Age') ?? 0) * 1000
     c.header('Date', new Date(now() - ageMs).toUTCString())
   }
@@ -90,13 +90,13 @@ function tellTime(now: () => number): MiddlewareHandler<ServiceEnv> {
 
 function delay(latencyMs: number): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    // Ends early when the client hangs up: nobody is waiting then.
+    // Ends early when the client disconnects.
     if (latencyMs > 0) await sleep(latencyMs, undefined, { signal: c.req.raw.signal }).catch(() => undefined)
     await next()
   }
 }
 
-/** Finds the organization by its API key. That it really is the sender, only the signature shows. */
+/** Finds the organization by its API key. Only the signature proves the sender. */
 function identify({ organizations, recipe, explain401 }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   const byKey = new Map(organizations.map((organization) => [organization.apiKey, organization]))
   return async (c, next) => {
@@ -148,7 +148,7 @@ function sentRequest(c: Context<ServiceEnv>, { headers }: Recipe): SentRequest {
   }
 }
 
-/** The address of the request letter by letter: parsing rewrites `'` and `..`, and no signature over them would match. */
+/** The address exactly as sent: parsing rewrites `'` and `..`, and signatures over them would not match. */
 function urlAsSent(c: Context<ServiceEnv>): URL {
   const url = new URL(c.req.url)
   const target = c.env.incoming?.url
@@ -157,7 +157,7 @@ function urlAsSent(c: Context<ServiceEnv>): URL {
   return Object.defineProperties(url, { pathname: { value: pathname }, search: { value: search } })
 }
 
-/** Says only that authentication failed, as real services do, unless the reason is to be explained. */
+/** Reports only that authentication failed, as real services do, unless `explain` is set. */
 function refuse(c: Context, { header, reason, stringToSign }: Refusal, explain = false): Response {
   if (!explain) return fail(c, 401, 'The request is not authenticated.')
   return fail(c, 401, `The request is not authenticated: ${header} ${reason}.`, {

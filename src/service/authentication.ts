@@ -2,23 +2,23 @@ import { timingSafeEqual } from 'node:crypto'
 import { signature, stringToSign, usesNonce } from '../source/signing.ts'
 import type { Credentials, HeaderNames, Recipe, TimestampForm } from '../source/signing.ts'
 
-/** A request as its signature sees it, with the headers that authenticate it as they were sent. */
+/** The signed parts of a request, with its authentication headers as sent. */
 export type SentRequest = { method: string; url: URL; headers: SentHeaders }
 type SentHeaders = Record<keyof HeaderNames, string | undefined>
 
-/** Why a request is not authenticated. Safe to show: it holds no key, no secret and no signature. */
+/** Why a request is not authenticated. Safe to show: contains no key, no secret and no signature. */
 export type Refusal = {
   /** The header at fault. */
   header: string
   reason: string
-  /** The string that was to be signed, with `{api_key}` in place of the key, where it is the signature that is wrong. */
+  /** If the signature is wrong, the string that should have been signed, with `{api_key}` in place of the key. */
   stringToSign?: string
 }
 
-/** How far the timestamp of a request may be from the clock of the service, either way. */
+/** The allowed difference between a request's timestamp and the clock of the service. */
 const TOLERANCE_MS = 300_000
 
-/** Says why `request` was not signed with `credentials` just now, or nothing when it was. */
+/** Why `request` was not signed with `credentials` just now; undefined when it was. */
 export function findRefusal(
   request: SentRequest,
   credentials: Credentials,
@@ -42,8 +42,7 @@ export function findRefusal(
 }
 
 /**
- * The moment a timestamp names. Only the one way to write it is read, because the signature is checked over the moment
- * written that same way.
+ * The moment of a timestamp. Only one notation is accepted, because the signature is checked over the moment in that notation.
  */
 function readTimestamp(text: string | undefined, expected: TimestampForm): number | undefined {
   if (text === undefined || !TIMESTAMP_PATTERNS[expected].test(text)) return undefined
@@ -67,11 +66,11 @@ function staleTimestamp(aheadMs: number, { headers }: Recipe): Refusal {
 
 function form({ encoding, prefix, secretEncoding }: Recipe): string {
   const start = prefix === '' ? '' : ` after "${prefix}"`
-  const key = secretEncoding === 'utf8' ? 'as it is written' : `decoded from ${secretEncoding}`
+  const key = secretEncoding === 'utf8' ? 'as UTF-8 text' : `decoded from ${secretEncoding}`
   return `in ${encoding}${start}, with the secret ${key}`
 }
 
-/** Compares in a time that tells nothing about where two texts of the same length differ. */
+/** Compares two texts in constant time, for texts of the same length. */
 function sameText(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)

@@ -16,8 +16,8 @@ export type ServiceCustomer = {
 }
 
 /**
- * Made-up customers in the order they were created, oldest first and no two in the same second. Their ids are in no
- * order at all. The same seed and count give the same customers.
+ * Made-up customers in order of creation, oldest first, no two in the same second. Their ids have no order. The same seed and
+ * count give the same customers.
  */
 export function generateCustomers({ seed, count }: { seed: string; count: number }): ServiceCustomer[] {
   const random = seededRandom(seed)
@@ -40,7 +40,7 @@ function customer(random: Random, index: number, fromMs: number, gapMs: number):
     company_name: `${pick(random, COMPANY_WORDS)} ${pick(random, COMPANY_FORMS)}`,
     language,
     timezone: pick(random, timezones),
-    // The first half of its gap only: neighbours stay at least a second apart whatever is drawn.
+    // Only the first half of the gap, so that neighbours stay at least a second apart.
     created_at: isoSecond(fromMs + (below(random, 1000) / 2000) * gapMs),
   }
 }
@@ -59,7 +59,7 @@ function digits(value: number, length: number): string {
   return String(value).padStart(length, '0')
 }
 
-/** A time in the form Laravel gives to timestamps, microseconds included. */
+/** A time in the form of Laravel's timestamps, with microseconds. */
 export function isoSecond(unixMs: number): string {
   return `${new Date(unixMs).toISOString().slice(0, 19)}.000000Z`
 }
@@ -67,7 +67,7 @@ export function isoSecond(unixMs: number): string {
 const FIRST_CREATED_MS = Date.UTC(2019, 0, 1)
 const LAST_CREATED_MS = Date.UTC(2024, 0, 1)
 
-/** As written, and as it goes into a username. */
+/** A name, and its form in a username. */
 const GIVEN_NAMES = [
   ['Alba', 'alba'],
   ['Bruno', 'bruno'],
@@ -110,7 +110,7 @@ const FAMILY_NAMES = [
   'Testdottir',
 ] as const
 
-/** A language code, then the time zones its speakers are given. */
+/** A language code, then the time zones of its speakers. */
 const LANGUAGES = [
   ['en', 'America/New_York', 'Europe/London', 'Australia/Sydney'],
   ['fr', 'Europe/Paris', 'Europe/Brussels'],

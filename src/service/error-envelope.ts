@@ -1,4 +1,4 @@
-/** Messages by the field they are about. */
+/** Messages by field. */
 export type Details = Record<string, string[]>
 
 /** The error envelope of the specification. */

@@ -6,18 +6,18 @@ import { UsageError } from '../errors.ts'
 import { errorEnvelope } from './error-envelope.ts'
 
 export type Listening = {
-  /** Where to reach it, without a trailing slash, e.g. `http://127.0.0.1:4010`. */
+  /** Its address, without a trailing slash, e.g. `http://127.0.0.1:4010`. */
   origin: string
   /** Ends every connection and frees the port. */
   close: () => Promise<void>
 }
 
-/** What answers requests, as every web framework has it. */
+/** A request handler, as every web framework has it. */
 export type Answerer = { fetch: Parameters<typeof getRequestListener>[0] }
 
-/** Serves `app` at an address of this machine; port 0 takes any free one. Throws a UsageError where that cannot be done. */
+/** Serves `app` at an address of this machine; port 0 takes any free one. Throws a UsageError when it cannot. */
 export async function listen(app: Answerer, { host, port }: { host: string; port: number }): Promise<Listening> {
-  // The globals stay as they are: a server started inside another program must not swap its Request and Response.
+  // A server inside another program must not replace its global Request and Response.
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable })
   const server = createServer((request, response) => void answer(request, response))
   try {
@@ -36,7 +36,7 @@ function originOf(server: Server, host: string): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`
 }
 
-/** The answer to a request from which not even an address can be read. */
+/** The answer to a request with an unreadable address. */
 function unreadable(): Response {
   return Response.json(errorEnvelope(400, 'The address of the request cannot be read.'), { status: 400 })
 }
@@ -54,13 +54,13 @@ function explain(error: unknown): string {
 }
 
 const EXPLANATIONS = new Map([
-  ['EADDRINUSE', 'the port is in use. Stop the program that holds it, or choose another port (0 takes any free one).'],
+  ['EADDRINUSE', 'the port is in use. Stop the program that uses it, or choose another port (0 takes any free one).'],
   ['EACCES', 'this user may not open that port. Choose one above 1023 (0 takes any free one).'],
   ['EADDRNOTAVAIL', 'this machine has no such address. 127.0.0.1 always works.'],
   ['ENOTFOUND', 'no such host is known. 127.0.0.1 always works.'],
 ])
 
-/** Addresses that stand for every address of the machine, with one that can be asked. */
+/** Addresses that mean every address of the machine, each with one that clients can use. */
 const ANY_ADDRESS = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],

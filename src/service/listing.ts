@@ -1,10 +1,10 @@
 import type { ServiceCustomer } from './customers.ts'
 import type { Details } from './error-envelope.ts'
 
-/** What is asked of the list, every default filled in. */
+/** The query of a request for the list, with defaults filled in. */
 export type ListQuery = { page: number; perPage: number; search: string; language: string }
 
-/** What is done about a `per_page` over the maximum, which the specification leaves open: 422, the maximum, or as asked. */
+/** The answer to a `per_page` over the maximum, which the specification leaves open: 422, the maximum, or as requested. */
 export const LARGE_PAGES = ['refuse', 'cap', 'serve'] as const
 export type LargePages = (typeof LARGE_PAGES)[number]
 
@@ -22,14 +22,14 @@ export type ListEnvelope<Row = ServiceCustomer> = {
   links: { first: string; last: string; prev: string | null; next: string | null }
 }
 
-/** One page of `customers`; `address` is the listing's own URL without a query, from which the links are made. */
+/** One page of `customers`; `address` is the URL of the list without a query, used for the links. */
 export function listPage(customers: readonly ServiceCustomer[], query: ListQuery, address: string): ListEnvelope {
   const { page, perPage } = query
   const matching = filter(customers, query)
   const start = (page - 1) * perPage
   const data = matching.slice(start, start + perPage)
   const lastPage = Math.max(1, Math.ceil(matching.length / perPage))
-  // Like Laravel's paginator, links name the page and forget every other parameter.
+  // Like Laravel's paginator, links contain the page and no other parameter.
   const link = (number: number): string => `${address}?page=${number}`
   return {
     success: true,
@@ -51,7 +51,7 @@ export function listPage(customers: readonly ServiceCustomer[], query: ListQuery
   }
 }
 
-/** Reads the query parameters; where one is invalid, the details of a 422 answer instead. The last of repeated ones counts. */
+/** The query parameters, or the details of a 422 if one is invalid. The last of repeated parameters counts. */
 export function readListQuery(
   parameters: URLSearchParams,
   largePages: LargePages,
@@ -62,13 +62,13 @@ export function readListQuery(
   return { query: { page: readPage(text('page')), perPage, search: text('search'), language: text('language') } }
 }
 
-/** The page asked for, or page 1 for anything that is not the number of a page: such services do not refuse it. */
+/** The requested page; page 1 for a text that is not a page number, which such services do not refuse. */
 function readPage(text: string): number {
   const page = /^\+?[1-9]\d*$/.test(text) ? Number(text) : 1
   return Number.isSafeInteger(page) ? page : 1
 }
 
-/** The page size to serve, or what is wrong with the one asked for. */
+/** The page size to serve, or the mistake in the requested one. */
 function readPerPage(text: string, largePages: LargePages): number | string {
   if (text === '') return DEFAULT_PER_PAGE
   if (!/^([+-]?[1-9]\d*|0)$/.test(text)) return 'The per page field must be an integer.'

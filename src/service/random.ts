@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 export type Random = () => number
 
 /**
- * A sequence that is the same for the same seed on every machine. The generator (sfc32) has 128 bits of state, so that
- * the sequences of two organizations do not run into each other and share ids, as those of a 32-bit counter could.
+ * A sequence that is the same for the same seed on every machine. The generator (sfc32) has 128 bits of state, so that two
+ * organizations do not share ids, as they could with a 32-bit counter.
  */
 export function seededRandom(seed: string): Random {
   const digest = createHash('sha256').update(seed).digest()
@@ -23,7 +23,7 @@ export function seededRandom(seed: string): Random {
   }
 }
 
-/** A whole number from 0 up to, and without, `limit`. */
+/** A whole number from 0, less than `limit`. */
 export function below(random: Random, limit: number): number {
   return Math.floor((random() / 2 ** 32) * limit)
 }

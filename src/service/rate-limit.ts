@@ -1,23 +1,23 @@
 /** At most `requests` in each `windowMs` milliseconds. */
 export type RateLimit = { requests: number; windowMs: number }
 
-/** What the limiter says about one request, in the words of the headers that describe it. */
+/** The limiter's answer to one request, in the terms of its headers. */
 type Turn = {
   allowed: boolean
   limit: number
   remaining: number
   /** Whole seconds until the window ends, at least 1. */
   retryAfterSeconds: number
-  /** The Unix second in which the window has ended. */
+  /** The Unix second at which the window ends. */
   resetUnixSeconds: number
 }
 
-/** Counts a request made at `nowMs` and says whether it may pass. */
+/** Counts a request made at `nowMs`, and returns whether it may pass. */
 export type RateLimiter = (nowMs: number) => Turn
 
 /**
- * Counts in fixed windows, as Laravel does: a window opens with the first request after the one before has ended, and a
- * request that is turned away is not counted.
+ * Counts in fixed windows, as Laravel does: a window starts with the first request after the end of the window before, and a
+ * refused request is not counted.
  */
 export function rateLimiter({ requests, windowMs }: RateLimit): RateLimiter {
   let endMs = -Infinity

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import type { ServiceEnv } from './app.ts'
 
-/** One request as it came in, whatever it was answered. */
+/** One received request, with the status of its answer. */
 export type LoggedRequest = {
   page: number
   per_page: number
@@ -10,10 +10,10 @@ export type LoggedRequest = {
   status: number | undefined
 }
 
-/** The requests of each organization, in the order in which they came in. */
+/** The requests of each organization, in order of arrival. */
 export type RequestLog = {
   of: (organizationId: string) => readonly LoggedRequest[]
-  /** Notes every request whose key, in the header of that name, is one of `organizations`. */
+  /** Records every request whose API key belongs to one of `organizations`. */
   note: MiddlewareHandler<ServiceEnv>
 }
 

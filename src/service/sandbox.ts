@@ -17,14 +17,14 @@ import type { Staged } from './stage.ts'
 
 export type { Mark, Truth } from './scenarios/moving-list.ts'
 
-/** Everything has a default: three organizations of 1,000 customers each, on a free port of 127.0.0.1. */
+/** Defaults: three organizations of 1,000 customers each, on a free port of 127.0.0.1. */
 export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'explain401' | 'largePages' | 'intercept'> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
   organizations?: number | undefined
-  /** For every organization, or one number for each. */
+  /** One number for every organization, or one number for each. */
   customers?: number | readonly number[] | undefined
-  /** A rule that names an organization goes before one for all of them. */
+  /** A rule for one organization overrides a rule for all. */
   rateLimits?: readonly RateLimitRule[] | undefined
   /** Organizations whose plan does not permit reading customers. */
   forbidden?: readonly string[] | undefined
@@ -32,22 +32,22 @@ export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'explain401' | '
   host?: string | undefined
   port?: number | undefined
   now?: (() => number) | undefined
-  /** The name of a way in which the service is hard to read. */
+  /** The name of a scenario. */
   scenario?: string | undefined
-  /** How long the answers of a scenario that drip take, in milliseconds. */
+  /** The duration of a scenario's slow answers, in milliseconds. */
   dripMs?: number | undefined
 }
 
-/** A limit for one organization, or for each of them when none is named. */
+/** A limit for one organization, or for each if none is named. */
 export type RateLimitRule = RateLimit & { organization?: string | undefined }
 
 export type Sandbox = {
   origin: string
   organizations: readonly SandboxOrganization[]
   recipe: Recipe
-  /** What is really so of an organization's list. Throws a UsageError for an unknown organization. */
+  /** The true state of an organization's list. Throws a UsageError for an unknown organization. */
   truth: (organizationId: string) => Truth
-  /** A hand on an organization while it is served. Throws a UsageError for an unknown one. */
+  /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
   organization: (id: string) => OrganizationInHand
   close: () => Promise<void>
 }
@@ -55,29 +55,29 @@ export type Sandbox = {
 type SandboxOrganization = Credentials & {
   id: string
   baseUrl: string
-  /** As they were listed at the start. */
+  /** The customers listed at the start. */
   customers: readonly ServiceCustomer[]
 }
 
 export type OrganizationInHand = {
-  /** As they are listed now. */
+  /** The customers listed now. */
   readonly customers: readonly ServiceCustomer[]
-  /** Lists a customer where the order of the list wants it. */
+  /** Inserts a customer in the order of the list. */
   insert: (customer: ServiceCustomer) => void
-  /** Takes a customer off the list. Throws a UsageError when it is not on it. */
+  /** Deletes a customer from the list. Throws a UsageError when it is not listed. */
   delete: (id: string) => void
-  /** What was asked so far, in the order in which it came in. */
+  /** The requests so far, in order of arrival. */
   readonly requests: readonly LoggedRequest[]
 }
 
-/** Starts the service over made-up customers in this process. Throws a UsageError for options that cannot be met. */
+/** Starts the service over made-up customers in this process. Throws a UsageError for impossible options. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { seed = '1', recipe = recipeOf(DEFAULT_PRESET), host = '127.0.0.1', port = 0, now = Date.now } = options
   const { scenario: name = 'still', dripMs = DRIP_MS } = options
   const scenario = scenarioNamed(name)
   const { rateLimit, sharedRateLimit, clockAheadMs = 0 } = scenario.service ?? {}
   const counts = customerCounts(options)
-  // What is asked for goes before what the scenario brings.
+  // Options override the settings of the scenario.
   const rateLimits: readonly RateLimitRule[] = [...(rateLimit ? [rateLimit] : []), ...(options.rateLimits ?? [])]
 
   const organizations = counts.map((count, index) => {
@@ -143,7 +143,7 @@ function customerCounts({ organizations, customers = 1000 }: SandboxOptions): re
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total > MAX_CUSTOMERS) {
     throw new UsageError(
-      `${total} customers are more than the sandbox holds in memory: at most ${MAX_CUSTOMERS} in all.`,
+      `${total} customers are more than the sandbox can hold in memory: at most ${MAX_CUSTOMERS} in total.`,
     )
   }
   return counts
@@ -153,7 +153,7 @@ function organizationId(index: number): string {
   return FIRST_IDS[index] ?? `org-${index + 1}`
 }
 
-/** The organization of that id. Throws a UsageError that names those there are. */
+/** The organization with that id. Throws a UsageError that lists the known ids. */
 function find<Organization extends { id: string }>(id: string, among: readonly Organization[]): Organization {
   const found = among.find((organization) => organization.id === id)
   if (found) return found
@@ -170,13 +170,13 @@ function rateLimitOf(id: string, rules: readonly RateLimitRule[]): RateLimit | u
   )
 }
 
-/** Credentials that open nothing but this sandbox, and say so. */
+/** Credentials that are valid only for this sandbox; their text says so. */
 function credentials(seed: string, id: string, { secretEncoding }: Recipe): Credentials {
   const digest = (purpose: string): Buffer => createHash('sha256').update(`${purpose} ${seed} ${id}`).digest()
   const secret = digest('secret')
   return {
     apiKey: `sandbox_key_${id}_${digest('key').toString('hex').slice(0, 24)}`,
-    // A secret that is to be decoded must be nothing but its encoding.
+    // A secret in an encoding may contain nothing else.
     secret:
       secretEncoding === 'utf8' ? `sandbox_secret_${id}_${secret.toString('hex')}` : secret.toString(secretEncoding),
   }
@@ -184,5 +184,5 @@ function credentials(seed: string, id: string, { secretEncoding }: Recipe): Cred
 
 const FIRST_IDS = ['acme', 'globex', 'initech']
 const MAX_CUSTOMERS = 1_000_000
-/** Longer than clients commonly wait for an answer. */
+/** Longer than most clients wait for an answer. */
 const DRIP_MS = 40_000

@@ -7,18 +7,18 @@ import { movingList } from './scenarios/moving-list.ts'
 import type { MovingList, Truth } from './scenarios/moving-list.ts'
 import type { Play, Scenario } from './scenarios/scenario.ts'
 
-/** One organization of a sandbox while a scenario is played: what the service is given, and what is really so. */
+/** One organization of a sandbox during a scenario: its input to the service, and the true state of its list. */
 export type Staged = Pick<ServiceOrganization, 'customers' | 'answer'> & { list: MovingList; truth: Truth }
 
 export type StageOptions = {
   scenario: Scenario
   customers: readonly ServiceCustomer[]
-  /** Everything that is drawn follows from it. */
+  /** The seed of every random choice. */
   seed: string
   dripMs: number
 }
 
-/** Opens the play of a scenario for one organization. */
+/** Starts a scenario for one organization. */
 export function stageOrganization({ scenario, customers, seed, dripMs }: StageOptions): Staged {
   const random = seededRandom(`${seed} ${scenario.name}`)
   const play = scenario.create?.({ customers, random, newcomer: newcomers(seed), dripMs }) ?? {
@@ -41,7 +41,7 @@ function answersOf({ list, before, arrange, answer }: Play): Pick<Staged, 'custo
   }
 }
 
-/** Nobody can be blamed for not having read an id that is never sent. */
+/** The truth without ids that are never sent: no reader can know them. */
 function withoutNameless({ list: { truth }, nameless = new Set() }: Play): Truth {
   return {
     mark: truth.mark,

@@ -7,11 +7,11 @@ import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, recipeOf } from '../source/si
 import type { Recipe } from '../source/signing.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** What stands at the top of the configuration; without a schedule and a queue it is for `sync` alone. */
+/** Top-level settings of the configuration; without a schedule and a queue it is only for `sync`. */
 export type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }
 
 /**
- * Writes a configuration that mirrors every organization of the sandbox, readable by its owner alone. Throws a
+ * Writes a configuration that mirrors every organization of the sandbox, readable by its owner only. Throws a
  * UsageError when the file exists already or cannot be written.
  */
 export async function writeConfig(
@@ -22,14 +22,14 @@ export async function writeConfig(
   const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
   if (distant) {
     throw new UsageError(
-      `No configuration was written: keys may stand in one, and http be used, only for this machine, not for ${distant.baseUrl}. ` +
+      `No configuration was written: it may contain keys and use http only for this machine, not for ${distant.baseUrl}. ` +
         'Start the sandbox with --host 127.0.0.1.',
     )
   }
   const text = configText(sandbox, { mirror, ...others })
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    // `wx` fails when the file exists, so nothing can come between looking and writing.
+    // `wx` fails when the file exists, without a separate check before.
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     throw new UsageError(explain(file, error), { cause: error })
@@ -46,7 +46,7 @@ function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | '
   return `${SANDBOX_HEADING}${text}`
 }
 
-/** What differs from the default recipe. */
+/** The settings that differ from the default recipe. */
 function signingSettings(recipe: Recipe): Record<string, unknown> {
   const standard = recipeOf(DEFAULT_PRESET)
   const preset = Object.entries(PRESETS).find(([, template]) => template === recipe.template)?.[0]
@@ -67,11 +67,11 @@ function isDefaultHeader(name: string, value: string): boolean {
 
 function explain(file: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  if (code === 'EEXIST') return `${file} exists already and was left as it is. Name another file, or delete it first.`
+  if (code === 'EEXIST') return `${file} exists already and was not changed. Name another file, or delete it first.`
   return `${file} cannot be written (${code}). Name a file in a folder this user may write to.`
 }
 
-/** How every configuration written here begins. */
+/** The first lines of every configuration written here. */
 export const SANDBOX_HEADING = `# Mirrors the organizations of a sandbox. The keys and secrets below open nothing else; those of a real service
 # do not belong in a file like this: name them as { env: NAME } or { file: path }.
 `

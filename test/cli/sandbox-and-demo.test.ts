@@ -44,7 +44,7 @@ test('a sandbox does not overwrite a configuration, and does not stay behind', a
   const { code, stderr } = await runCli(['sandbox', '--port', '0', '--write-config', 'mine.yaml'], { cwd })
 
   expect(code).toBe(2)
-  expect(stderr).toContain('mine.yaml exists already and was left as it is.')
+  expect(stderr).toContain('mine.yaml exists already and was not changed.')
   expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
 })
 

@@ -92,7 +92,7 @@ test('with explanations a refused signature is answered with the string that was
   const answer = await ask({ ...asked, secret: 'wrong' }, '/customers?page=1', { atMs: 1_700_000_000_000 })
   expect(answer.status).toBe(401)
   expect(failure(answer).details).toEqual({
-    'X-Signature': ['is not the HMAC-SHA256 of string_to_sign in hex, with the secret as it is written'],
+    'X-Signature': ['is not the HMAC-SHA256 of string_to_sign in hex, with the secret as UTF-8 text'],
     string_to_sign: ['GET\n/api/v1/customers?page=1\n1700000000\n'],
   })
 })

@@ -142,7 +142,7 @@ test('the string to sign is the one the recipe makes of the request', () => {
   const request = sent(standard, { secret: 'wrong' })
   expect(refusal(request)).toEqual({
     header: 'X-Signature',
-    reason: 'is not the HMAC-SHA256 of string_to_sign in hex, with the secret as it is written',
+    reason: 'is not the HMAC-SHA256 of string_to_sign in hex, with the secret as UTF-8 text',
     stringToSign: 'GET\n/api/v1/customers?page=2&per_page=100\n1700000000\n',
   })
 })

@@ -32,7 +32,7 @@ test('a port in use, and an address this machine has not, are explained', async 
   const port = Number(new URL(origin).port)
   await expect(listen(service, { host: '127.0.0.1', port })).rejects.toThrow(
     new UsageError(
-      `Cannot listen at 127.0.0.1 port ${port}: the port is in use. Stop the program that holds it, or choose another port (0 takes any free one).`,
+      `Cannot listen at 127.0.0.1 port ${port}: the port is in use. Stop the program that uses it, or choose another port (0 takes any free one).`,
     ),
   )
   await expect(listen(service, { host: '192.0.2.1', port: 0 })).rejects.toThrow('this machine has no such address')

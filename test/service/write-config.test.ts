@@ -89,7 +89,7 @@ test('a file that exists is never overwritten', async () => {
   const file = join(await folder(), 'customer-mirror.yaml')
   await writeFile(file, 'mine')
   await expect(writeConfig(file, await started({ customers: 1 }))).rejects.toThrow(
-    new UsageError(`${file} exists already and was left as it is. Name another file, or delete it first.`),
+    new UsageError(`${file} exists already and was not changed. Name another file, or delete it first.`),
   )
   expect(await readFile(file, 'utf8')).toBe('mine')
 })

@@ -4,11 +4,11 @@ import { onceInTheMiddle } from './middle-page.ts'
 import { movingList } from './moving-list.ts'
 import type { Scenario, Stage, Turn } from './scenario.ts'
 
-/** The list is at rest and the service fails to tell it. */
+/** The list is at rest, but answers fail. */
 export const ANSWERS_THAT_BREAK: readonly Scenario[] = [
   {
     name: 'poison',
-    says: 'One customer in the middle of the list makes every answer it would be in a 500, for ever.',
+    says: 'Every page that contains one customer in the middle of the list is answered 500, for ever.',
     create: ({ customers }) => {
       const poison = customers[Math.floor(customers.length / 2)]?.id
       return {
@@ -22,17 +22,17 @@ export const ANSWERS_THAT_BREAK: readonly Scenario[] = [
   },
   {
     name: 'flaky-500',
-    says: 'Every third request is answered 500, and asked again it is answered as it should be.',
+    says: 'Every third request is answered 500; its retry succeeds.',
     create: everyThird(() => broken()),
   },
   {
     name: 'truncate',
-    says: 'Every third answer ends in the middle of its JSON with the connection closed; asked again it is whole.',
+    says: 'Every third answer ends in the middle of its JSON with the connection closed; its retry succeeds.',
     create: everyThird((honest) => ({ kind: 'cut', envelope: honest })),
   },
   {
     name: 'slow-drip',
-    says: 'Once, the answer with a page in the middle of the list drips in over forty seconds.',
+    says: 'Once, the answer with a page in the middle of the list arrives slowly, over forty seconds.',
     create: onceInTheMiddle((honest, _query, _serve, { dripMs }) => ({
       kind: 'drip',
       envelope: honest,
@@ -46,7 +46,7 @@ export const ANSWERS_THAT_BREAK: readonly Scenario[] = [
   },
 ]
 
-/** Answers every third request in a broken way, but never the same page twice before it was answered well. */
+/** Breaks every third answer, but never the same page twice before a correct answer. */
 function everyThird(breakIt: (honest: ListEnvelope) => Answer) {
   return ({ customers }: Stage) => {
     const failed = new Set<string>()

@@ -4,7 +4,7 @@ import { below } from '../random.ts'
 import type { MovingList } from './moving-list.ts'
 import type { Stage } from './scenario.ts'
 
-/** Makes customers that nobody has seen yet, always the same ones for the same seed. */
+/** Makes new customers, the same ones for the same seed. */
 export function newcomers(seed: string): Stage['newcomer'] {
   let made = 0
   return (created_at) => {
@@ -18,7 +18,7 @@ export function newcomers(seed: string): Stage['newcomer'] {
 
 type Arriving = Pick<Stage, 'random' | 'newcomer'> & { list: MovingList }
 
-/** Lists a customer anywhere, with a date between those of its neighbours: one that was brought over from elsewhere. */
+/** Lists a customer anywhere, with a date between those of its neighbours, like an imported customer. */
 export function arriveAnywhere({ list, random, newcomer }: Arriving): void {
   const rows = list.rows()
   for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -35,7 +35,7 @@ export function arriveLast({ list, newcomer }: Omit<Arriving, 'random'>): void {
   list.insert(newcomer(isoSecond(latestMs + 60_000)))
 }
 
-/** A whole second that comes after the one customer and before the other, where there is one. */
+/** A whole second between the dates of two customers; undefined if there is none. */
 function between(before: ServiceCustomer | undefined, after: ServiceCustomer | undefined): string | undefined {
   if (after === undefined) return undefined
   const endMs = Date.parse(after.created_at)

@@ -1,6 +1,6 @@
 import type { Scenario } from './scenario.ts'
 
-/** The list is at rest and every answer true, once the service is ready to give it. */
+/** The list is at rest and every answer is true, but the service limits or refuses requests. */
 export const LIMITS_AND_CLOCKS: readonly Scenario[] = [
   {
     name: 'throttle',

@@ -6,11 +6,11 @@ import { byName, movingList } from './moving-list.ts'
 import type { MovingList } from './moving-list.ts'
 import type { Play, Scenario, Stage, Turn } from './scenario.ts'
 
-/** Rows come and go while the list is paged. Nobody who stays ever trades places with another who stays. */
+/** Rows are added and deleted while the list is read. The rows that stay keep their order. */
 export const LISTS_THAT_MOVE: readonly Scenario[] = [
   {
     name: 'insert',
-    says: 'At every second request a customer appears somewhere in the list, which stays in order of creation.',
+    says: 'At every second request a customer is added somewhere in the list, which stays in order of creation.',
     create: (stage) => {
       const list = movingList(stage.customers)
       return { list, before: everySecond(() => arriveWhileSmall(stage, list)) }
@@ -31,12 +31,12 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
   },
   {
     name: 'by-name-churn',
-    says: 'At every request one customer leaves and another appears in a list by name, where neither dates nor ids tell the order.',
+    says: 'At every request one customer leaves and another appears in a list by name, in which neither dates nor ids show the order.',
     create: (stage) => churn(stage, movingList(stage.customers.toSorted(byName), byName)),
   },
   {
     name: 'purge',
-    says: 'Once, at the fourth request, a twelfth of all customers leave at a stroke, all of them from pages read before.',
+    says: 'Once, at the fourth request, a twelfth of all customers leave at once, all from pages read before.',
     create: ({ customers, random }) => {
       const list = movingList(customers)
       const purge = (read: readonly ServiceCustomer[]) => {
@@ -61,7 +61,7 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
   },
 ]
 
-/** Does something at the second request, the fourth, and so on. */
+/** Calls `act` at the second request, the fourth, and so on. */
 function everySecond(act: () => void): (turn: Turn) => void {
   return ({ count }) => {
     if (count % 2 === 0) act()
@@ -72,7 +72,7 @@ function churn({ random, newcomer }: Stage, list: MovingList): Play {
   return {
     list,
     before: ({ count }) => {
-      // Nothing happens before the first answer: whoever looked before asking saw what it shows.
+      // No change before the first answer: it shows the list as it was before the request.
       if (count === 1 || list.rows().length === 0) return
       leave(list, random)
       arriveAnywhere({ list, random, newcomer })
@@ -80,7 +80,7 @@ function churn({ random, newcomer }: Stage, list: MovingList): Play {
   }
 }
 
-/** A list left open for days must not grow until memory ends. */
+/** Adds a customer, unless the list has grown too long: a sandbox may run for days. */
 function arriveWhileSmall({ customers, random, newcomer }: Stage, list: MovingList): void {
   if (list.rows().length < customers.length * 2 + 100) arriveAnywhere({ list, random, newcomer })
 }
@@ -95,7 +95,7 @@ function leave(list: MovingList, random: Random): void {
   if (leaving) list.delete(leaving.id)
 }
 
-/** Does something to the rows that were asked for before, once: at the fourth request. */
+/** Calls `act` once, at the fourth request, with the rows requested before. */
 function onceAmongTheRead(list: MovingList, act: (read: readonly ServiceCustomer[]) => void): (turn: Turn) => void {
   let read = 0
   return ({ query, count }) => {
@@ -104,7 +104,7 @@ function onceAmongTheRead(list: MovingList, act: (read: readonly ServiceCustomer
   }
 }
 
-/** As many as `count` of `rows`, each at most once. */
+/** At most `count` of `rows`, each at most once. */
 function some<Row>(rows: readonly Row[], count: number, random: Random): Row[] {
   const left = [...rows]
   return Array.from({ length: Math.min(count, left.length) }).flatMap(() => left.splice(below(random, left.length), 1))

@@ -7,8 +7,8 @@ import type { Play, Scenario, Stage } from './scenario.ts'
 type Strange = (honest: ListEnvelope, query: ListQuery, serve: Serve, stage: Stage) => Answer
 
 /**
- * A play in which one answer is strange: the first with a page that holds the middle of the list and is neither the
- * first page nor the last. What is asked later is answered honestly, the same page included.
+ * A scenario with one wrong answer: to the first request for a page that contains the middle of the list and is neither the
+ * first page nor the last. Later requests are answered correctly, the same page included.
  */
 export function onceInTheMiddle(strange: Strange): NonNullable<Scenario['create']> {
   return (stage): Play => {

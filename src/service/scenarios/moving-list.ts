@@ -1,32 +1,32 @@
 import { UsageError } from '../../errors.ts'
 import type { ServiceCustomer } from '../customers.ts'
 
-/** A list of customers that remembers what happened to it. */
+/** A list of customers that records its changes. */
 export type MovingList = {
-  /** The customers as they are listed now. */
+  /** The customers listed now. */
   rows: () => readonly ServiceCustomer[]
-  /** Puts a customer where the order of the list wants it. Throws a UsageError when the id is listed already. */
+  /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
   insert: (customer: ServiceCustomer) => void
-  /** Says whether there was one to delete. */
+  /** Deletes a customer; false if it is not listed. */
   delete: (id: string) => boolean
-  /** Puts a customer that is listed already at another position, with what became of its fields. */
+  /** Moves a listed customer to another position, with its new fields. */
   move: (customer: ServiceCustomer, to: number) => void
   truth: Truth
 }
 
-/** What is so, whatever was answered: the measure for whoever read the list. */
+/** The true state of the list, whatever the service answered: readers of the list are judged by it. */
 export type Truth = {
-  /** This moment. */
+  /** A mark of the current moment. */
   mark: () => Mark
-  /** Ids listed now and ever since the mark, without a break. */
+  /** Ids listed without a break from the mark until now. */
   lived: (since: Mark) => ReadonlySet<string>
   /** Ids listed now. */
   listed: () => ReadonlySet<string>
-  /** Ids deleted at any time, those listed again included. */
+  /** Ids deleted at any time, including those listed again. */
   everDeleted: () => ReadonlySet<string>
 }
 
-/** A moment in the life of a list. */
+/** A moment, as the number of changes until then. */
 export type Mark = { readonly changes: number }
 
 /** Negative when the first goes before the second. */
@@ -35,13 +35,13 @@ export type Order = (one: ServiceCustomer, other: ServiceCustomer) => number
 /** Oldest first, as the generated customers are. */
 const byCreation: Order = (one, other) => compare(one.created_at, other.created_at) || compare(one.id, other.id)
 
-/** By name, which says nothing about who came when. */
+/** By name, which is independent of the date of creation. */
 export const byName: Order = (one, other) => compare(one.name, other.name) || compare(one.username, other.username)
 
-/** A list that begins with `customers`, which are in `order`. */
+/** A list that starts with `customers`, which are in `order`. */
 export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation): MovingList {
   const rows = [...customers]
-  // Whoever is not in it was there from the start.
+  // A customer that is not in it was listed from the start.
   const arrivals = new Map<string, number>()
   const deleted = new Set<string>()
   let changes = 0
@@ -79,7 +79,7 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   }
 }
 
-/** The first position behind everybody who goes before. */
+/** The position after the last row that goes before the customer. */
 function placeFor(customer: ServiceCustomer, rows: readonly ServiceCustomer[], order: Order): number {
   let [low, high] = [0, rows.length]
   while (low < high) {

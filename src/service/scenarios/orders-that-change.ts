@@ -6,7 +6,7 @@ import type { MovingList, Order } from './moving-list.ts'
 import type { Scenario, Stage } from './scenario.ts'
 import { shuffled } from './shuffling.ts'
 
-/** Customers trade places while the list is paged. Nobody comes or goes. */
+/** Customers swap places while the list is read. No customer is added or deleted. */
 export const ORDERS_THAT_CHANGE: readonly Scenario[] = [
   {
     name: 'move',
@@ -26,7 +26,7 @@ export const ORDERS_THAT_CHANGE: readonly Scenario[] = [
   },
   {
     name: 'heal',
-    says: 'At each request a customer jumps to the front, for as many requests as one pass in hundreds takes; then the list is at rest.',
+    says: 'At each request a customer jumps to the front, during one pass in pages of a hundred; then the list is at rest.',
     create: (stage) => {
       const list = unordered(stage, FIRST)
       const lastTurn = Math.max(4, Math.ceil(stage.customers.length / 100))
@@ -38,12 +38,12 @@ export const ORDERS_THAT_CHANGE: readonly Scenario[] = [
   },
 ]
 
-/** In an order that neither ids nor dates explain. */
+/** A list in an order that neither ids nor dates explain. */
 function unordered({ customers, random }: Stage, order: Order): MovingList {
   return movingList(shuffled(customers, random()), order)
 }
 
-/** Nothing about two customers tells which of them was changed before, and whoever is new goes to one end. */
+/** The customers do not show which of two was changed first; a new customer goes to one end. */
 const FIRST: Order = () => 1
 const LAST: Order = () => -1
 

@@ -9,7 +9,7 @@ import { shuffled, shuffledInBlocks } from './shuffling.ts'
 export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   {
     name: 'ties',
-    says: 'Forty at a time were created in the same second, and their order among themselves differs with page and size.',
+    says: 'Groups of forty customers were created in the same second, and the order within a group differs with page and size.',
     create: ({ customers, random }) => {
       const salt = random()
       return {
@@ -23,7 +23,7 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   },
   {
     name: 'unstable',
-    says: 'At every request customers trade places with others up to twenty positions away.',
+    says: 'At every request, customers swap places with others up to twenty positions away.',
     create: ({ customers, random }) => {
       const salt = random()
       return {
@@ -46,7 +46,7 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   },
 ]
 
-/** Each of the customers with the date of the first of its group. */
+/** The customers in groups of `size`, each with the date of the first in its group. */
 function inGroups(customers: readonly ServiceCustomer[], size: number): ServiceCustomer[] {
   return customers.map((customer, index) => {
     const first = customers[index - (index % size)] ?? customer
@@ -54,7 +54,7 @@ function inGroups(customers: readonly ServiceCustomer[], size: number): ServiceC
   })
 }
 
-/** The positions a request looks at; all of them when it is the matching ones that are paged. */
+/** The positions that a request reads; all of them if the request filters the list. */
 function windowOf(query: ListQuery, length: number): { start: number; end: number } {
   if (!isUnfiltered(query)) return { start: 0, end: length }
   const start = Math.min((query.page - 1) * query.perPage, length)

@@ -6,7 +6,7 @@ import { movingList } from './moving-list.ts'
 import { isUnfiltered } from './scenario.ts'
 import type { Scenario } from './scenario.ts'
 
-/** The answers are well formed and untrue. The list is at rest, but for one that never ends. */
+/** The answers are well formed but wrong. The list is at rest, except for one that never ends. */
 export const PAGES_THAT_LIE: readonly Scenario[] = [
   {
     name: 'empty-page',
@@ -15,12 +15,12 @@ export const PAGES_THAT_LIE: readonly Scenario[] = [
   },
   {
     name: 'short-page',
-    says: 'Once, a page in the middle of the list is answered with only its first three fifths.',
+    says: 'Once, a page in the middle of the list has only the first three fifths of its customers.',
     create: onceInTheMiddle((honest) => shortened(honest, Math.ceil(honest.data.length * 0.6))),
   },
   {
     name: 'wrong-page',
-    says: 'Once, a stale cache answers a page in the middle with the page before, which says which one it is.',
+    says: "Once, a stale cache answers a page in the middle with the page before it, under that page's own number.",
     create: onceInTheMiddle((_, query, serve) => page(serve({ ...query, page: query.page - 1 }))),
   },
   {
@@ -32,7 +32,7 @@ export const PAGES_THAT_LIE: readonly Scenario[] = [
   },
   {
     name: 'page-1-always',
-    says: 'Every page is answered with page 1, which says that it is page 1.',
+    says: 'Every page is answered with page 1, under the number 1.',
     create: ({ customers }) => ({
       list: movingList(customers),
       answer: ({ query }, serve) => page(serve({ ...query, page: 1 })),
@@ -40,7 +40,7 @@ export const PAGES_THAT_LIE: readonly Scenario[] = [
   },
   {
     name: 'page-1-renumbered',
-    says: 'Every page up to the last carries the customers of page 1, under the number that was asked for.',
+    says: 'Every page up to the last carries the customers of page 1, under the requested number.',
     create: ({ customers }) => ({
       list: movingList(customers),
       answer: ({ query }, serve) => {
@@ -53,7 +53,7 @@ export const PAGES_THAT_LIE: readonly Scenario[] = [
   },
   {
     name: 'growing-last-page',
-    says: 'However far one reads, two more pages of new customers are appended before one gets there.',
+    says: 'The list has no end: two more pages of new customers are appended before a reader gets there.',
     create: ({ customers, newcomer }) => {
       const list = movingList(customers)
       return {
@@ -61,7 +61,7 @@ export const PAGES_THAT_LIE: readonly Scenario[] = [
         before: ({ query }) => {
           if (!isUnfiltered(query)) return
           const missing = (query.page + 2) * query.perPage - list.rows().length
-          // Somebody who asks for page 1,000,000 is not worth filling memory for.
+          // A request for page 1,000,000 must not fill the memory.
           for (let count = 0; count < Math.min(missing, 3 * query.perPage); count += 1) arriveLast({ list, newcomer })
         },
       }
@@ -77,7 +77,7 @@ export const PAGES_THAT_LIE: readonly Scenario[] = [
   },
   {
     name: 'total-low',
-    says: 'The total counts three fifths of the customers, and the others are on pages beyond the last.',
+    says: 'The total counts only three fifths of the customers; the others are on pages beyond the last.',
     create: ({ customers }) => ({
       list: movingList(customers),
       answer: ({ query }, serve) => page(claiming(serve(query), (total) => Math.floor(total * 0.6))),
@@ -95,7 +95,7 @@ function shortened({ data, meta, ...rest }: ListEnvelope, length: number): Answe
   return page({ ...rest, data: data.slice(0, length), meta: { ...meta, from: length === 0 ? null : from, to } })
 }
 
-/** The page with another total, and everything that follows from it. */
+/** The page with another total, and with all meta values that follow from it. */
 function claiming({ meta, links, ...rest }: ListEnvelope, claim: (total: number) => number): ListEnvelope {
   const total = claim(meta.total)
   const last_page = Math.max(1, Math.ceil(total / meta.per_page))

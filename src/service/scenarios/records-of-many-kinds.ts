@@ -2,7 +2,7 @@ import type { ServiceCustomer } from '../customers.ts'
 import { movingList } from './moving-list.ts'
 import type { Scenario } from './scenario.ts'
 
-/** A record as it is sent in the place of a customer's. */
+/** Makes the record that is sent instead of a customer's. */
 type Disguise = (customer: ServiceCustomer) => unknown
 
 /** The list is at rest and every page true, but records are not what the specification says. */
@@ -29,7 +29,7 @@ export const RECORDS_OF_MANY_KINDS: readonly Scenario[] = [
   },
 ]
 
-/** One after the other down the list. Fields that are undefined are left out of what is sent. */
+/** Used in turn down the list. Undefined fields are not sent. */
 const DISGUISES: readonly Disguise[] = [
   (customer) => customer,
   (customer) => ({ ...customer, phone: Number(customer.phone.replace(/\D/g, '')) }),
@@ -42,7 +42,7 @@ const DISGUISES: readonly Disguise[] = [
   (customer) => ({ ...customer, created_at: 'some time in spring' }),
   (customer) => ({ ...customer, created_at: Date.parse(customer.created_at) / 1000 }),
   (customer) => ({ ...customer, email: '', username: true }),
-  // Half of a character that takes two, as careless cutting leaves it behind.
+  // Half of a surrogate pair, as careless cutting leaves it.
   (customer) => ({ ...customer, name: `${customer.name} \uD83D` }),
   (customer) => ({ ...customer, email: `${customer.username}@localhost`, created_at: null }),
 ]

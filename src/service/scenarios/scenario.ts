@@ -5,45 +5,45 @@ import type { Random } from '../random.ts'
 import type { RateLimit } from '../rate-limit.ts'
 import type { MovingList } from './moving-list.ts'
 
-/** A way in which a service can be hard to read. Driven by its seed and by requests alone, never by time, so that it replays. */
+/** One wrong behaviour of a service. It depends only on its seed and on requests, never on time, so that it can be repeated. */
 export type Scenario = {
   name: string
-  /** What it does, in one sentence. */
+  /** Its description, in one sentence. */
   says: string
-  /** What holds for the service as a whole. */
+  /** Settings of the whole service. */
   service?: { rateLimit?: RateLimit; sharedRateLimit?: RateLimit; clockAheadMs?: number }
-  /** Opens the play for one organization. Without it, the list is still and every answer honest. */
+  /** Starts the scenario for one organization. Without it, the list is at rest and every answer correct. */
   create?: (stage: Stage) => Play
 }
 
-/** What a play is made of. */
+/** The material of a scenario. */
 export type Stage = {
   /** In order of creation, oldest first. */
   customers: readonly ServiceCustomer[]
   random: Random
-  /** Another customer, like nobody before. */
+  /** Makes a new customer. */
   newcomer: (created_at: string) => ServiceCustomer
-  /** How long an answer that drips takes. */
+  /** The duration of a slow answer. */
   dripMs: number
 }
 
-/** A valid and authenticated request for the list, and how many of its organization's it is, from 1. */
+/** A valid and authenticated request for the list, with its number within the organization, from 1. */
 export type Turn = { query: ListQuery; count: number }
 
-/** What happens to one organization's list, and how it is answered. */
+/** The changes of one organization's list, and its answers. */
 export type Play = {
   list: MovingList
-  /** What happens just before a request is answered. */
+  /** Runs just before a request is answered. */
   before?: (turn: Turn) => void
   /** The order in which this request sees the rows. */
   arrange?: (rows: readonly ServiceCustomer[], turn: Turn) => readonly ServiceCustomer[]
-  /** Answers otherwise than honestly. */
+  /** A wrong answer, in place of the correct one. */
   answer?: (turn: Turn, serve: Serve) => Answer
   /** Customers on the list whose ids are never sent. */
   nameless?: ReadonlySet<string>
 }
 
-/** Whether a request asks for the whole list, and not only for some of it. */
+/** Whether a request asks for the whole list, without a filter. */
 export function isUnfiltered({ search, language }: ListQuery): boolean {
   return search === '' && language === ''
 }

@@ -11,9 +11,12 @@ import type { Scenario } from './scenario.ts'
 import { SIZES_AND_ENDS } from './sizes-and-ends.ts'
 import { STALE_CACHE } from './stale-cache.ts'
 
-const STILL: Scenario = { name: 'still', says: 'The list is at rest and every answer honest, as without a scenario.' }
+const STILL: Scenario = {
+  name: 'still',
+  says: 'The list is at rest and every answer is correct, as without a scenario.',
+}
 
-/** Every scenario, the harmless ones first. */
+/** Every scenario, harmless ones first. */
 export const SCENARIOS: readonly Scenario[] = [
   STILL,
   ...LISTS_THAT_MOVE,
@@ -33,6 +36,6 @@ export function scenarioNamed(name: string): Scenario {
   if (scenario) return scenario
   const names = SCENARIOS.map((known) => known.name)
   throw new UsageError(
-    `There is no scenario "${name}"${didYouMean(name, names)}. customer-mirror sandbox --list-scenarios says which there are.`,
+    `There is no scenario "${name}"${didYouMean(name, names)}. customer-mirror sandbox --list-scenarios lists them.`,
   )
 }

@@ -9,8 +9,8 @@ export function shuffled(rows: Rows, salt: number): ServiceCustomer[] {
 }
 
 /**
- * The rows with those of each block shuffled among themselves; neighbours are of one block when `same` says so. Blocks
- * with nothing in `[start, end)` are left as they are, so that a page of a long list costs no more than one of a short one.
+ * The rows, shuffled within each block; neighbours are in one block if `same` returns true. Blocks outside `[start, end)` are
+ * not shuffled, so that a page of a long list costs no more than a page of a short one.
  */
 export function shuffledInBlocks(
   rows: Rows,
@@ -30,7 +30,7 @@ export function shuffledInBlocks(
   return result
 }
 
-/** A number for a text and a salt, as good as drawn (FNV-1a, finished as MurmurHash does). */
+/** A pseudo-random number for a text and a salt (FNV-1a with the finalizer of MurmurHash). */
 function score(text: string, salt: number): number {
   let hash = 0x81_1c_9d_c5 ^ salt
   for (let index = 0; index < text.length; index += 1) {

@@ -2,16 +2,16 @@ import { movingList } from './moving-list.ts'
 import type { Scenario, Stage, Turn } from './scenario.ts'
 import type { Answer, Serve } from '../answer.ts'
 
-/** Which sizes are served, and what stands beyond the last page. The list is at rest and every page of it true. */
+/** Page sizes, and answers beyond the last page. The list is at rest and every page of it is true. */
 export const SIZES_AND_ENDS: readonly Scenario[] = [
   {
     name: 'caps-50',
-    says: 'A per_page over 50 is served as 50, and the answer says so.',
+    says: 'A per_page over 50 is served as 50, and the answer reports 50.',
     create: answering(({ query }, serve) => page(serve({ ...query, perPage: Math.min(query.perPage, 50) }))),
   },
   {
     name: 'fixed-sizes',
-    says: 'Any per_page but 15, 25, 50 and 100 is refused with 422.',
+    says: 'Any per_page except 15, 25, 50 and 100 is refused with 422.',
     create: answering(({ query }, serve) => {
       if (FIXED_SIZES.includes(query.perPage)) return page(serve(query))
       const details = { per_page: ['The selected per page is invalid.'] }
@@ -20,7 +20,7 @@ export const SIZES_AND_ENDS: readonly Scenario[] = [
   },
   {
     name: 'clamp-beyond-last',
-    says: 'A page beyond the last is answered with the last page, under the number of the last.',
+    says: 'A page beyond the last is answered with the last page, under its own number.',
     create: answering(({ query }, serve) => {
       const honest = serve(query)
       const { last_page } = honest.meta

@@ -4,11 +4,11 @@ import { movingList } from './moving-list.ts'
 import { isUnfiltered } from './scenario.ts'
 import type { Play, Scenario, Stage } from './scenario.ts'
 
-/** The service tells the truth, and a cache in between has told it before. */
+/** The service answers correctly, but a cache in between repeats old answers. */
 export const STALE_CACHE: readonly Scenario[] = [
   {
     name: 'stale-cache',
-    says: 'Pages of a hundred come out of a cache as they were first asked for, three days old by Age and Date; others do not.',
+    says: 'Pages of a hundred come from a cache as they were first requested, three days old by Age and Date; other sizes do not.',
     create: behindCache,
   },
 ]
@@ -23,7 +23,7 @@ function behindCache({ customers, newcomer }: Stage): Play {
   return {
     list,
     before: ({ count }) => {
-      // A few a night, so that the list of the first night soon lacks a customer.
+      // A few changes a night, so that the cached list soon lacks a customer.
       if (count % 5 === 0 && list.rows().length < customers.length * 2 + 100) arriveLast({ list, newcomer })
     },
     answer: ({ query }, serve) => {
