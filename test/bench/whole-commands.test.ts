@@ -36,6 +36,12 @@ test('whole commands are watched from the outside, and end with the rows that th
     expect(customers).toBe(1000)
   }
   expect(sync?.measurements[0]?.counts).toMatchObject({ inserted: 0, missing: 0, proven: 1 })
+  // A program by hand keeps what is no longer listed.
+  const byHand = members.find(({ program }) => program === 'by-hand-node')
+  if (byHand === undefined) throw new Error('there is no program by hand')
+  await expect(stage.run({ ...byHand, answering: { ...byHand.answering, edition: 'gone' } })).rejects.toThrow(
+    'does not hold the rows that the service lists',
+  )
 })
 
 test.runIf(process.platform === 'linux')('the memory of a command is that of all its processes', async () => {
