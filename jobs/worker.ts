@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { boardToken } from '../src/config/board-token.ts'
-import { createLog } from '../src/log.ts'
+import { createLog, type Logger } from '../src/log.ts'
 import { monotonicMs } from '../src/monotonic-clock.ts'
 import { createBoard } from './monitoring/board.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
 import { examine } from './monitoring/health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './monitoring/http.ts'
-import { openLiveConfig } from './live-config.ts'
+import { openLiveConfig, type LiveConfig } from './live-config.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
-import { createReconciler } from './schedule/reconciler.ts'
+import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
 import { logRun } from './monitoring/run-log.ts'
 import { compareSchedules } from './schedule/reconcile.ts'
 import { startTickWorker, type TickWorker } from './schedule/tick-worker.ts'
@@ -35,19 +35,56 @@ export async function runWorker(
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
+  const { engine, metrics } = await openMeasuredEngine(config, { ...options, timings, log })
+  const tickWorker = startTickWorker(engine.backend, {
+    ...engine,
+    organizationOf: config.organizationOf,
+    now: Date.now,
+  })
+  const reconcile = createReconciler(engine, Date.now, log)
+  const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
+  const stop = async () => {
+    watch.stop()
+    return await engine.stop([tickWorker])
+  }
+  const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(
+    async (error: unknown) => {
+      await stop()
+      endSoon()
+      throw error
+    },
+  )
+  log.info({ http: http.origin }, 'worker starting')
+  const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
+  // A queue that connects and then stalls must not keep the worker from stopping.
+  await Promise.race([reconcile({ atStart: true }), stopped])
+  if (!signal.aborted) takeJobs(engine, tickWorker, { log, http: http.origin })
+
+  const again = setInterval(() => void reconcile({ atStart: false }), timings.reconcileMs)
+  await stopped
+  log.info('worker stopping')
+  clearInterval(again)
+  const inOrder = await stop()
+  await http.close()
+  log.info({ inOrder }, 'worker stopped')
+  endSoon()
+}
+
+/** An engine whose runs are counted and logged. */
+async function openMeasuredEngine(
+  config: LiveConfig,
+  { embedded, timings, log }: { embedded: boolean; timings: Timings; log: Logger },
+): Promise<{ engine: Engine; metrics: Metrics | undefined }> {
   let metrics: Metrics | undefined
   const engine = await openEngine(config, {
-    embedded: options.embedded,
+    embedded,
     now: Date.now,
     monotonicMs,
     onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
     timings,
     listenerFor: (parts) => {
-      const counted = (metrics = createMetrics({
-        ...parts,
-        organizations: () => config.current.organizations.map(({ id }) => id),
-        now: Date.now,
-      }))
+      const organizations = () => config.current.organizations.map(({ id }) => id)
+      const counted = (metrics = createMetrics({ ...parts, organizations, now: Date.now }))
       return {
         onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
         onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
@@ -59,57 +96,44 @@ export async function runWorker(
       }
     },
   })
-  const { backend, queues, syncWorker } = engine
-  const tickWorker = startTickWorker(backend, { ...engine, organizationOf: config.organizationOf, now: Date.now })
-  const reconcile = createReconciler(engine, Date.now, log)
-  const watch = watchQueue({
+  return { engine, metrics }
+}
+
+/** Where the queue was lost or has forgotten a job, what is still due is asked for again. */
+function watchWorkers(
+  { backend, queues, syncWorker }: Engine,
+  tickWorker: TickWorker,
+  { timings, log, reconcile }: { timings: Timings; log: Logger; reconcile: Reconcile },
+): { stop: () => void } {
+  const askAgain = () => void reconcile({ atStart: false })
+  syncWorker.on('lockRenewalFailed', askAgain)
+  syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker that fell silent'))
+  return watchQueue({
     queues: [queues.tick, queues.sync],
     workers: [syncWorker, tickWorker],
     ping: backend.ping,
     write: backend.write,
     ...{ log, timings, monotonicMs },
     random: Math.random,
-    onBack: () => void reconcile({ atStart: false }),
+    onBack: askAgain,
   })
-  // Where the queue has forgotten the job, what is still due is asked for again.
-  syncWorker.on('lockRenewalFailed', () => void reconcile({ atStart: false }))
-  syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker that fell silent'))
-  const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(letGo)
-  log.info({ http: http.origin }, 'worker starting')
-  const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
-  // A queue that connects and then stalls must not keep the worker from stopping.
-  await Promise.race([reconcile({ atStart: true }), stopped])
-  if (!signal.aborted) {
-    // One that failed and was resumed before this runs already.
-    for (const worker of [syncWorker, tickWorker].filter((each) => !each.isRunning()))
-      worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
-    log.info(
-      { queue: backend.kind, place: backend.place, http: http.origin, traced: backend.telemetry !== undefined },
-      'worker started',
-    )
-  }
+}
 
-  const again = setInterval(() => void reconcile({ atStart: false }), timings.reconcileMs)
-  await stopped
-  log.info('worker stopping')
-  clearInterval(again)
-  watch.stop()
-  const inOrder = await engine.stop([tickWorker])
-  await http.close()
-  log.info({ inOrder }, 'worker stopped')
-  endSoon()
-
-  async function letGo(error: unknown): Promise<never> {
-    watch.stop()
-    await engine.stop([tickWorker])
-    endSoon()
-    throw error
-  }
+function takeJobs(
+  { backend, syncWorker }: Engine,
+  tickWorker: TickWorker,
+  { log, http }: { log: Logger; http: string },
+): void {
+  // A worker that failed and was resumed before this runs already.
+  for (const worker of [syncWorker, tickWorker].filter((each) => !each.isRunning()))
+    worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
+  const { kind, place, telemetry } = backend
+  log.info({ queue: kind, place, http, traced: telemetry !== undefined }, 'worker started')
 }
 
 /**
  * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it. The
- * exit code is set, and everything written, by whoever started it.
+ * exit code is set, and everything written, by the program that started it.
  */
 export function endSoon(): void {
   setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -26,58 +26,102 @@ const COUNT_MS = 1000
 
 /** What this worker does, in numbers for Prometheus. Ages and counts of jobs are looked up when they are asked for. */
 export function createMetrics({ mirror, queues, organizations, now }: Measured): Metrics {
-  const registers = [new Registry()]
-  const [registry] = registers
-  const counter = (name: string, help: string, labelNames: string[]) =>
-    new Counter({ name: `${PREFIX}_${name}_total`, help, labelNames, registers })
-  const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => Promise<void>) =>
-    new Gauge({
-      name: `${PREFIX}_${name}`,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        return collect(this)
-      },
-    })
-
+  const registry = new Registry()
+  const meters = metersIn(registry)
+  const { runs, ...counters } = countersIn(meters)
+  const freshness = measureFreshness(meters, now)
+  measureJobs(meters, queues)
   // An organization that left the configuration would grow older for ever.
   const configuredFreshness = async () =>
     (await mirror.listFreshness()).filter(({ organization }) => organizations().includes(organization))
-  /** Looked up once for each scrape: it counts customers. */
-  let freshness: Promise<Freshness[]> = Promise.resolve([])
-  const gaugeOfFreshness = (name: string, help: string, valueOf: (fresh: Freshness) => number | undefined) =>
+
+  return {
+    countRun({ organization, outcome: { report }, verdict }) {
+      runs.inc({ organization, outcome: verdict.kind })
+      counters.pages.inc({ organization }, report.pages)
+      for (const change of CHANGES) counters.customers.inc({ organization, change }, report[change])
+      counters.throttled.inc({ organization }, report.throttled)
+      counters.waited.inc({ organization }, seconds(report.waitedMs))
+      counters.took.observe({ organization }, seconds(report.durationMs))
+    },
+    countAnswer(organization, { status }) {
+      counters.requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
+    },
+    text() {
+      freshness.take(configuredFreshness())
+      // A counter that begins at its first event shows no increase then; one that begins at 0 does.
+      for (const organization of organizations()) for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
+      return registry.metrics()
+    },
+  }
+}
+
+type Meters = ReturnType<typeof metersIn>
+
+function metersIn(registry: Registry) {
+  const registers = [registry]
+  return {
+    counter: (name: string, help: string, labelNames: string[]) =>
+      new Counter({ name: `${PREFIX}_${name}_total`, help, labelNames, registers }),
+    histogram: (name: string, help: string, labelNames: string[], buckets: number[]) =>
+      new Histogram({ name: `${PREFIX}_${name}`, help, labelNames, buckets, registers }),
+    gauge: (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => Promise<void>) =>
+      new Gauge({
+        name: `${PREFIX}_${name}`,
+        help,
+        labelNames,
+        registers,
+        collect() {
+          return collect(this)
+        },
+      }),
+  }
+}
+
+function countersIn({ counter, histogram }: Meters) {
+  return {
+    runs: counter('runs', 'Runs, by what became of their job', ['organization', 'outcome']),
+    pages: counter('pages', 'Pages saved', ['organization']),
+    customers: counter('customers', 'Records, by what became of them', ['organization', 'change']),
+    requests: counter('requests', 'Answers of the service, by class of status', ['organization', 'status']),
+    throttled: counter('throttled', 'Answers that asked to slow down', ['organization']),
+    waited: counter('waited_seconds', 'Seconds waited inside runs because the service asked', ['organization']),
+    took: histogram('run_duration_seconds', 'How long runs take', ['organization'], RUN_SECONDS),
+  }
+}
+
+const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
+
+/** Gauges of what the mirror holds, looked up once for each scrape and then taken: it counts customers. */
+function measureFreshness({ gauge }: Meters, now: () => number): { take(looking: Promise<Freshness[]>): void } {
+  let looked: Promise<Freshness[]> = Promise.resolve([])
+  const measure = (name: string, help: string, valueOf: (fresh: Freshness) => number | undefined) =>
     gauge(name, help, ['organization'], async (values) => {
       values.reset()
-      for (const fresh of await freshness) {
+      for (const fresh of await looked) {
         const value = valueOf(fresh)
         if (value !== undefined) values.set({ organization: fresh.organization }, value)
       }
     })
   const ageSeconds = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : (now() - asOfMs) / 1000)
 
-  const runs = counter('runs', 'Runs, by what became of their job', ['organization', 'outcome'])
-  const pages = counter('pages', 'Pages saved', ['organization'])
-  const customers = counter('customers', 'Records, by what became of them', ['organization', 'change'])
-  const requests = counter('requests', 'Answers of the service, by class of status', ['organization', 'status'])
-  const throttled = counter('throttled', 'Answers that asked to slow down', ['organization'])
-  const waited = counter('waited_seconds', 'Seconds waited inside runs because the service asked', ['organization'])
-  const took = new Histogram({
-    name: `${PREFIX}_run_duration_seconds`,
-    help: 'How long runs take',
-    labelNames: ['organization'],
-    buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400],
-    registers,
-  })
-  gaugeOfFreshness('read_as_of_age_seconds', 'Age of the last run that read the list to its end', (fresh) =>
-    ageSeconds(fresh.readAsOfMs),
+  measure('read_as_of_age_seconds', 'Age of the last run that read the list to its end', ({ readAsOfMs }) =>
+    ageSeconds(readAsOfMs),
   )
-  gaugeOfFreshness('proven_as_of_age_seconds', 'Age of the last run whose scan is proven', (fresh) =>
-    ageSeconds(fresh.provenAsOfMs),
+  measure('proven_as_of_age_seconds', 'Age of the last run whose scan is proven', ({ provenAsOfMs }) =>
+    ageSeconds(provenAsOfMs),
   )
-  gaugeOfFreshness('data_as_of_age_seconds', 'Age of what the mirror holds', (fresh) => ageSeconds(fresh.dataAsOfMs))
-  gaugeOfFreshness('open_rejects', 'Records that could not be kept as customers', (fresh) => fresh.openRejects)
-  gaugeOfFreshness('held_removals', 'Removals held back that wait to be approved or discarded', (fresh) => fresh.held)
+  measure('data_as_of_age_seconds', 'Age of what the mirror holds', ({ dataAsOfMs }) => ageSeconds(dataAsOfMs))
+  measure('open_rejects', 'Records that could not be kept as customers', ({ openRejects }) => openRejects)
+  measure('held_removals', 'Removals held back that wait to be approved or discarded', ({ held }) => held)
+  return {
+    take(looking) {
+      looked = looking
+    },
+  }
+}
+
+function measureJobs({ gauge }: Meters, queues: Measured['queues']): void {
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
     jobs.reset()
     const counted = [
@@ -89,26 +133,6 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
       for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
     }
   })
-
-  return {
-    countRun({ organization, outcome: { report }, verdict }) {
-      runs.inc({ organization, outcome: verdict.kind })
-      pages.inc({ organization }, report.pages)
-      for (const change of CHANGES) customers.inc({ organization, change }, report[change])
-      throttled.inc({ organization }, report.throttled)
-      waited.inc({ organization }, seconds(report.waitedMs))
-      took.observe({ organization }, seconds(report.durationMs))
-    },
-    countAnswer(organization, { status }) {
-      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
-    },
-    text() {
-      freshness = configuredFreshness()
-      // A counter that begins at its first event shows no increase then; one that begins at 0 does.
-      for (const organization of organizations()) for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
-      return registry?.metrics() ?? Promise.resolve('')
-    },
-  }
 }
 
 /** A run that was measured by a clock that was set may have taken less than nothing, which no counter takes. */

@@ -24,79 +24,94 @@ export type Pauses = {
 
 /**
  * Keeps workers from asking a queue that refuses again and again: BullMQ asks at once after any error that is none of the
- * connection.
- *
+ * connection. Runs under way go on while the workers are paused.
+ */
+export function pauseWorkers(pausing: Pausing): Pauses {
+  return new WorkerPauses(pausing)
+}
+
+/**
  *     working ── failed ──▶ paused ── written ──▶ trying ── quiet for a while ──▶ working
  *                            ▲  │ refused: waits    │
  *                            │  ▼ twice as long     │
  *                            └──────── failed ──────┘
  *
- * Runs under way go on while the workers are paused.
+ *     any of them ── stop ──▶ stopped
+ *
+ * A timer runs in `paused`, until the queue is asked, and in `trying`, until it counts as settled.
  */
-export function pauseWorkers({ workers, write, timings, random, onRefused, onSettled }: Pausing): Pauses {
-  const { firstPauseMs, longestPauseMs, settleMs } = timings
-  let state: 'working' | 'paused' | 'trying' | 'stopped' = 'working'
-  let waitMs = firstPauseMs
-  let timer: NodeJS.Timeout | undefined
+class WorkerPauses implements Pauses {
+  readonly #pausing: Pausing
+  #state: 'working' | 'paused' | 'trying' | 'stopped' = 'working'
+  #waitMs: number
+  #timer: NodeJS.Timeout | undefined
 
-  function failed(): void {
-    if (state === 'paused' || state === 'stopped') return
-    if (state === 'trying') waitMs = Math.min(longestPauseMs, waitMs * 2)
-    state = 'paused'
-    for (const worker of workers) worker.pause(true).catch(onRefused)
-    wait()
+  constructor(pausing: Pausing) {
+    this.#pausing = pausing
+    this.#waitMs = pausing.timings.firstPauseMs
   }
 
-  function wait(): void {
-    schedule(() => void ask(), jittered(waitMs, random()))
+  failed(): void {
+    if (this.#state === 'paused' || this.#state === 'stopped') return
+    if (this.#state === 'trying') this.#waitLonger()
+    this.#state = 'paused'
+    for (const worker of this.#pausing.workers) worker.pause(true).catch(this.#pausing.onRefused)
+    this.#wait()
   }
 
-  async function ask(): Promise<void> {
+  askNow(): void {
+    if (this.#state === 'paused') this.#schedule(() => void this.#ask(), 0)
+  }
+
+  stop(): void {
+    this.#state = 'stopped'
+    clearTimeout(this.#timer)
+  }
+
+  #wait(): void {
+    this.#schedule(() => void this.#ask(), jittered(this.#waitMs, this.#pausing.random()))
+  }
+
+  #waitLonger(): void {
+    this.#waitMs = Math.min(this.#pausing.timings.longestPauseMs, this.#waitMs * 2)
+  }
+
+  async #ask(): Promise<void> {
+    const { write, onRefused, timings } = this.#pausing
     const asked = write().then(
       () => 'written' as const,
       (error: unknown) => {
-        if (state === 'paused') onRefused(error)
+        if (this.#state === 'paused') onRefused(error)
         return 'refused' as const
       },
     )
-    const answer = await within(asked, longestPauseMs, 'late' as const)
-    if (state !== 'paused') return
-    if (answer === 'written') return resume()
-    waitMs = Math.min(longestPauseMs, waitMs * 2)
-    wait()
+    const answer = await within(asked, timings.longestPauseMs, 'late' as const)
+    if (this.#state !== 'paused') return
+    if (answer === 'written') return this.#resume()
+    this.#waitLonger()
+    this.#wait()
   }
 
-  function resume(): void {
-    state = 'trying'
-    schedule(settle, settleMs)
-    for (const worker of workers) if (isTrying()) worker.resume()
+  #resume(): void {
+    this.#state = 'trying'
+    this.#schedule(() => this.#settle(), this.#pausing.timings.settleMs)
+    for (const worker of this.#pausing.workers) if (this.#isTrying()) worker.resume()
   }
 
-  /** One that fails as it is resumed pauses them all. */
-  function isTrying(): boolean {
-    return state === 'trying'
+  /** A worker that fails as it is resumed pauses them all. */
+  #isTrying(): boolean {
+    return this.#state === 'trying'
   }
 
-  function settle(): void {
-    state = 'working'
-    waitMs = firstPauseMs
-    onSettled()
+  #settle(): void {
+    this.#state = 'working'
+    this.#waitMs = this.#pausing.timings.firstPauseMs
+    this.#pausing.onSettled()
   }
 
-  function schedule(work: () => void, ms: number): void {
-    clearTimeout(timer)
-    timer = setTimeout(work, ms)
-  }
-
-  return {
-    failed,
-    askNow: () => {
-      if (state === 'paused') schedule(() => void ask(), 0)
-    },
-    stop: () => {
-      state = 'stopped'
-      clearTimeout(timer)
-    },
+  #schedule(work: () => void, ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(work, ms)
   }
 }
 

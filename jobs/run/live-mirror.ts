@@ -7,63 +7,86 @@ import { openMirror, replaced } from '../../src/mirror/mirror.ts'
  * where it was deleted, the next run makes a new one. Runs that began in the file before end as `mirror-replaced`.
  */
 export async function openLiveMirror(file: string): Promise<Mirror> {
-  let open: Mirror | undefined = await openMirror(file)
-  let opening: Promise<Mirror> | undefined
-  const startedIn = new WeakMap<Run, Mirror>()
-
-  async function reopen(): Promise<Mirror> {
-    const before = open
-    open = undefined
-    // Its journal is to be gone before another file is opened beside it.
-    await before?.close()
-    return (open = await openMirror(file))
+  const live = new LiveFile(file, await openMirror(file))
+  return {
+    file,
+    standing: () => live.standing,
+    async startRun(start) {
+      const mirror = await live.latest()
+      const run = await mirror.startRun(start)
+      live.began(run, mirror)
+      return run
+    },
+    savePages: async (run, pages, nowMs) => live.of(run).savePages(run, pages, nowMs),
+    renewLease: async (run, nowMs) => live.of(run).renewLease(run, nowMs),
+    recallWindows: async (run) => live.of(run).recallWindows(run),
+    findRemovalCandidates: async (run, ending) => live.of(run).findRemovalCandidates(run, ending),
+    findListed: async (run, most) => live.of(run).findListed(run, most),
+    finishRun: async (run, ending, nowMs) => live.of(run).finishRun(run, ending, nowMs),
+    findKnownElsewhere: async (organization, ids) => (await live.there()).findKnownElsewhere(organization, ids),
+    listRuns: async (filter) => (await live.there()).listRuns(filter),
+    findRun: async (id) => (await live.there()).findRun(id),
+    listHeldRemovals: async () => (await live.there()).listHeldRemovals(),
+    approveRemovals: async (runId, nowMs) => (await live.there()).approveRemovals(runId, nowMs),
+    discardRemovals: async (runId) => (await live.there()).discardRemovals(runId),
+    listRejects: async (filter) => (await live.there()).listRejects(filter),
+    listFreshness: async () => (await live.there()).listFreshness(),
+    listLastRuns: async () => (await live.there()).listLastRuns(),
+    findDamage: async () => (await live.there()).findDamage(),
+    close: () => live.close(),
   }
-  async function latest(): Promise<Mirror> {
-    if (open?.standing() === 'same') return open
-    return await (opening ??= reopen().finally(() => {
-      opening = undefined
+}
+
+/** One mirror is open, or none while it is opened anew. */
+class LiveFile {
+  readonly #file: string
+  #open: Mirror | undefined
+  #opening: Promise<Mirror> | undefined
+  readonly #startedIn = new WeakMap<Run, Mirror>()
+
+  constructor(file: string, open: Mirror) {
+    this.#file = file
+    this.#open = open
+  }
+
+  get standing(): ReturnType<Mirror['standing']> {
+    return this.#open?.standing() ?? 'none'
+  }
+
+  async latest(): Promise<Mirror> {
+    if (this.#open?.standing() === 'same') return this.#open
+    return await (this.#opening ??= this.#reopen().finally(() => {
+      this.#opening = undefined
     }))
   }
-  /** To read from; where the file was deleted, there is nothing to be read. */
-  async function there(): Promise<Mirror> {
-    if (open?.standing() === 'none') throw replaced(file, 'none')
-    return latest()
+
+  async #reopen(): Promise<Mirror> {
+    const before = this.#open
+    this.#open = undefined
+    // Its WAL is to be gone before another file is opened beside it.
+    await before?.close()
+    return (this.#open = await openMirror(this.#file))
   }
+
+  /** To read from; where the file was deleted, there is nothing to be read. */
+  async there(): Promise<Mirror> {
+    if (this.#open?.standing() === 'none') throw replaced(this.#file, 'none')
+    return await this.latest()
+  }
+
+  began(run: Run, mirror: Mirror): void {
+    this.#startedIn.set(run, mirror)
+  }
+
   /** The one in which a run began. */
-  function of(run: Run): Mirror {
-    const begun = startedIn.get(run)
-    if (begun === undefined || begun !== open) throw replaced(file, 'another')
+  of(run: Run): Mirror {
+    const begun = this.#startedIn.get(run)
+    if (begun === undefined || begun !== this.#open) throw replaced(this.#file, 'another')
     return begun
   }
 
-  return {
-    file,
-    standing: () => open?.standing() ?? 'none',
-    async startRun(start) {
-      const mirror = await latest()
-      const run = await mirror.startRun(start)
-      startedIn.set(run, mirror)
-      return run
-    },
-    savePages: async (run, pages, nowMs) => of(run).savePages(run, pages, nowMs),
-    renewLease: async (run, nowMs) => of(run).renewLease(run, nowMs),
-    recallWindows: async (run) => of(run).recallWindows(run),
-    findRemovalCandidates: async (run, ending) => of(run).findRemovalCandidates(run, ending),
-    findListed: async (run, most) => of(run).findListed(run, most),
-    finishRun: async (run, ending, nowMs) => of(run).finishRun(run, ending, nowMs),
-    findKnownElsewhere: async (organization, ids) => (await there()).findKnownElsewhere(organization, ids),
-    listRuns: async (filter) => (await there()).listRuns(filter),
-    findRun: async (id) => (await there()).findRun(id),
-    listHeldRemovals: async () => (await there()).listHeldRemovals(),
-    approveRemovals: async (runId, nowMs) => (await there()).approveRemovals(runId, nowMs),
-    discardRemovals: async (runId) => (await there()).discardRemovals(runId),
-    listRejects: async (filter) => (await there()).listRejects(filter),
-    listFreshness: async () => (await there()).listFreshness(),
-    listLastRuns: async () => (await there()).listLastRuns(),
-    findDamage: async () => (await there()).findDamage(),
-    async close() {
-      await opening?.catch(() => {})
-      await open?.close()
-    },
+  async close(): Promise<void> {
+    await this.#opening?.catch(() => {})
+    await this.#open?.close()
   }
 }

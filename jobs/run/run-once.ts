@@ -1,18 +1,15 @@
 import type { Organization } from '../../src/config/organization.ts'
 import { Interrupted } from '../../src/errors.ts'
-import type { Outcome, Progress } from '../../src/mirror-organization.ts'
+import type { Outcome } from '../../src/mirror-organization.ts'
 import { monotonicMs } from '../../src/monotonic-clock.ts'
-import type { SourceEvent } from '../../src/source/customers.ts'
 import { endElsewhere, failedWith } from './await-other-worker.ts'
-import { openEngine } from '../worker-parts.ts'
+import { AwaitedRuns, type Talk } from './awaited-runs.ts'
+import { openEngine, type Engine } from '../worker-parts.ts'
 import { openLiveConfig } from '../live-config.ts'
 import { queueUnavailable } from '../queue/queue-refusal.ts'
 import { watchQueue } from '../queue/queue-watch.ts'
 import { writeOnly } from '../schedule/reconcile.ts'
 import { TIMINGS } from '../timings.ts'
-
-/** How a run tells how it is getting on. */
-export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: SourceEvent) => void }
 
 /** A worker that runs what it is asked for, and nothing on its own. */
 export type OnceWorker = {
@@ -29,31 +26,50 @@ export async function openOnce(
   { signal }: { signal: AbortSignal },
 ): Promise<OnceWorker> {
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
-  const awaited = new Map<string, Awaited>()
-  /** Organizations that this process is mirroring now. */
-  const active = new Set<string>()
+  const runs = new AwaitedRuns(Date.now)
   const engine = await openEngine(config, {
     embedded: options.embedded,
     now: Date.now,
     monotonicMs,
     timings: TIMINGS,
-    listenerFor: () => ({
-      onProgress: (progress) => awaited.get(progress.organization)?.talk.onProgress(progress),
-      onEvent: (organization, event) => awaited.get(organization)?.talk.onEvent(event),
-      onRun: ({ organization, outcome, verdict, isLast }) => {
-        active.delete(organization)
-        if (isLast || verdict.kind === 'hand-back') awaited.get(organization)?.end(outcome)
-        if (verdict.kind === 'wait') awaited.get(organization)?.talk.onEvent(waiting(verdict.waitMs))
-      },
-    }),
+    listenerFor: () => runs.listener(),
   })
-  const { queues, syncWorker } = engine
-  // Someone at a terminal sees the work stand still; the connection is tried again by itself.
+  const { organizations, mirror: mirrorFile } = config.current
+  const stop = stopper(engine, runs)
+  const stoppedEarly = Promise.withResolvers<never>()
+  stoppedEarly.promise.catch(() => {})
+  const stopAsAsked = () => {
+    stoppedEarly.reject(new Interrupted('Stopped as asked, before anything was put into the queue.'))
+    void stop()
+  }
+  if (signal.aborted) stopAsAsked()
+  signal.addEventListener('abort', stopAsAsked, { once: true })
+  try {
+    // A queue that connects and then stalls must not keep the command from stopping.
+    await Promise.race([writeOnly(engine.queues.tick, organizations, Date.now()), stoppedEarly.promise])
+    engine.syncWorker.run().catch(() => {})
+    const run = (organization: string, talk: Talk) => runOnce({ engine, runs, signal }, organization, talk)
+    return { organizations, mirrorFile, run, close: stop }
+  } catch (error) {
+    await stop()
+    throw queueUnavailable(error, engine.backend.place)
+  }
+}
+
+/** Watches the queue from now on; returns what ends all of it, once. */
+function stopper(engine: Engine, runs: AwaitedRuns): () => Promise<void> {
+  const { backend, queues, syncWorker } = engine
+  // A queue that refuses gives out no job: those of this process that have begun go on, the others are not waited for.
+  const endWaiting = (refusal: unknown) => {
+    const failed = queueUnavailable(refusal, backend.place)
+    runs.endAll((organization) => failedWith(organization, failed, Date.now()), { notBegun: true })
+  }
+  // A person at a terminal sees the work stand still; the connection is tried again by itself.
   const watch = watchQueue({
     queues: [queues.sync, queues.tick],
     workers: [syncWorker],
-    ping: engine.backend.ping,
-    write: engine.backend.write,
+    ping: backend.ping,
+    write: backend.write,
     log: { info: () => {}, warn: () => {} },
     timings: TIMINGS,
     random: Math.random,
@@ -61,80 +77,53 @@ export async function openOnce(
     onBack: () => {},
     onRefused: endWaiting,
   })
-  syncWorker.on('active', ({ data }) => active.add(data.organization))
+  syncWorker.on('active', ({ data }) => runs.began(data.organization))
   let stopped: Promise<void> | undefined
-  const stop = () => {
+  return () => {
     watch.stop()
-    return (stopped ??= engine.stop([]).then(endAll))
+    // Jobs that wait in the queue, or could not be finished, stay there for the next worker.
+    return (stopped ??= engine
+      .stop([])
+      .then(() => runs.endAll((organization) => endedByStop(organization, 'Its job stays in the queue.'))))
   }
-  const asked = Promise.withResolvers<never>()
-  asked.promise.catch(() => {})
-  const stopAsAsked = () => {
-    asked.reject(new Interrupted('Stopped as asked, before anything was put into the queue.'))
-    void stop()
-  }
-  if (signal.aborted) stopAsAsked()
-  signal.addEventListener('abort', stopAsAsked, { once: true })
+}
+
+type Once = { engine: Engine; runs: AwaitedRuns; signal: AbortSignal }
+
+async function runOnce(once: Once, organization: string, talk: Talk): Promise<Outcome> {
+  const { engine, runs, signal } = once
+  // Those under way are still to say how far they came.
+  if (signal.aborted) return endedByStop(organization, 'It had not begun.')
+  const next = runs.next(organization, talk)
+  const ended = new AbortController()
   try {
-    const { organizations, mirror: mirrorFile } = config.current
-    // A queue that connects and then stalls must not keep the command from stopping.
-    await Promise.race([writeOnly(queues.tick, organizations, Date.now()), asked.promise])
-    syncWorker.run().catch(() => {})
-    return { organizations, mirrorFile, run, close: stop }
+    return await Promise.race([next, requestAndWatch(once, organization, ended.signal)])
   } catch (error) {
-    await stop()
-    throw queueUnavailable(error, engine.backend.place)
+    // The stop itself closes the queue under every request to it; its own last word is still to come.
+    if (signal.aborted) return await next
+    return failedWith(organization, queueUnavailable(error, engine.backend.place), Date.now())
+  } finally {
+    ended.abort()
+    runs.forget(organization)
   }
+}
 
-  async function run(organization: string, talk: Talk): Promise<Outcome> {
-    // Those under way are still to say how far they came.
-    if (signal.aborted) return endedByStop(organization, 'It had not begun.')
-    const { promise, resolve } = Promise.withResolvers<Outcome>()
-    awaited.set(organization, { talk, end: resolve })
-    const ended = new AbortController()
-    try {
-      return await Promise.race([promise, requestAndWatch(organization, ended.signal)])
-    } catch (error) {
-      // The stop itself closes the queue under whoever asks it something; its own last word is still to come.
-      if (signal.aborted) return await promise
-      return failedWith(organization, queueUnavailable(error, engine.backend.place), Date.now())
-    } finally {
-      ended.abort()
-      awaited.delete(organization)
-    }
-  }
-
-  async function requestAndWatch(organization: string, ended: AbortSignal): Promise<Outcome> {
-    const [before] = await engine.mirror.listRuns({ organization, limit: 1 })
-    // Tries are not repeated over hours: whoever waits for the end is told of the failure.
-    if (!signal.aborted) await queues.requestSync(organization, 'sync', { attempts: 1 })
-    const hasJob = async (id: string) => (await queues.sync.getDeduplicationJobId(id)) !== null
-    const watching = { hasJob, mirror: engine.mirror, isActiveHere: (id: string) => active.has(id), now: Date.now }
-    return endElsewhere(watching, { organization, lastRunBefore: before?.runId ?? 0 }, ended)
-  }
-
-  /** A queue that refuses gives out no job: those of this process that have begun go on, the others are not waited for. */
-  function endWaiting(refusal: unknown): void {
-    for (const [organization, { end }] of awaited) {
-      if (active.has(organization)) continue
-      end(failedWith(organization, queueUnavailable(refusal, engine.backend.place), Date.now()))
-    }
-  }
-
-  /** Jobs that wait in the queue, or could not be finished, stay there for the next worker. */
-  function endAll(): void {
-    for (const [organization, { end }] of awaited) end(endedByStop(organization, 'Its job stays in the queue.'))
-  }
+async function requestAndWatch(
+  { engine, runs, signal }: Once,
+  organization: string,
+  ended: AbortSignal,
+): Promise<Outcome> {
+  const { mirror, queues } = engine
+  const [before] = await mirror.listRuns({ organization, limit: 1 })
+  // Tries are not repeated over hours: the command that waits for the end reports the failure.
+  if (!signal.aborted) await queues.requestSync(organization, 'sync', { attempts: 1 })
+  const hasJob = async (id: string) => (await queues.sync.getDeduplicationJobId(id)) !== null
+  const watching = { hasJob, mirror, isActiveHere: (id: string) => runs.isActive(id), now: Date.now }
+  return await endElsewhere(watching, { organization, lastRunBefore: before?.runId ?? 0 }, ended)
 }
 
 function endedByStop(organization: string, what: string): Outcome {
   const error = new Interrupted(`${organization}: stopped as asked. ${what}`)
   const { report } = failedWith(organization, error, Date.now())
   return { report: { ...report, status: 'interrupted' }, error }
-}
-
-type Awaited = { talk: Talk; end: (outcome: Outcome) => void }
-
-function waiting(waitMs: number): SourceEvent {
-  return { kind: 'waiting', reason: 'rate-limited', waitMs, untilMs: Date.now() + waitMs }
 }

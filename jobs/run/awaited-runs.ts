@@ -1,0 +1,60 @@
+import type { Outcome, Progress } from '../../src/mirror-organization.ts'
+import type { SourceEvent } from '../../src/source/customers.ts'
+import type { Listener } from './sync-job.ts'
+
+/** How a run reports how it is getting on. */
+export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: SourceEvent) => void }
+
+/** The runs that this process asked for and waits for, and which of their organizations it is mirroring itself. */
+export class AwaitedRuns {
+  readonly #awaited = new Map<string, { talk: Talk; end: (outcome: Outcome) => void }>()
+  readonly #active = new Set<string>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** The end of the organization's next run. To be forgotten afterwards. */
+  next(organization: string, talk: Talk): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    this.#awaited.set(organization, { talk, end: resolve })
+    return promise
+  }
+
+  forget(organization: string): void {
+    this.#awaited.delete(organization)
+  }
+
+  /** This process took the organization's job. */
+  began(organization: string): void {
+    this.#active.add(organization)
+  }
+
+  isActive(organization: string): boolean {
+    return this.#active.has(organization)
+  }
+
+  /** Ends the waiting for every run, or for those alone that this process has not begun. */
+  endAll(outcomeOf: (organization: string) => Outcome, { notBegun = false } = {}): void {
+    for (const [organization, { end }] of this.#awaited)
+      if (!notBegun || !this.isActive(organization)) end(outcomeOf(organization))
+  }
+
+  listener(): Listener {
+    return {
+      onProgress: (progress) => this.#awaited.get(progress.organization)?.talk.onProgress(progress),
+      onEvent: (organization, event) => this.#awaited.get(organization)?.talk.onEvent(event),
+      onRun: ({ organization, outcome, verdict, isLast }) => {
+        this.#active.delete(organization)
+        const awaited = this.#awaited.get(organization)
+        if (isLast || verdict.kind === 'hand-back') awaited?.end(outcome)
+        if (verdict.kind === 'wait') awaited?.talk.onEvent(this.#waiting(verdict.waitMs))
+      },
+    }
+  }
+
+  #waiting(waitMs: number): SourceEvent {
+    return { kind: 'waiting', reason: 'rate-limited', waitMs, untilMs: this.#now() + waitMs }
+  }
+}
