@@ -1,6 +1,6 @@
 /**
- * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is no date. Reads ISO 8601 with a zone or without one,
- * where UTC is meant, and a space in the place of the T. Fractions of a second are cut.
+ * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is not a date. Reads ISO 8601, with a `T` or a space. Without a
+ * zone it is taken as UTC. Fractions of a second are cut.
  */
 export function utcTime(text: string): string | null {
   if (isPlainUtc(text)) return `${text.slice(0, 10)} ${text.slice(11, 19)}`
@@ -15,8 +15,8 @@ export function utcTime(text: string): string | null {
 }
 
 /**
- * Whether a text is a second in UTC as most services send it, on any day but a 29 February: there is no closer look needed
- * to know that there is such a moment.
+ * Whether a text is a valid second in UTC, in the form that most services send, on any day except 29 February. A fast check
+ * without parsing.
  */
 export function isPlainUtc(text: string): boolean {
   return PLAIN_UTC.test(text)
@@ -26,7 +26,7 @@ const PLAIN_UTC =
   /^\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.0+)?Z$/
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
 
-/** How far a zone is ahead of UTC; undefined for what is no zone. None on Earth is a day away. */
+/** How far a zone is ahead of UTC, in minutes; undefined if it is not a zone. */
 function minutesAhead(zone: string): number | undefined {
   if (zone === 'Z' || zone === 'z') return 0
   const hours = Number(zone.slice(1, 3))
@@ -41,7 +41,7 @@ function shifted(local: string, minutes: number): string | null {
   return year >= 0 && year <= 9999 ? instant.toISOString().slice(0, 19).replace('T', ' ') : null
 }
 
-/** Whether there is such a day in the Gregorian calendar. Much cheaper than asking Date, for a list of a million. */
+/** Whether the day exists in the Gregorian calendar. Much cheaper than using Date, for a million rows. */
 export function isDate(year: number, month: number, day: number): boolean {
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   const days = month === 2 ? (leap ? 29 : 28) : month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31

@@ -1,2 +1,2 @@
-/** What clocks may differ by, or be set back by, without any harm. Milliseconds. */
+/** The largest harmless difference between clocks, in milliseconds. */
 export const LARGEST_STEP_MS = 2 * 3_600_000

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { utcTime } from './calendar.ts'
 
 /**
- * What a customer is. A record is rejected only when it cannot be kept; whatever is merely odd is kept as it was sent and
- * counted as a warning.
+ * The definition of a customer. A record is rejected only when it cannot be stored; odd values are kept as sent and counted as
+ * warnings.
  */
 
 /** The documented text fields beside `id`, under their documented names. */
@@ -20,7 +20,7 @@ export const TEXT_FIELDS = [
 ] as const
 export type TextField = (typeof TEXT_FIELDS)[number]
 
-/** One valid record: the documented fields as sent (missing and null are both null), and what is derived from them. */
+/** One valid record: the documented fields as sent (missing and null are both null), and fields derived from them. */
 export type Customer = { id: string } & Record<TextField, string | null> & {
     /** `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
     created_at_utc: string | null
@@ -28,7 +28,7 @@ export type Customer = { id: string } & Record<TextField, string | null> & {
     extra: string | null
   }
 
-/** Oddities that are kept. */
+/** The kinds of odd values that are kept. */
 const WARNING_KINDS = [
   'missing_field',
   'unknown_field',
@@ -43,7 +43,7 @@ export type WarningKind = (typeof WARNING_KINDS)[number]
 /** How many records or fields showed each oddity. */
 export type Warnings = Partial<Record<WarningKind, number>>
 
-/** A record's place in the listing: who stands there, if it can be read, and its `created_at`. */
+/** A record's id, if it is readable, and its `created_at`. */
 export type Row = { id: string | undefined; createdAt: string | undefined }
 
 /** Adds the counts of `from` to `into`. */
@@ -58,7 +58,7 @@ export function warn(warnings: Warnings, kind: WarningKind, count = 1): void {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export const idSchema = z.string('must be a UUID').regex(UUID, 'must be a UUID')
-// JSON can hold numbers too great for a number here; they are read as infinite.
+// JSON numbers that are too large for JavaScript are parsed as Infinity.
 const numberSchema = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
 const textSchema = z.union([z.string().nullable(), numberSchema, z.boolean()], 'must be text').optional()
 export const recordSchema = z.object(
@@ -78,7 +78,7 @@ export const recordSchema = z.object(
 )
 type Documented = z.output<typeof recordSchema>
 
-/** The customer in a record that `recordSchema` found valid. Adds to `warnings` what is odd about it. */
+/** The customer in a record that is valid by `recordSchema`. Adds its odd values to `warnings`. */
 export function toCustomer(record: Documented, received: unknown, warnings: Warnings): Customer {
   const created = asText(record.created_at, warnings)
   const customer: Customer = {
@@ -100,7 +100,7 @@ export function toCustomer(record: Documented, received: unknown, warnings: Warn
   return customer
 }
 
-/** The place of a record that is known to be valid, without looking at the rest of it. */
+/** The row of a record that is known to be valid, without reading its other fields. */
 export function rowOf(record: unknown): Row {
   const { id, created_at: createdAt }: Partial<Record<string, unknown>> = Object(record)
   return { id: typeof id === 'string' ? id.toLowerCase() : undefined, createdAt: createdAtIn(createdAt) }
@@ -125,7 +125,7 @@ function asText(value: string | number | boolean | null | undefined, warnings: W
     return null
   }
   warn(warnings, 'coerced_to_text')
-  // Digits beyond 2^53 were already rounded when the JSON was read.
+  // Digits beyond 2^53 were already rounded when the JSON was parsed.
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) warn(warnings, 'imprecise_number')
   return String(value)
 }
@@ -141,7 +141,7 @@ function unknownFields(record: object, warnings: Warnings): string | null {
   }
   if (unknown === undefined) return null
   warn(warnings, 'unknown_field', unknown.length)
-  // Sorted, so that a service that reorders its fields does not look as if it had changed them.
+  // Sorted, so that a new order of fields is not stored as a change.
   unknown.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
 }

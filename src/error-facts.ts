@@ -1,37 +1,37 @@
 import type { WindowFailure } from './window-failure.ts'
 
-/** What follows from an error. */
+/** How the program handles an error. */
 export type ErrorFacts = {
   /**
-   * What to do with the run. `wait`: come back later, which uses none of its attempts. `retry`: until they are used up.
-   * `never`: it would end the same way until a person acts.
+   * The retry of the run. `wait`: later, without using an attempt. `retry`: until its attempts are used up. `never`: it would
+   * end the same way until a person acts.
    */
   readonly again: Again
-  /** What to do with the request that failed so, while its run lasts. */
+  /** The retry of the failed request, within its run. */
   readonly askAgain: Again
-  /** How a command ends; `cli/exit-code.ts` says what each number means. */
+  /** The exit code of a command; `cli/exit-code.ts` explains the numbers. */
   readonly exitCode: 1 | 2 | 3 | 4 | 5 | 6 | 7
-  /** Whether the windows that the run had read are as good as before, so that the next run goes on from them. */
+  /** Whether the windows that the run read stay valid, so that the next run continues from them. */
   readonly resumable: boolean
-  /** What it says about the one window that was asked for; undefined when it concerns the whole run. */
+  /** What the error means for the one requested window; undefined when it concerns the whole run. */
   readonly window: WindowFailure | undefined
   readonly from: Origin
-  /** What it is, in a few words. */
+  /** Its name, in a few words. */
   readonly title: string
-  /** What to do about it; `<organization>` stands for its id. */
+  /** What to do about it; `<organization>` is replaced by its id. */
   readonly fix: string
 }
 
 export type Again = 'wait' | 'retry' | 'never'
 
 /**
- * Where an error comes from. The service's: `answer`, which refuses or cannot be trusted, and `outage`, no answer for now. Ours:
- * `mirror` the file or its disk, `queue`, `other-run` of the same organization, `stop` asked for, `limit` of the configuration,
- * `ours` the configuration, the command line or this program.
+ * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
+ * On our side: `mirror` (the file or its disk), `queue`, `other-run` of the same organization, a requested `stop`, a `limit` of
+ * the configuration, and `ours` (the configuration, the command line or this program).
  */
 export type Origin = 'answer' | 'outage' | 'mirror' | 'queue' | 'other-run' | 'stop' | 'limit' | 'ours'
 
-/** An error of ours that a run does not recover from; the other rows say where they differ from one like it. */
+/** An error on our side without a retry; the rows below contain the differences. */
 const OURS: ErrorFacts = {
   again: 'never',
   askAgain: 'never',
@@ -47,7 +47,7 @@ const REFUSED: ErrorFacts = { ...OURS, exitCode: 4, resumable: true, from: 'answ
 
 const OUTAGE: ErrorFacts = { ...OURS, again: 'retry', askAgain: 'retry', exitCode: 5, resumable: true, from: 'outage' }
 
-/** A page of a proxy, or half an answer, is often gone a minute later. */
+/** An invalid answer, such as a page of a proxy or half an answer: often gone a minute later, so it is retried. */
 const BREACH: ErrorFacts = {
   ...OURS,
   again: 'retry',
@@ -62,18 +62,18 @@ const MIRROR: ErrorFacts = {
   exitCode: 7,
   from: 'mirror',
   title: 'mirror',
-  fix: 'Mend or move the file named above, or name another one as mirror in the configuration.',
+  fix: 'Repair or move the file named above, or name another one as mirror in the configuration.',
 }
 
-/** Another page, or other rows, than asked for: most often something in between answers in place of the service. */
+/** Another page, or other rows, than requested: most often a cache or proxy answers in place of the service. */
 const OTHER_PAGE = {
   ...BREACH,
   resumable: true,
   title: 'not the page asked for',
-  fix: 'Look for a cache or a proxy in between that answers in place of the service, then sync again.',
+  fix: 'Look for a cache or a proxy that answers in place of the service, then sync again.',
 } as const
 
-/** It can be used again once another program is done with it, space was freed, or it was opened anew. */
+/** A temporary problem: it ends when another program closes the file, space is freed, or the file is opened again. */
 const MIRROR_FOR_NOW: ErrorFacts = { ...MIRROR, again: 'retry', exitCode: 5 }
 
 const OTHER_RUN: ErrorFacts = {
@@ -86,8 +86,8 @@ const OTHER_RUN: ErrorFacts = {
 }
 
 /**
- * Every error code of the program, once, below the class of `errors.ts` that carries it. A new code is a row here and a `throw`
- * where it happens; whatever depends on it looks here.
+ * Every error code of the program, once, under its class in `errors.ts`. A new code is a row here and a `throw` where it
+ * happens; all other code looks it up here.
  */
 export const ERRORS = {
   ConfigError: {
@@ -111,7 +111,7 @@ export const ERRORS = {
     forbidden: {
       ...REFUSED,
       title: 'plan forbids',
-      fix: 'Ask the service to include listing customers in the plan of this organization.',
+      fix: 'Ask the owner of the service to include listing customers in the plan of this organization.',
     },
     'not-found': {
       ...REFUSED,
@@ -148,7 +148,7 @@ export const ERRORS = {
       ...OUTAGE,
       window: 'hole',
       title: 'service failing',
-      fix: 'Nothing to do here; the service has to recover. A sync asks again by itself.',
+      fix: 'Nothing to do here; the service has to recover. A sync retries by itself.',
     },
   },
   ContractBroken: {
@@ -156,14 +156,14 @@ export const ERRORS = {
     'not-json': BREACH, // HTML, an empty body, notices before the JSON, truncated JSON
     'not-utf8': { ...BREACH, window: 'hole' }, // bytes that are not valid UTF-8
     'too-large': { ...BREACH, window: 'too-large' }, // more decoded bytes than the cap
-    'bad-encoding': BREACH, // compressed content that cannot be decompressed, or an encoding never asked for
+    'bad-encoding': BREACH, // compressed content that cannot be decompressed, or an encoding that was not requested
     envelope: BREACH, // JSON without the documented list envelope, `success: false`, `data: null`
-    'page-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // another page than the one asked for
+    'page-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // a page that was not requested
     'size-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // more rows than `per_page`, or an impossible `per_page`
     'repeated-page': { ...OTHER_PAGE, window: 'repeated-page' }, // the same page again under another number
     'page-cap': { ...OTHER_PAGE, again: 'never', resumable: false, title: 'a list without end' },
     status: BREACH, // a status the specification does not know
-    'cached-answer': { ...OTHER_PAGE, resumable: false, window: 'cached-answer' }, // made before it was asked for
+    'cached-answer': { ...OTHER_PAGE, resumable: false, window: 'cached-answer' }, // older than its request
     'tenant-mixup': {
       ...BREACH,
       again: 'never',
@@ -185,7 +185,7 @@ export const ERRORS = {
       resumable: true,
       fix: 'Close the program that has the mirror open, or try again when it is done.',
     },
-    // Deleted, or another file put in its place, while it was open.
+    // Deleted or replaced while it was open.
     'mirror-replaced': {
       ...MIRROR_FOR_NOW,
       fix: 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
@@ -199,7 +199,7 @@ export const ERRORS = {
       exitCode: 5,
       from: 'queue',
       title: 'queue',
-      fix: 'Mend the queue named above, then try again.',
+      fix: 'Repair the queue named above, then try again.',
     },
   },
   AccountingBroken: { accounting: OURS },
@@ -210,7 +210,7 @@ export const ERRORS = {
       resumable: true,
       from: 'stop',
       title: 'stopped',
-      fix: 'Sync again to go on.',
+      fix: 'Sync again to continue.',
     },
   },
   MaxRunReached: {
@@ -220,26 +220,26 @@ export const ERRORS = {
       exitCode: 5,
       resumable: true,
       from: 'limit',
-      title: 'took as long as it may',
-      fix: 'Nothing to do: the next run goes on from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
+      title: 'reached maxRun',
+      fix: 'Nothing to do: the next run continues from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
     },
   },
 } as const satisfies Record<string, Record<string, ErrorFacts>>
 
 /** The name of a class of `errors.ts`. */
 export type ErrorKind = keyof typeof ERRORS
-/** The codes that a class may carry. */
+/** The codes of a class. */
 export type CodesOf<Kind extends ErrorKind> = { [Each in Kind]: keyof (typeof ERRORS)[Each] & string }[Kind]
 export type ErrorCode = CodesOf<ErrorKind>
 
-/** What follows from an error that was not thrown on purpose: a defect of this program, or of what it is built on. */
+/** The facts of an error that was not thrown on purpose: a defect of this program or of a library. */
 const UNEXPECTED: ErrorFacts = { ...OURS, again: 'retry' }
 
 const BY_CODE: ReadonlyMap<string, ErrorFacts> = new Map(
   Object.values<Record<string, ErrorFacts>>(ERRORS).flatMap((codes) => Object.entries(codes)),
 )
 
-/** What follows from an error code, also one out of a stored report; of one that is not known, what follows from a defect. */
+/** The facts of an error code, also one from a stored report. An unknown code has the facts of a defect. */
 export function factsOfCode(code: string): ErrorFacts {
   return BY_CODE.get(code) ?? UNEXPECTED
 }

@@ -2,14 +2,14 @@ import { type CodesOf, type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode
 
 /**
  * Every error thrown on purpose, grouped by what the caller should do about it. `code` is the stable name that ends up in
- * `runs.error_code`, in JSON and in metrics; `error-facts.ts` says what follows from each. `message` says what happened, where,
- * and what to do next. Neither ever holds a key, a secret, a signature or a customer.
+ * `runs.error_code`, in JSON and in metrics; `error-facts.ts` defines how each is handled. `message` says what happened, where,
+ * and what to do next. Neither ever contains a key, a secret, a signature or a customer.
  */
 abstract class OurError extends Error {
   abstract readonly code: ErrorCode
 }
 
-/** One mistake in the configuration: where it stands and what is wrong with it. */
+/** One mistake in the configuration, with its place. */
 export type Problem = {
   /** The file, or `environment`. */
   file: string
@@ -20,7 +20,7 @@ export type Problem = {
   message: string
 }
 
-/** Stop: the configuration, or a secret it refers to, has mistakes. All of them are listed, one a line of the message. */
+/** Stop: the configuration, or a secret it refers to, has mistakes. The message lists all of them, one on each line. */
 export class ConfigError extends OurError {
   override name = 'ConfigError' as const
   readonly code = 'config'
@@ -37,7 +37,7 @@ function describeProblem({ file, line, column, path, message }: Problem): string
   return path === undefined || path === '' ? `${place} ${message}` : `${place} ${path}: ${message}`
 }
 
-/** Stop: the command was asked for something that does not exist or makes no sense (an unknown organization, say). */
+/** Stop: an argument of the command does not exist or makes no sense, such as an unknown organization. */
 export class UsageError extends OurError {
   override name = 'UsageError' as const
   readonly code = 'usage'
@@ -46,14 +46,14 @@ export class UsageError extends OurError {
 /** Why the service refused: 401, 403, 404, and 422 for a request it will never accept. */
 export type RefusalCode = CodesOf<'SourceRefused'>
 
-/** Stop this organization and keep its data: the service refused, and asking again would be refused again. */
+/** Stop this organization and keep its data: the service refused, and would refuse a retry. */
 export class SourceRefused extends OurError {
   override name = 'SourceRefused' as const
   readonly code: RefusalCode
   readonly status: number
-  /** Milliseconds the service's clock is ahead of ours, where it is known. */
+  /** Milliseconds by which the service's clock is ahead of ours, if known. */
   readonly clockOffsetMs: number | undefined
-  /** What the service said, fit to be shown: its error code and message, nothing secret. Empty when it said nothing. */
+  /** The error code and message of the service, safe to show. Empty when it sent none. */
   readonly said: string
 
   constructor(
@@ -82,16 +82,16 @@ export class RateLimited extends OurError {
   }
 }
 
-/** Why the service could not be reached, or could not answer. */
+/** The codes of a service that could not be reached, or could not answer. */
 export type UnavailableCode = CodesOf<'SourceUnavailable'>
 
-/** Ask again later: the network or the service failed, and says nothing about the data. */
+/** Retry later: the network or the service failed. This says nothing about the data. */
 export class SourceUnavailable extends OurError {
   override name = 'SourceUnavailable' as const
   readonly code: UnavailableCode
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status: number | undefined
-  /** Milliseconds the service asked to wait (Retry-After of a 503), where it did. */
+  /** Milliseconds the service asked to wait (Retry-After of a 503); undefined if it named no time. */
   readonly waitMs: number | undefined
 
   constructor(
@@ -106,7 +106,7 @@ export class SourceUnavailable extends OurError {
   }
 }
 
-/** The ways an answer can be untrustworthy. */
+/** The codes of an answer that cannot be trusted. */
 export type ContractCode = CodesOf<'ContractBroken'>
 
 /** Stop this run and keep its data: the answer cannot be trusted, for the reason named by `code`. */
@@ -120,7 +120,7 @@ export class ContractBroken extends OurError {
   }
 }
 
-/** What is wrong with a mirror file. */
+/** The problems of a mirror file. */
 export type MirrorCode = WithoutMirror<CodesOf<'MirrorUnusable'>>
 type WithoutMirror<Code extends string> = Code extends `mirror-${infer Rest}` ? Rest : never
 
@@ -135,7 +135,7 @@ export class MirrorUnusable extends OurError {
   }
 }
 
-/** Come back later: another run holds the organization, or took it over while this one was paused. */
+/** Retry later: another run holds the lease of the organization, or took it over while this one was paused. */
 export class OrganizationLeased extends OurError {
   override name = 'OrganizationLeased' as const
   readonly code: CodesOf<'OrganizationLeased'>
@@ -158,21 +158,21 @@ export class AccountingBroken extends OurError {
   readonly code = 'accounting'
 }
 
-/** We were asked to stop. The page at hand was finished and kept. */
+/** The run was asked to stop. The current page was finished and saved. */
 export class Interrupted extends OurError {
   override name = 'Interrupted' as const
   readonly code = 'interrupted'
 }
 
-/** The run has taken as long as `maxRun` lets it. What it read is kept, and the next run goes on from there. */
+/** The run reached `maxRun`. The rows it read are saved, and the next run continues from there. */
 export class MaxRunReached extends OurError {
   override name = 'MaxRunReached' as const
   readonly code = 'max-run'
 }
 
 /**
- * The error of a run that another process made, as its report describes it: what follows from its code follows here too. What
- * the error carried beside that is not known.
+ * The error of a run in another process, from the code and message in its report. It is handled like the original, but has no
+ * other data.
  */
 export function reportedError({ code, message }: { code: string; message: string }): Error {
   return isErrorCode(code) ? new ReportedError(message, code) : new Error(message)
@@ -188,24 +188,24 @@ class ReportedError extends OurError {
   }
 }
 
-/** Whether an error was thrown on purpose: then its message is written for people. */
+/** Whether an error was thrown on purpose, with a message for people. */
 export function isOurs(error: unknown): error is OurError {
   return error instanceof OurError
 }
 
-/** Any error as its stable code, `unexpected` for one not thrown on purpose, and its message. */
+/** The stable code of any error, `unexpected` if it was not thrown on purpose, and its message. */
 export function describeError(error: unknown): { code: string; message: string } {
   if (!(error instanceof Error)) return { code: 'unexpected', message: String(error) }
   const code = isOurs(error) ? error.code : 'unexpected'
   return { code, message: error.message }
 }
 
-/** What follows from any error. */
+/** The facts of any error. */
 export function factsOf(error: unknown): ErrorFacts {
   return factsOfCode(describeError(error).code)
 }
 
-/** Milliseconds the service asked to wait before the next request; undefined where it named no time. */
+/** Milliseconds the service asked to wait before the next request; undefined if it named no time. */
 export function namedWaitMs(error: unknown): number | undefined {
   return error instanceof RateLimited || error instanceof SourceUnavailable ? error.waitMs : undefined
 }

@@ -8,20 +8,20 @@ export type ListColumns = {
   readonly fingerprints: Float64Array
   /** Fingerprint of the id alone. */
   readonly idFingerprints: Float64Array
-  /** What was odd about the record: an index into the warnings kept beside the columns. */
+  /** The warnings of the record, as an index into `warnings` of the list. */
   readonly oddities: Uint8Array
 }
 
 /** The fingerprint of a record that cannot be recognized. */
 export const UNKNOWN = 0
 
-/** A window that was read, as a part of the list: the rows at `[place, place + count)` came in it, in that order. */
+/** A window as part of the list: it contained the rows at `[place, place + count)`, in that order. */
 export type ListedWindow = {
   readonly place: number
   readonly count: number
   /** SHA-256 of the bytes of its records. */
   readonly digest: string
-  /** What the caller wants to know of the window when it comes again, as JSON. */
+  /** The caller's data about the window, as JSON, for when it is recognized. */
   readonly outline: string
 }
 
@@ -29,11 +29,11 @@ export type ListedWindow = {
 export type ListAsRead = {
   readonly columns: ListColumns
   readonly windows: readonly ListedWindow[]
-  /** The kinds of oddities; the first is none. */
+  /** The different warnings of records; the first is empty. */
   readonly warnings: readonly Warnings[]
 }
 
-/** Columns for so many customers, all of them zero. */
+/** Columns for `count` customers, filled with zeros. */
 export function emptyColumns(count: number): ListColumns {
   return {
     rowIds: new Uint32Array(count),

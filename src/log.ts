@@ -6,7 +6,7 @@ export type { Logger }
 const SECRET_FIELDS = ['apiKey', 'secret', 'signature', 'credentials', 'headers', 'payload', 'password', 'token']
 
 /**
- * The logger: JSON lines with `time` in ISO 8601, a short fixed `msg`, and the data in fields. Holds ids and counts, never
+ * The logger: JSON lines with `time` in ISO 8601, a short fixed `msg`, and the data in fields. Contains ids and counts, never
  * a record or a secret. Level `silent` writes nothing.
  */
 export function createLog({ level, stream }: { level: string; stream: NodeJS.WritableStream }): Logger {

@@ -9,30 +9,30 @@ import type { Certificate } from './scan/certificate.ts'
 
 export type { Progress } from './run/read-list.ts'
 
-/** What a run needs to know. */
+/** The settings of a run. */
 export type Mirroring = ListSettings & {
   trigger: Trigger
-  /** How long the run may take; without it, as long as it takes. */
+  /** How long the run may take; undefined means no limit. */
   maxRunMs?: number | undefined
-  /** How old an interrupted scan may be for the run to go on from it. */
+  /** How old an interrupted scan may be and still be continued. */
   resumeWithinMs: number
-  /** When customers that are no longer listed are taken for removed. */
+  /** When customers that are no longer listed count as removed. */
   removals: RemovalRule
-  /** Between 0 and 1. Decides which customers are searched for, where there are too many to be removed. */
+  /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
   random: () => number
-  /** Aborting it finishes the pages under way, keeps them, and ends the run as interrupted. */
+  /** Aborting it finishes and saves the current pages, and ends the run as interrupted. */
   signal: AbortSignal
-  /** Whether the caller mirrors again by itself after this error; without it, a run that cannot go on has failed. */
+  /** Whether the caller retries by itself after this error; the run is then `waiting` instead of `failed`. */
   comesBack?: ((error: unknown, saved: { pages: number }) => boolean) | undefined
 }
 
-/** What a run did, and the error that ended it, for the caller to decide what follows. */
+/** The report of a run, and the error that ended it, from which the caller decides what to do. */
 export type Outcome = { report: Report; error: unknown }
 
 /**
- * Mirrors one organization: starts a run, reads the list window by window, saves it page by page, certifies what was read,
- * searches for customers before they are removed, and finishes the run. Never throws: a run that failed is recorded as such,
- * keeps what it had saved, and comes back with its error.
+ * Mirrors one organization: starts a run, reads the list window by window, saves it page by page, certifies the scan,
+ * searches for customers before they are removed, and finishes the run. Never throws: a failed run is recorded as failed, keeps
+ * the rows it saved, and is returned with its error.
  */
 export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome> {
   const { mirror, now, removals: rule } = mirroring
@@ -55,7 +55,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
 }
 
 function startRun({ mirror, organization, trigger, scan, now, ...settings }: Mirroring): Promise<Run> {
-  // A plain scan records no windows, and must not take those of another kind for its own.
+  // A plain scan records no windows, and must not continue from those of a chain scan.
   const resumeWithinMs = scan === 'chain' ? settings.resumeWithinMs : undefined
   return mirror.startRun({ organization, trigger, resumeWithinMs, nowMs: now(), monotonicMs: settings.monotonicMs })
 }
@@ -82,7 +82,7 @@ async function endEarly(mirroring: Mirroring, run: Run, failure: unknown): Promi
     readToEnd: false,
     error: describeError(error),
   }
-  // Where the mirror itself failed, the run stays open in it, and the next run of this organization closes it.
+  // If the mirror itself failed, the run stays open in it, and the next run of this organization closes it.
   const report = await finish(mirroring, run, ending).catch(() => ({
     ...unrecorded(mirroring, error),
     ...countsOf(run),
@@ -100,7 +100,7 @@ function finish({ mirror, source, now }: Mirroring, run: Run, ending: Omit<Endin
   return mirror.finishRun(run, { ...ending, source: { ...source.counters } }, now())
 }
 
-/** The report of a run that could not be recorded, or not to its end. */
+/** The report of a run that could not be recorded, or not completely. */
 function unrecorded({ organization, trigger, source, now }: Mirroring, error: unknown): Report {
   const reason = factsOf(error).from === 'other-run' ? 'held' : 'failed'
   const empty = emptyReport({ organization, trigger, startedAtMs: now() })
@@ -112,5 +112,5 @@ function countsOf({ id, records, pages, resumedFrom, readBefore }: Run): Partial
 }
 
 function interrupted(organization: string): Interrupted {
-  return new Interrupted(`${organization}: stopped as asked. What was read so far is saved; sync again to go on.`)
+  return new Interrupted(`${organization}: stopped as asked. The rows read so far are saved; sync again to continue.`)
 }

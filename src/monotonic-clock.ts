@@ -1,9 +1,9 @@
 import { hrtime } from 'node:process'
 
 /**
- * Whole milliseconds by the clock that nothing sets: it never goes back and never jumps, whatever becomes of the wall clock. It
- * counts from the start of the machine, so all processes there read the same. Only the programs' edges call it; all else is
- * given it.
+ * The monotonic clock, in whole milliseconds: it never goes back or jumps, even if the wall clock is set. It counts from the
+ * start of the machine, so all its processes read the same value. Only entry points call it; all other code receives it as an
+ * argument.
  */
 export function monotonicMs(): number {
   return Number(hrtime.bigint() / 1_000_000n)

@@ -1,48 +1,48 @@
 import type { Warnings } from './customer.ts'
 
 /**
- * How a run stands: it is being made, it did all it was asked for, it failed, it was stopped before its end, or it waits: the
- * service named a time to come back at, and another run goes on then by itself.
+ * The status of a run. `interrupted`: it was stopped before its end. `waiting`: the service asked to wait, and another run
+ * continues by itself after the wait.
  */
 export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting'
 
-/** What a scan proves about having read everybody. */
+/** What a scan proves: whether it read every customer. */
 export type Proof = 'proven' | 'converged' | 'unproven'
 
 /** What started a run. */
 export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
 
-/** What became of the records received. Every record is counted exactly once beside `received`. */
+/** The results of the received records. Every record is counted in `received` and in exactly one other count. */
 export type RecordCounts = {
   received: number
   inserted: number
   updated: number
   unchanged: number
-  /** Records of a customer this run had already received. The first one read is the one kept. */
+  /** Records of a customer that this run had already received. The first one is kept. */
   duplicates: number
   rejected: number
-  /** Customers seen again after they were removed; each is counted as updated too, or as rejected where only a reject came. */
+  /** Removed customers that are listed again; each is also counted as updated, or as rejected if its record is a reject. */
   returned: number
 }
 
-/** What reading cost. */
+/** The cost of reading. */
 export type SourceCounts = {
   requests: number
-  /** Answers that asked us to slow down. */
+  /** Answers that asked to slow down. */
   throttled: number
   waitedMs: number
 }
 
-/** What one run did, in numbers that must add up. */
+/** The result of one run, in numbers that must add up. */
 export type Report = RecordCounts &
   SourceCounts & {
     organization: string
-    /** The run's number in the mirror; undefined when another run held the organization, so that none was started. */
+    /** The run's number in the mirror; undefined when no run was started because another one held the organization. */
     runId: number | undefined
     trigger: Trigger
     status: RunStatus
     proof: Proof
-    /** Why the scan is not proven, by name. */
+    /** The names of the reasons why the scan is not proven. */
     reasons: string[]
     pages: number
     missing: number
@@ -50,14 +50,14 @@ export type Report = RecordCounts &
     /** Removals held back by a guard. */
     held: number
     warnings: Warnings
-    /** The interrupted run it went on from, and the customers that one and those before it had read. */
+    /** The interrupted run that it continued, and the number of customers read by that run and its predecessors. */
     resumedFrom: number | undefined
     readBefore: number
-    /** Unix milliseconds; it has not finished while it is running. */
+    /** Unix milliseconds; undefined while the run is running. */
     startedAtMs: number
     finishedAtMs: number | undefined
     durationMs: number
-    /** Unix milliseconds at which the scan began: the mirror shows every customer as of then or later. */
+    /** Unix milliseconds of the scan's start: the mirror shows every customer as of then or later. */
     dataAsOfMs: number | undefined
     error: { code: string; message: string } | undefined
   }

@@ -1,8 +1,8 @@
-/** Rows share chunks of 2^13: those of one organization mostly stand near each other, whatever else is in the mirror. */
+/** Rows share chunks of 2^13, because the rows of one organization mostly have close numbers. */
 const CHUNK_BITS = 13
 const CHUNK_ROWS = 1 << CHUNK_BITS
 
-/** A set of row numbers, one bit each: a million that stand together take 125 KB, a lone one 1 KB. */
+/** A set of row numbers, one bit each: a million consecutive rows take 125 KB, a single one 1 KB. */
 export class RowSet implements Iterable<number> {
   #chunks: (Int32Array | undefined)[] = []
   #size = 0
@@ -16,7 +16,7 @@ export class RowSet implements Iterable<number> {
     return chunk !== undefined && holds(chunk, row)
   }
 
-  /** Adds a row; false when it was there already. */
+  /** Adds a row; false if the set already has it. */
   add(row: number): boolean {
     const chunk = this.#chunkAt(row >>> CHUNK_BITS)
     const word = chunk[wordOf(row)] ?? 0
@@ -43,7 +43,7 @@ export class RowSet implements Iterable<number> {
     })
   }
 
-  /** In order. */
+  /** The rows in ascending order. */
   *[Symbol.iterator](): Generator<number> {
     for (const [index, chunk] of this.#chunks.entries()) {
       if (chunk === undefined) continue

@@ -6,30 +6,30 @@ import type { IdleAgents } from './source/idle-agents.ts'
 import { createRateLimit, type RateLimit } from './source/rate-limit.ts'
 import { version } from './version.ts'
 
-/** What a run needs beside its organization's configuration. */
+/** The settings of a run besides its organization's configuration. */
 export type RunSettings = Pick<
   Mirroring,
   'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
 > & {
-  /** The rateLimit of every organization that was run before: those that share a rate limit share one. */
+  /** The rate limits of all organizations run so far: some organizations share one. */
   rateLimits: RateLimits
-  /** Connections of runs that have ended; without it, each run opens its own. */
+  /** Connections of finished runs, to reuse; without it, each run opens its own. */
   agents?: IdleAgents | undefined
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
   longestWaitMs: number
   /** Between 0 and 1. */
   random: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
-  /** Told of every answer of the service. */
+  /** Called for every answer of the service. */
   onAnswer?: ((answer: { status: number }) => void) | undefined
 }
 
-/** RateLimits by the name of the rate limit they keep. */
+/** Rate limits by name. */
 export type RateLimits = Map<string, RateLimit>
 
 /**
- * Mirrors one organization as it is configured. Never throws: what went wrong, a secret that cannot be read included, is
- * recorded as a failed run and comes back with it.
+ * Mirrors one organization as configured. Never throws: every error, including an unreadable secret, is recorded as a failed run
+ * and returned with it.
  */
 export async function runOrganization(organization: Organization, settings: RunSettings): Promise<Outcome> {
   const source = await openConfiguredSource(organization, settings).catch(neverOpened)
@@ -40,7 +40,7 @@ export async function runOrganization(organization: Organization, settings: RunS
   }
 }
 
-/** What the run needs to know, by name: the references to secrets stay here. */
+/** The settings of the run, by name, without the references to secrets. */
 function mirroringOf(
   { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals }: Organization,
   source: Mirroring['source'],
@@ -78,7 +78,7 @@ export async function openConfiguredSource(
   })
 }
 
-/** Stands in for a source that could not be opened, so that the failure is recorded like any other. */
+/** A source whose reads fail with `error`, so that a failed start is recorded like any other failure. */
 function neverOpened(error: unknown): Pick<Source, 'readPage' | 'search' | 'counters' | 'close'> {
   return {
     readPage: () => Promise.reject(error),

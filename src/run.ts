@@ -5,53 +5,53 @@ import type { Proof, RecordCounts, RunStatus, SourceCounts, Trigger } from './re
 import type { RowSet } from './row-set.ts'
 import type { AnsweredWindow } from './sorted-page.ts'
 
-/** A run that is being made: who it is for, and what it has seen and counted so far. */
+/** A running run: its organization, and the rows it has seen and counted so far. */
 export type Run = {
   readonly id: number
   readonly organization: string
   readonly trigger: Trigger
   readonly startedAtMs: number
-  /** What it measures its lease by; without it the wall clock does. */
+  /** The clock of its lease; without it, the wall clock. */
   readonly monotonicMs: (() => number) | undefined
-  /** Milliseconds since it started, never below 0. */
+  /** Milliseconds since its start, never negative. */
   readonly tookMs: (nowMs: number) => number
-  /** When its scan began: earlier than the run, when it goes on from an interrupted one. */
+  /** The start of its scan: earlier than the run, if it continues an interrupted one. */
   readonly dataAsOfMs: number
-  /** The interrupted run whose windows it goes on from. */
+  /** The interrupted run that it continues. */
   readonly resumedFrom: number | undefined
   /** The customers in those windows. */
   readonly readBefore: number
-  /** Whether this organization was never read to its end before: then additions are no changes. */
+  /** Whether this organization was never read to its end before: then new customers are not recorded as changes. */
   readonly isBaseline: boolean
-  /** Rows of `customers` this run has received. */
+  /** Row numbers of the customers that this run has received. */
   readonly seen: RowSet
-  /** Ids this run received in a record that had to be rejected. */
+  /** Ids of rejected records that this run has received. */
   readonly rejectedIds: Set<string>
-  /** Rows whose removal is held back, when the run began. */
+  /** Rows whose removal was held back when the run began. */
   readonly heldRows: ReadonlySet<number>
   /** The list as the last complete run read it. */
   readonly list: ListAsRead
-  /** Marks records under the key of the mirror. */
+  /** The fingerprint of a record, under the key of the mirror. */
   readonly fingerprint: Fingerprint
-  /** Rows that may be stored otherwise than the list says. */
+  /** Rows that may have changed since the list was read. */
   readonly doubted: RowSet
-  /** The last edit by hand when the run began; `doubted` includes the rows of all until then. */
+  /** The last edit by hand when the run began; `doubted` includes the rows of all edits until then. */
   readonly lastEdit: number
-  /** Rows this run has written again. */
+  /** Rows that this run has updated. */
   readonly written: RowSet
   readonly records: RecordCounts
   readonly warnings: Warnings
   pages: number
 }
 
-/** What a run is started with. */
+/** The arguments of a run's start. */
 export type Start = {
   organization: string
   trigger: Trigger
   nowMs: number
-  /** Measures how long the run takes and holds its organization; without it the wall clock does. */
+  /** The clock of the run's duration and lease; without it, the wall clock. */
   monotonicMs?: (() => number) | undefined
-  /** How old an interrupted scan may be for the run to go on from it; never, when undefined. */
+  /** How old an interrupted scan may be and still be continued; undefined means never. */
   resumeWithinMs?: number | undefined
 }
 
@@ -61,46 +61,46 @@ export type Ending = {
   proof: Proof
   reasons: readonly string[]
   source: SourceCounts
-  /** Whether the list was read from its first position to its end, so that what was not received is no longer listed. */
+  /** Whether the list was read from its first position to its end, so that customers not received are no longer listed. */
   readToEnd: boolean
   /** The list as this run read it, for the next one; without it, the list before is kept. */
   list?: ListAsRead | undefined
-  /** What the proof rests on, to be stored as JSON. */
+  /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined
-  /** What to do about customers that were not received; without it, or without a proof, nothing. */
+  /** How to handle customers that were not received; without it, or without a proof, they are not changed. */
   removals?: Removals | undefined
   error?: { code: string; message: string } | undefined
 }
 
-/** When absence from scans becomes removal, and when it is too much at once to be believed. */
+/** When absent customers are removed, and how many removals at once are held back. */
 export type RemovalRule = {
-  /** Scans in a row a customer must be absent from. */
+  /** How many scans in a row a customer must be absent from. */
   after: number
-  /** The share of an organization's customers, 0 to 1, above which absences are held back. */
+  /** The share of an organization's customers, 0 to 1, above which removals are held back. */
   maxShare: number
 }
 
 /** Grades of proof after which customers may be marked missing and removed. */
 export type RemovingProof = 'proven' | 'converged'
 
-/** What searches for the customers about to be removed came to. */
+/** The results of searches for the customers about to be removed. */
 export type Searched = {
-  /** Ids of customers whose absence searches confirmed. */
+  /** Ids of customers that no search found. */
   confirmed: ReadonlySet<string>
-  /** Ids of customers that a search found: they are listed, and the scan did not read the whole list. */
+  /** Ids of customers that a search found: they are listed, so the scan did not read the whole list. */
   found?: ReadonlySet<string> | undefined
-  /** Ids of customers that the service refused to search for, though it searches for others: they are not removed. */
+  /** Ids of customers for which the service refused the search, although it searches for others: they are not removed. */
   unanswered?: ReadonlySet<string> | undefined
-  /** Only a random sample was searched for; one found then holds back all the others. */
+  /** Whether only a random sample was searched for; one customer found then holds back all the others. */
   isSample?: boolean | undefined
-  /** The searches were not finished: no customer is removed by this run. */
+  /** Whether the searches were not finished: then this run removes no customer. */
   isPostponed?: boolean | undefined
 }
 
-/** What to do about customers that were not received. */
+/** How to handle customers that were not received. */
 export type Removals = Searched & { rule: RemovalRule }
 
-/** A customer that was listed before and not in this scan. */
+/** A customer that was listed before, but not in this scan. */
 export type Absent = {
   rowId: number
   id: string
@@ -113,17 +113,17 @@ export type Absent = {
   missingScans: number
 }
 
-/** The fields a customer can be searched by. */
+/** The fields to search a customer by. */
 export type Named = Pick<Absent, 'name' | 'username' | 'email'>
 
-/** A customer about to be removed, with the values that were last read where the row has others. */
+/** A customer about to be removed, with the values last read, if the row has others. */
 export type Candidate = Absent & { earlier: readonly Named[] }
 
 /** A customer known to be listed. */
 export type Listed = Named & { id: string }
 
-/** A record's place in a window, with its row of `customers`; a reject has none. */
+/** A record in a window, with its row number; a reject has none. */
 export type RecordedRow = Row & { rowId?: number | undefined }
 
-/** A window as it was read: which page was asked for, what the service said of it, and who stood in it. */
+/** A window as read: its request, the meta data of its answer, and its rows. */
 export type RecordedWindow = AnsweredWindow & { rows: RecordedRow[] }

@@ -1,17 +1,17 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
-/** Room for a few pages at once, in two halves; with more, runs are hardly faster. */
+/** Room for a few pages at once, in two halves; more room makes runs hardly faster. */
 const YOUNG_BYTES = 12 * 1024 * 1024
 
 /**
- * Keeps the heap of this process near what it needs: of a page hardly anything lives on, and left alone the heap grows to a
- * multiple of that before it is looked through. To be called before anything else.
+ * Keeps the heap of this process small: almost all objects of a page are garbage at once, and by default the heap grows to a
+ * multiple of its live size before it is collected. Call it before anything else.
  */
 export function keepHeapSmall(): void {
-  // What has lived for a while is looked through when it has grown by more than half.
+  // Old objects are collected when they have grown by 70 %.
   setFlagsFromString('--heap-growing-percent=70')
-  // What is young may take more room as long as it has little: how much at most can only be said on the command line of Node.
+  // The space of young objects may grow up to this size. Its maximum can only be set on Node's command line.
   const observer = new PerformanceObserver(() => {
     if (youngBytes() < YOUNG_BYTES) return
     setFlagsFromString('--semi-space-growth-factor=1')

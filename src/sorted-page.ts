@@ -13,9 +13,9 @@ export type Reject = {
   reasons: { field: string; message: string }[]
 }
 
-/** A record's place in the listing, and what it takes to know the record again. */
+/** A record of a page, with the fingerprints that identify it next time. */
 export type SortedRow = Row & {
-  /** The customer's row number, when the record is known to be stored as it came. */
+  /** The customer's row number, if the record is stored unchanged. */
   readonly rowId: number | undefined
   readonly fingerprint: number
   readonly idFingerprint: number
@@ -24,14 +24,14 @@ export type SortedRow = Row & {
 
 /** The records of one page. Each is in exactly one of `known`, `customers` and `rejects`. */
 export type Sorted = {
-  /** Row numbers of the records that are known to be stored as they came. */
+  /** Row numbers of the records that are stored unchanged. */
   readonly known: ArrayLike<number>
   readonly customers: readonly Customer[]
   /** The place of each of `customers` on the page, from 0. */
   readonly places: readonly number[]
   readonly rejects: readonly Reject[]
   readonly warnings: Warnings
-  /** Every record in order; none of a page that is known as a whole, which `known` gives in order. */
+  /** Every record in order; empty if the whole page is known: `known` then has its rows in order. */
   readonly rows: readonly SortedRow[]
 }
 
@@ -39,13 +39,13 @@ export type Sorted = {
 export type SortedPage = Sorted & {
   readonly page: number
   readonly received: number
-  /** Where its customers stand in the list as last read, when the page is known as a whole. */
+  /** The place of its first customer in the list as last read, if the whole page is known. */
   readonly listedAt?: number | undefined
-  /** The window it answers, when that is to be recorded for a later run to go on from. */
+  /** Its window, if the mirror must record it so that a later run can continue. */
   readonly window?: AnsweredWindow | undefined
 }
 
-/** A window that was asked for, and what the service said of it. */
+/** A requested window, with the meta data of its answer. */
 export type AnsweredWindow = {
   readonly page: number
   readonly size: number
@@ -55,10 +55,10 @@ export type AnsweredWindow = {
   readonly beyondEnd: boolean
 }
 
-/** What became of the records of a page that was saved. */
+/** The results of a saved page. */
 export type SavedPage = {
-  /** The row number of each record in order; 0 for one without a customer. */
+  /** The row number of each record in order; 0 for a reject without a customer. */
   readonly rowIds: ArrayLike<number>
-  /** Places of customers that were read in full and found to be stored as they came. */
+  /** Places of customers that were compared field by field and are unchanged. */
   readonly unchanged: ReadonlySet<number>
 }

@@ -60,7 +60,12 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   ],
   ['stale clock', /signing\.timestamp.*clock/, 4, refusal(401, 'expired', 'The timestamp has expired.')],
   ['bad key, wrong secret or wrong recipe', /Check apiKey and secret/, 4, refusal(401, 'unauthorized', 'No.')],
-  ['plan forbids', /Ask the service to include listing customers/, 4, refusal(403, 'forbidden', 'Upgrade.')],
+  [
+    'plan forbids',
+    /Ask the owner of the service to include listing customers/,
+    4,
+    refusal(403, 'forbidden', 'Upgrade.'),
+  ],
   ['not found', /Check baseUrl/, 4, refusal(404, 'not_found', 'Nothing here.')],
   ['request not accepted', /Lower pageSize/, 4, refusal(422, 'validation_error', 'No.')],
   ['throttled', /rateLimit\.requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],

@@ -24,7 +24,9 @@ test.each([80, 60, 40])(
     const [globex = '', hooli = ''] = blocks.map((block) => block.replaceAll(/\s+/g, ' '))
     expect(withoutBreaks(globex)).toContain(`GET${sandbox.origin}`)
     expect(globex).toContain('answered 403')
-    expect(globex).toContain('fix: Ask the service to include listing customers in the plan of this organization.')
+    expect(globex).toContain(
+      'fix: Ask the owner of the service to include listing customers in the plan of this organization.',
+    )
     expect(globex).toContain('customer-mirror runs show ')
     expect(hooli).toContain('fix: Check that baseUrl is the final address of the interface itself')
     // Commands and paths are left whole, to be copied.

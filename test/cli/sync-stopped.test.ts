@@ -27,7 +27,7 @@ test.each([
     received: pages * 100,
     error: { code: 'interrupted' },
   })
-  expect(onlyRun(stdout).error?.message).toMatch(/stopped as asked.*is saved; sync again to go on/)
+  expect(onlyRun(stdout).error?.message).toMatch(/stopped as asked.*are saved; sync again to continue/)
   expect(stderr).toMatch(/^acme +stopped: [\d,]+ customers: [\d,]+ new/m)
   expect(server.requests).toHaveLength(pages)
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(pages * 100)

@@ -16,14 +16,14 @@ function blockOf(error: Error, status: RunStatus, config?: string): string {
   return failureBlocks([{ report, error }], { organizations, columns: 80, dryRun: false, config })
 }
 
-test('a run that took as long as it may says so, and until when it is gone on with: by its end', () => {
+test('a run that reached maxRun reports it, and until when it can be continued: counted from its end', () => {
   const block = blockOf(new MaxRunReached('acme: the run was ended after 6h. Raise maxRun.'), 'interrupted')
 
-  expect(block).toContain('■ acme: took as long as it may\n  the run was ended after 6h. Raise maxRun.\n')
+  expect(block).toContain('■ acme: reached maxRun\n  the run was ended after 6h. Raise maxRun.\n')
   expect(block.replaceAll(/\s+/g, ' ')).toContain('continues from here, if it starts before 1970-01-01 18:00 UTC.')
 })
 
-test('a run that was stopped as asked says what is left, and until when it is gone on with: by when its scan began', () => {
+test('a stopped run reports what is saved, and until when it can be continued: counted from when its scan began', () => {
   const block = blockOf(new Interrupted('acme: stopped as asked.'), 'interrupted')
 
   expect(block).toContain('■ acme: stopped\n  200 customers read so far are saved;')
