@@ -1,16 +1,16 @@
-import pLimit from 'p-limit'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 
 /**
  * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit.
- * A pause holds back everybody who shares the rateLimit.
+ * A pause delays every request under it.
  */
 export type RateLimit = {
   /** The moment of the monotonic clock until which no request may be made; in the past when none is held back. */
   readonly pausedUntilMs: number
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
   admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>
-  /** Holds everybody back until then, and lets them come back one at a time. */
+  /** Delays every request until then, and then lets them start one at a time. */
   pauseUntil(untilMs: number): void
   /** A request succeeded, with this many left in the rate limit, where the service says. */
   succeeded(remaining: number | undefined): void
@@ -33,26 +33,62 @@ export type RateLimitOptions = {
 }
 
 export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const { concurrency, requestsPerMinute, monotonicMs, sleep = timerSleep } = options
-  const turns = pLimit(concurrency)
-  const spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute
-  let pausedUntilMs = 0
-  let nextStartMs = 0
-  let inFlight = 0
+  return new SpacedTurns(options)
+}
 
-  async function spread(signal: AbortSignal): Promise<void> {
-    const startMs = Math.max(monotonicMs(), nextStartMs)
-    nextStartMs = startMs + spacingMs
-    if (monotonicMs() < startMs) await sleep(startMs - monotonicMs(), signal)
+/** A request waits for a turn, then for its moment within the minute, then runs; a pause in between gives the turn back. */
+class SpacedTurns implements RateLimit {
+  readonly #concurrency: number
+  readonly #turns: LimitFunction
+  readonly #spacingMs: number
+  readonly #monotonicMs: () => number
+  readonly #sleep: Sleep
+  #pausedUntilMs = 0
+  #nextStartMs = 0
+  #inFlight = 0
+
+  constructor({ concurrency, requestsPerMinute, monotonicMs, sleep = timerSleep }: RateLimitOptions) {
+    this.#concurrency = concurrency
+    this.#turns = pLimit(concurrency)
+    this.#spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute
+    this.#monotonicMs = monotonicMs
+    this.#sleep = sleep
   }
 
-  /** Resolves when a place is free, with what gives it back; an abort gives up waiting for one. */
-  async function enter(signal: AbortSignal): Promise<() => void> {
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs
+  }
+
+  async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<Turn<T>> {
+    const leave = await this.#enter(signal)
+    try {
+      stop.throwIfAborted()
+      if (this.#spacingMs > 0) await this.#waitForMoment(stop)
+      if (this.#monotonicMs() < this.#pausedUntilMs) return { paused: true }
+      return { paused: false, value: await this.#run(task, signal) }
+    } finally {
+      leave()
+    }
+  }
+
+  pauseUntil(untilMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
+    // Requests that start again in the same instant would all be refused again.
+    this.#allow(1)
+  }
+
+  succeeded(remaining: number | undefined): void {
+    if (remaining !== undefined && remaining <= this.#inFlight) this.#allow(1)
+    else if (remaining === undefined || remaining > this.#concurrency) this.#allow(this.#concurrency)
+  }
+
+  /** Resolves when a turn is free, with what gives it back; an abort ends the wait. */
+  async #enter(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     const { promise: entered, resolve } = Promise.withResolvers<() => void>()
     const giveUp = () => resolve(() => {})
     signal.addEventListener('abort', giveUp)
-    void turns(() => (signal.aborted ? undefined : new Promise<void>((leave) => resolve(leave))))
+    void this.#turns(() => (signal.aborted ? undefined : new Promise<void>((leave) => resolve(leave))))
     const leave = await entered
     signal.removeEventListener('abort', giveUp)
     if (signal.aborted) leave()
@@ -60,42 +96,26 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     return leave
   }
 
-  /** Looking for work costs something even when the number stays the same. */
-  function allow(atOnce: number): void {
-    if (turns.concurrency !== atOnce) turns.concurrency = atOnce
+  async #waitForMoment(signal: AbortSignal): Promise<void> {
+    const startMs = Math.max(this.#monotonicMs(), this.#nextStartMs)
+    this.#nextStartMs = startMs + this.#spacingMs
+    if (this.#monotonicMs() < startMs) await this.#sleep(startMs - this.#monotonicMs(), signal)
   }
 
-  return {
-    get pausedUntilMs() {
-      return pausedUntilMs
-    },
-    async admit(task, { signal, stop = signal }) {
-      const leave = await enter(signal)
-      try {
-        stop.throwIfAborted()
-        if (spacingMs > 0) await spread(stop)
-        if (monotonicMs() < pausedUntilMs) return { paused: true }
-        inFlight += 1
-        try {
-          const value = await task()
-          // What came too late for an abort is dropped, so that nobody goes on with it.
-          signal.throwIfAborted()
-          return { paused: false, value }
-        } finally {
-          inFlight -= 1
-        }
-      } finally {
-        leave()
-      }
-    },
-    pauseUntil(untilMs) {
-      pausedUntilMs = Math.max(pausedUntilMs, untilMs)
-      // Everybody coming back in the same instant would be refused together again.
-      allow(1)
-    },
-    succeeded(remaining) {
-      if (remaining !== undefined && remaining <= inFlight) allow(1)
-      else if (remaining === undefined || remaining > concurrency) allow(concurrency)
-    },
+  async #run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    this.#inFlight += 1
+    try {
+      const value = await task()
+      // A value that comes after the abort is dropped, so that no work continues with it.
+      signal.throwIfAborted()
+      return value
+    } finally {
+      this.#inFlight -= 1
+    }
+  }
+
+  /** Setting the number makes p-limit look for work, which costs something even when the number stays the same. */
+  #allow(atOnce: number): void {
+    if (this.#turns.concurrency !== atOnce) this.#turns.concurrency = atOnce
   }
 }

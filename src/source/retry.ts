@@ -31,85 +31,83 @@ export type RetryOptions = {
 }
 
 export function createRetry(options: RetryOptions): Retry {
-  const {
-    rateLimit,
-    attempts = DEFAULT_ATTEMPTS,
-    longestWaitMs,
-    maxWaitMs,
-    monotonicMs,
-    random,
-    sleep = timerSleep,
-  } = options
-  const waits = createWaits({ ...options, sleep })
-  let refusedSinceMs: number | undefined
+  return new BudgetedRetry(options)
+}
 
-  async function ask<T>(attempt: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T> {
+/**
+ * Everything asked through one retry shares the stretch without a success, and its budget:
+ *
+ *              refused: the stretch begins
+ *   succeeding ──────────────────────────▶ refused ──▶ the budget is spent: the refusal is thrown
+ *        ▲                                    │ ▲
+ *        └─────────────── succeeded ──────────┘ └─ refused again, after a wait
+ */
+class BudgetedRetry implements Retry {
+  readonly #options: RetryOptions
+  readonly #waits: Waits
+  #refusedSinceMs: number | undefined
+
+  constructor(options: RetryOptions) {
+    this.#options = options
+    this.#waits = new Waits(options)
+  }
+
+  get waitedMs(): number {
+    return this.#waits.waitedMs
+  }
+
+  async ask<T>(attempt: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T> {
+    const { rateLimit, monotonicMs } = this.#options
     let refusal: unknown
     for (let tries = 1; ;) {
       stop.throwIfAborted()
-      if (rateLimit.pausedUntilMs > monotonicMs()) await waitOutPause(refusal, stop)
-      const turn = await rateLimit.admit(() => tryOnce(attempt, tries, signal), { signal, stop })
+      if (rateLimit.pausedUntilMs > monotonicMs()) await this.#waitOutPause(refusal, stop)
+      const turn = await rateLimit.admit(() => this.#tryOnce(attempt, tries, signal), { signal, stop })
       if (turn.paused) continue
       if (turn.value.succeeded) return turn.value.result
       refusal = turn.value.refusal
       tries += 1
-      if (factsOf(refusal).askAgain === 'retry') await waitOutFailure(refusal, turn.value.waitMs, stop)
+      if (factsOf(refusal).askAgain === 'retry') await this.#waitOutFailure(refusal, turn.value.waitMs, stop)
     }
   }
 
-  /** What ends the asking is thrown; a refusal after which to ask again is returned with the wait it needs. */
-  async function tryOnce<T>(attempt: () => Promise<T>, tries: number, signal: AbortSignal): Promise<Tried<T>> {
+  /** Throws an error that is final; returns a refusal after which to ask again, with the wait it needs. */
+  async #tryOnce<T>(attempt: () => Promise<T>, tries: number, signal: AbortSignal): Promise<Tried<T>> {
+    const { rateLimit, monotonicMs } = this.#options
     try {
       const result = await attempt()
-      refusedSinceMs = undefined
+      this.#refusedSinceMs = undefined
       return { succeeded: true, result }
     } catch (error) {
       signal.throwIfAborted()
-      const waitMs = waitBeforeNext(error, tries)
+      const waitMs = waitBeforeNext(error, tries, this.#options)
       if (waitMs === undefined) throw error
-      refusedSinceMs ??= monotonicMs()
+      this.#refusedSinceMs ??= monotonicMs()
       // Set before the turn ends: the next in line must not start into the same refusal.
       if (factsOf(error).askAgain === 'wait') rateLimit.pauseUntil(monotonicMs() + waitMs)
       return { succeeded: false, refusal: error, waitMs }
     }
   }
 
-  /** Milliseconds until the next try; undefined when there is to be none. */
-  function waitBeforeNext(error: unknown, tries: number): number | undefined {
-    const { askAgain } = factsOf(error)
-    if (askAgain === 'never') return undefined
-    const isToldToWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
-    if (isToldToWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random))
-    return tries < attempts ? backoffMs(tries, random) : undefined
-  }
-
-  async function waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
-    for (
-      let waitMs = rateLimit.pausedUntilMs - monotonicMs();
-      waitMs > 0;
-      waitMs = rateLimit.pausedUntilMs - monotonicMs()
-    ) {
-      refusedSinceMs ??= monotonicMs()
-      if (exceedsBudget(waitMs)) throw tells(refusal, waitMs) ? refusal : heldBack(waitMs)
-      await waits.wait(waitMs, 'rate-limited', signal)
+  async #waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
+    const { rateLimit, monotonicMs } = this.#options
+    const leftMs = () => rateLimit.pausedUntilMs - monotonicMs()
+    for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) {
+      this.#refusedSinceMs ??= monotonicMs()
+      if (this.#exceedsBudget(waitMs)) throw names(refusal, waitMs) ? refusal : notSent(waitMs)
+      await this.#waits.wait(waitMs, 'rate-limited', signal)
     }
   }
 
-  async function waitOutFailure(failure: unknown, waitMs: number, signal: AbortSignal): Promise<void> {
-    if (exceedsBudget(waitMs)) throw failure
-    await waits.wait(waitMs, 'unavailable', signal)
+  async #waitOutFailure(failure: unknown, waitMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#exceedsBudget(waitMs)) throw failure
+    await this.#waits.wait(waitMs, 'unavailable', signal)
   }
 
-  function exceedsBudget(waitMs: number): boolean {
-    const stretchMs = refusedSinceMs === undefined ? 0 : monotonicMs() - refusedSinceMs
+  #exceedsBudget(waitMs: number): boolean {
+    const { monotonicMs, longestWaitMs, maxWaitMs } = this.#options
+    const stretchMs = this.#refusedSinceMs === undefined ? 0 : monotonicMs() - this.#refusedSinceMs
     return waitMs > longestWaitMs || stretchMs + waitMs > maxWaitMs
-  }
-
-  return {
-    ask,
-    get waitedMs() {
-      return waits.waitedMs
-    },
   }
 }
 
@@ -118,64 +116,78 @@ type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: un
 const DEFAULT_ATTEMPTS = 5
 const FIRST_BACKOFF_MS = 1000
 const LONGEST_BACKOFF_MS = 30_000
-/** Somebody who was told to slow down does not ask again within the same second. */
+/** After an answer that asks to slow down, no request is sent within the same second. */
 const FLOOR_MS = 1000
+
+/** Milliseconds until the next try; undefined when there is to be none. */
+function waitBeforeNext(
+  error: unknown,
+  tries: number,
+  { attempts = DEFAULT_ATTEMPTS, random }: Pick<RetryOptions, 'attempts' | 'random'>,
+): number | undefined {
+  const { askAgain } = factsOf(error)
+  if (askAgain === 'never') return undefined
+  const isToldToWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
+  if (isToldToWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random))
+  return tries < attempts ? backoffMs(tries, random) : undefined
+}
 
 /** Exponential backoff with full jitter: anything from nothing to a bound that doubles with every try, up to a cap. */
 export function backoffMs(tries: number, random: () => number): number {
   return Math.round(random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tries - 1)))
 }
 
-/** Whether a refusal names the wait at hand itself, rather than a shorter one that has been overtaken. */
-function tells(refusal: unknown, waitMs: number): boolean {
+/** Whether a refusal names this wait, and not a shorter one that another request has extended since. */
+function names(refusal: unknown, waitMs: number): boolean {
   return factsOf(refusal).askAgain === 'wait' && (namedWaitMs(refusal) ?? waitMs) >= waitMs - 1000
 }
 
-/** For a request that was never sent, because another one was told to wait. */
-function heldBack(waitMs: number): RateLimited {
+/** For a request that was never sent, because the answer to another one asked to wait. */
+function notSent(waitMs: number): RateLimited {
   const seconds = Math.ceil(waitMs / 1000)
   return new RateLimited(
-    `Not asked: the service told everybody sharing this rate limit to wait, for ${seconds} s more. Ask again after that.`,
+    `Not sent: the service asked for a pause, which every request under this rate limit keeps; ${seconds} s of it are left. Ask again after that.`,
     { waitMs },
   )
 }
 
-type Waits = {
-  readonly waitedMs: number
-  wait(waitMs: number, reason: 'rate-limited' | 'unavailable', signal: AbortSignal): Promise<void>
-}
+/** Counts time once however many requests wait through it, and reports a wait once however many requests share it. */
+class Waits {
+  readonly #options: RetryOptions
+  readonly #sleep: Sleep
+  #waiting = 0
+  #waitingSinceMs = 0
+  #finishedMs = 0
+  #reportedUntilMs = -Infinity
 
-/** Counts time once however many requests wait through it, and tells of a wait once however many share it. */
-function createWaits({
-  now,
-  monotonicMs,
-  sleep,
-  onEvent,
-}: Pick<RetryOptions, 'now' | 'monotonicMs' | 'onEvent'> & { sleep: Sleep }): Waits {
-  let waiting = 0
-  let waitingSinceMs = 0
-  let finishedMs = 0
-  let toldUntilMs = -Infinity
+  constructor(options: RetryOptions) {
+    this.#options = options
+    this.#sleep = options.sleep ?? timerSleep
+  }
 
-  return {
-    get waitedMs() {
-      return finishedMs + (waiting > 0 ? monotonicMs() - waitingSinceMs : 0)
-    },
-    async wait(waitMs, reason, signal) {
-      const untilMs = monotonicMs() + waitMs
-      // Requests refused together are told to wait until nearly the same moment.
-      if (untilMs > toldUntilMs + 500) {
-        toldUntilMs = untilMs
-        onEvent?.({ kind: 'waiting', reason, waitMs, untilMs: now() + waitMs })
-      }
-      if (waiting === 0) waitingSinceMs = monotonicMs()
-      waiting += 1
-      try {
-        await sleep(waitMs, signal)
-      } finally {
-        waiting -= 1
-        if (waiting === 0) finishedMs += monotonicMs() - waitingSinceMs
-      }
-    },
+  get waitedMs(): number {
+    return this.#finishedMs + (this.#waiting > 0 ? this.#options.monotonicMs() - this.#waitingSinceMs : 0)
+  }
+
+  async wait(waitMs: number, reason: WaitingEvent['reason'], signal: AbortSignal): Promise<void> {
+    const { monotonicMs } = this.#options
+    this.#report(waitMs, reason)
+    if (this.#waiting === 0) this.#waitingSinceMs = monotonicMs()
+    this.#waiting += 1
+    try {
+      await this.#sleep(waitMs, signal)
+    } finally {
+      this.#waiting -= 1
+      if (this.#waiting === 0) this.#finishedMs += monotonicMs() - this.#waitingSinceMs
+    }
+  }
+
+  #report(waitMs: number, reason: WaitingEvent['reason']): void {
+    const { now, monotonicMs, onEvent } = this.#options
+    const untilMs = monotonicMs() + waitMs
+    // Requests that are refused together are asked to wait until nearly the same moment.
+    if (untilMs <= this.#reportedUntilMs + 500) return
+    this.#reportedUntilMs = untilMs
+    onEvent?.({ kind: 'waiting', reason, waitMs, untilMs: now() + waitMs })
   }
 }
