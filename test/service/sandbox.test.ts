@@ -70,7 +70,7 @@ test.each([
     'It has acme, globex, initech.',
   ],
   ['an unknown organization forbidden', { forbidden: ['org-9'] }, 'no organization "org-9"'],
-  ['more customers than fit', { customers: 1_000_000, organizations: 9 }, 'more than the sandbox holds in memory'],
+  ['more customers than fit', { customers: 1_000_000, organizations: 9 }, 'more than the sandbox can hold in memory'],
 ])('%s is refused', async (_, options, message) => {
   const start = startSandbox(options)
   await expect(start).rejects.toThrow(UsageError)
