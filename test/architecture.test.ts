@@ -49,7 +49,9 @@ describe('who may know whom', () => {
   const ROOMS_APART = ['source', 'scan', 'list-memory', 'mirror']
   test.each(ROOMS_APART)('%s reaches none of its neighbours, by any chain of imports', (folder) => {
     const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
-    const neighbours = [...ROOMS_APART, 'service', 'reading', 'config', 'run', 'cli'].filter((name) => name !== folder)
+    const neighbours = [...ROOMS_APART, 'service', 'http', 'reading', 'config', 'run', 'cli'].filter(
+      (name) => name !== folder,
+    )
     const isForbidden = (target: string) =>
       target === 'src/mirror-organization.ts' || neighbours.some((name) => target.startsWith(`src/${name}/`))
 
@@ -63,6 +65,23 @@ describe('who may know whom', () => {
     expect(
       offenders(files, (target) => target.startsWith('src/source/') && target !== 'src/source/signing.ts'),
     ).toEqual([])
+  })
+
+  test('what every server shares knows no server, and nothing of what is served', () => {
+    const files = src.filter(({ path }) => path.startsWith('src/http/'))
+
+    expect(files).not.toEqual([])
+    expect(
+      chainsTo(program, files, (target) => /^(src\/(service|source|scan|mirror|config|run|cli)|jobs)\//.test(target)),
+    ).toEqual([])
+  })
+
+  test('the worker and the sandbox listen in one way', () => {
+    expect(importersOf(product, 'src/http/listen.ts').toSorted()).toEqual([
+      'jobs/monitoring/http.ts',
+      'src/service/sandbox.ts',
+    ])
+    expect(matching(product, /\bcreateServer\b/, /^src\/http\/listen\.ts$/)).toEqual([])
   })
 
   test('the mirror is reached through its verbs', () => {
@@ -97,8 +116,8 @@ describe('who may know whom', () => {
 test.each([
   ['undici', /^src\/source\//],
   ['better-sqlite3', /^src\/(mirror|reading)\//],
-  ['hono', /^(src\/service|jobs)\//],
-  ['@hono/node-server', /^(src\/service|jobs)\//],
+  ['hono', /^(src\/(service|http)|jobs)\//],
+  ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],
   ['ioredis', /^jobs\//],
   ['commander', /^src\/cli\//],

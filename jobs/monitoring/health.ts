@@ -1,5 +1,6 @@
 import type { Mirror } from '../../src/store.ts'
 import type { Organization } from '../../src/config/organization.ts'
+import type { Readiness } from '../../src/http/health.ts'
 import { within } from '../queue/deadline.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
@@ -7,10 +8,10 @@ import { scheduled } from '../schedule/reconcile.ts'
 import { wasReadSince, type SchedulePlan } from '../schedule/schedule-plan.ts'
 
 /**
- * Whether the worker does its work, and what is wrong where it does not. Beside it the removals that wait for a person to
- * decide: they keep no work from being done. Without `held` it is unknown whether there are any.
+ * Whether the worker does its work. Beside it the removals that wait for a person to decide: they keep no work from being
+ * done. Without `held` it is unknown whether there are any.
  */
-export type Readiness = { ready: boolean; problems: string[]; held?: HeldBack[] }
+export type WorkerReadiness = Readiness & { held?: HeldBack[] }
 
 /** How many removals of an organization a run held back, as `customer-mirror removals --json` has it. */
 export type HeldBack = { run: number; organization: string; held: number }
@@ -30,7 +31,7 @@ const ASK_MS = 2000
 /** How long after it was due an organization may still be on its way. */
 const GRACE_MS = 2 * 3_600_000
 
-export async function examine(examined: Examined): Promise<Readiness> {
+export async function examine(examined: Examined): Promise<WorkerReadiness> {
   const problems = [...(await queueProblems(examined)), ...workerProblems(examined), ...(await staleProblems(examined))]
   return { ready: problems.length === 0, problems, held: await heldBack(examined) }
 }

@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { listen, type Listening } from '../../src/service/listen.ts'
-import type { Readiness } from './health.ts'
+import { addHeaders } from '../../src/http/headers.ts'
+import { addHealth } from '../../src/http/health.ts'
+import { listen, type Listening } from '../../src/http/listen.ts'
+import type { WorkerReadiness } from './health.ts'
 
 export type Watched = {
-  examine(): Promise<Readiness>
+  examine(): Promise<WorkerReadiness>
   metrics(): Promise<string>
   /** Pages to look at the queues, under `/queues`. */
   board: Hono | undefined
@@ -13,11 +15,8 @@ export type Watched = {
 /** Serves what monitors ask for. Throws UsageError when the port cannot be had. */
 export async function serveHttp(watched: Watched, address: { host: string; port: number }): Promise<Listening> {
   const app = new Hono()
-  app.get('/healthz', (context) => context.json({ alive: true }))
-  app.get('/readyz', async (context) => {
-    const readiness = await watched.examine().catch(() => ({ ready: false, problems: ['the mirror cannot be read'] }))
-    return context.json(readiness, readiness.ready ? 200 : 503)
-  })
+  app.use(addHeaders)
+  addHealth(app, () => watched.examine().catch(() => ({ ready: false, problems: ['the mirror cannot be read'] })))
   app.get('/metrics', async (context) => {
     const text = await watched.metrics()
     return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })

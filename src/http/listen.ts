@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { UsageError } from '../errors.ts'
-import { errorEnvelope } from './error-envelope.ts'
+import { UNKEPT } from './headers.ts'
 
 export type Listening = {
   /** Its address, without a trailing slash, e.g. `http://127.0.0.1:4010`. */
@@ -15,10 +15,18 @@ export type Listening = {
 /** A request handler, as every web framework has it. */
 export type Answerer = { fetch: Parameters<typeof getRequestListener>[0] }
 
-/** Serves `app` at an address of this machine; port 0 takes any free one. Throws a UsageError when it cannot. */
-export async function listen(app: Answerer, { host, port }: { host: string; port: number }): Promise<Listening> {
+/**
+ * Serves `app` at an address of this machine; port 0 takes any free one. A request whose address cannot be read never reaches
+ * it, and is answered 400 with `unreadable`. Throws a UsageError when it cannot listen.
+ */
+export async function listen(
+  app: Answerer,
+  { host, port }: { host: string; port: number },
+  unreadable: object = { error: UNREADABLE },
+): Promise<Listening> {
+  const errorHandler = () => Response.json(unreadable, { status: 400, headers: UNKEPT })
   // A server inside another program must not replace its global Request and Response.
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable })
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler })
   const server = createServer((request, response) => void answer(request, response))
   try {
     await once(server.listen({ host, port }), 'listening')
@@ -36,10 +44,7 @@ function originOf(server: Server, host: string): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`
 }
 
-/** The answer to a request with an unreadable address. */
-function unreadable(): Response {
-  return Response.json(errorEnvelope(400, 'The address of the request cannot be read.'), { status: 400 })
-}
+export const UNREADABLE = 'The address of the request cannot be read.'
 
 async function stop(server: Server): Promise<void> {
   const closed = once(server, 'close')

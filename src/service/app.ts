@@ -3,6 +3,8 @@ import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Credentials, Recipe } from '../source/signing.ts'
+import { addHeaders } from '../http/headers.ts'
+import { addHealth } from '../http/health.ts'
 import { send } from './answer.ts'
 import type { AnswerList, Serve } from './answer.ts'
 import { findRefusal } from './authentication.ts'
@@ -56,6 +58,8 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   const { largePages = 'refuse' } = options
   const service = new Hono<ServiceEnv>()
 
+  service.use(addHeaders)
+  addHealth(service)
   service.use(tellTime(options.now), delay(options.latencyMs ?? 0))
   if (options.observe) service.use(options.observe)
   if (options.intercept) service.use(options.intercept)

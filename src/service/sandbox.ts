@@ -6,7 +6,8 @@ import { BASE_PATH, createService } from './app.ts'
 import type { ServiceOptions } from './app.ts'
 import { generateCustomers } from './customers.ts'
 import type { ServiceCustomer } from './customers.ts'
-import { listen } from './listen.ts'
+import { listen, UNREADABLE } from '../http/listen.ts'
+import { errorEnvelope } from './error-envelope.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { requestLog } from './request-log.ts'
 import type { LoggedRequest, RequestLog } from './request-log.ts'
@@ -102,7 +103,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       rateLimit: rateLimitOf(id, rateLimits),
     })),
   })
-  const { origin, close } = await listen(service, { host, port })
+  const { origin, close } = await listen(service, { host, port }, errorEnvelope(400, UNREADABLE))
   const staged = (id: string): Staged => find(id, organizations).staged
   return {
     origin,

@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../../src/errors.ts'
 import { createService } from '../../src/service/app.ts'
-import { listen } from '../../src/service/listen.ts'
+import { listen, UNREADABLE } from '../../src/http/listen.ts'
+import { errorEnvelope } from '../../src/service/error-envelope.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 
 const recipe = recipeOf(DEFAULT_PRESET)
@@ -48,13 +49,17 @@ test.each(['0.0.0.0', '127.0.0.1', 'localhost'])(
   },
 )
 
-test('a request whose address cannot be read is answered 400 in the error envelope', async () => {
+test.each([
+  ['as the server likes', errorEnvelope(400, UNREADABLE), `"error":"bad_request","message":"${UNREADABLE}"`],
+  ['in one sentence', undefined, `{"error":"${UNREADABLE}"}`],
+])('a request whose address cannot be read is answered 400, %s', async (_, unreadable, answered) => {
   const service = createService({ organizations: [], recipe, now: Date.now })
-  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 }, unreadable)
   onTestFinished(close)
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   socket.end('GET /api HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n')
   const answer = await text(socket)
   expect(answer).toContain('HTTP/1.1 400')
-  expect(answer).toContain('"error":"bad_request"')
+  expect(answer).toContain(answered)
+  expect(answer.toLowerCase()).toContain('cache-control: no-store')
 })
