@@ -1,13 +1,13 @@
 import type { Hole } from './certificate.ts'
 import { endOf, startOf, windowKey, type Window } from './window.ts'
 
-/** Each divides the one before, so smaller windows lie inside larger ones and no position is asked for twice. */
+/** Each size divides the one before, so smaller windows lie inside larger ones and no position is requested twice. */
 const SIZES = [50, 25, 5, 1]
-/** A page with more unreadable positions than this is not a poison row, but a service that is down. */
+/** More unreadable positions than this in one page are not poison rows: the service is down. */
 const MOST_HOLES = 10
 const MOST_REQUESTS = 150
 
-/** Bisects a window that cannot be read to the positions that cannot be read, by smaller and smaller windows. */
+/** Finds the unreadable positions of a window by requesting smaller and smaller windows in its place. */
 export class Bisection {
   readonly #from: number
   readonly #to: number
@@ -77,7 +77,7 @@ export class Bisection {
   }
 }
 
-/** The same positions in as few holes as possible, in order. */
+/** Joins holes that touch, and returns them in order of position. */
 export function joinHoles(holes: readonly Hole[]): Hole[] {
   const joined: Hole[] = []
   for (const hole of holes.toSorted((a, b) => a.position - b.position)) {

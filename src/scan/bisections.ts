@@ -12,7 +12,7 @@ export class Bisections {
   readonly #underWay = new Map<Window, Bisection>()
   #holes: Hole[] = []
 
-  /** The same positions in as few holes as possible, in order. */
+  /** The holes found so far, joined where they touch, in order of position. */
   get holes(): readonly Hole[] {
     return this.#holes
   }
@@ -21,7 +21,7 @@ export class Bisections {
     this.#underWay.set(window, new Bisection(window, because))
   }
 
-  /** A window to ask for that is not in `underWay` already. */
+  /** The next window to request that is not in `underWay` already. */
   next(underWay: ReadonlySet<string>): Window | undefined {
     for (const bisection of this.#underWay.values()) {
       let window = bisection.next()
@@ -39,7 +39,7 @@ export class Bisections {
     return waiting.length > 0
   }
 
-  /** Those that have ended since the last call. */
+  /** The bisections that have ended since the last call. */
   ended(): readonly Bisected[] {
     if (this.#underWay.size === 0) return NONE
     const ended: Bisected[] = []

@@ -11,7 +11,7 @@ import type { StoppedAt } from './window.ts'
  *   (c) Wn read fewer rows than its size, and its total ends where it ends: it holds the last row of the list it was cut from.
  * Then every row that was listed from the first request to the last answer is in one of the windows.
  *
- * Suppose y lived through the scan and is in none. A window is contiguous, so in the list it was cut from y stands either
+ * Suppose y was listed throughout the scan and is in no window. A window is contiguous, so in the list it was cut from y stands either
  * before all of it or after all of it. By (a), y stands after W0. If y stands after Wk, then z stands before y there. Were y
  * before Wk+1, it would stand before z there: the two would have changed places, which only rows of equal f may. But f(z) is
  * not both f(last of Wk) and f(first of Wk+1), and all rows of equal f stand together: y, beyond an end of a different f, is
@@ -24,12 +24,12 @@ import type { StoppedAt } from './window.ts'
  * Nothing here says when a window was read, nor that it was read after its neighbour, nor what was inserted or deleted
  * in between. It follows that windows may be read in parallel, in any order, and hours apart after an interruption; that
  * a chain may step back as far as it likes, or even begin again at position 0; and that rows without a readable id do
- * no harm inside a window, because its readable rows bound it as well. A row appended after Wn was read is newborn.
+ * no harm inside a window, because its readable rows bound it as well. A row appended after Wn was read is new.
  *
  * What is assumed and not proven is f. The witness is the evidence: every window was sorted by it. An order by last
  * change looks like one by `created_at` until a row changes; such a row moves to an end of the list. Therefore a scan
  * that saw movement reads both ends once more before it trusts its witness, as far as rows it knows from there: whatever moved
- * to an end stands before those, however far it was pushed down, and out of order there it gives itself away.
+ * to an end stands before those rows, however far it was pushed down, and shows there as out of order.
  *
  * Without a witness the scan is proven only if nothing moved: in every overlap the same ids at the same positions, one
  * total throughout, and as many distinct ids as the total. One row moving from i to j shifts every row between them.
@@ -39,7 +39,7 @@ import type { StoppedAt } from './window.ts'
  * One window that holds the whole list needs none of this: it was cut from one list.
  */
 export type Certificate = {
-  /** `proven`: every row that lived through the scan was read. `converged`: repeated passes agree. `unproven`: neither. */
+  /** `proven`: every row that was listed throughout the scan was read. `converged`: repeated passes agree. `unproven`: neither. */
   readonly proof: 'proven' | 'converged' | 'unproven'
   /** What the proof rests on; undefined without one. */
   readonly basis: Basis | undefined
@@ -47,7 +47,7 @@ export type Certificate = {
   readonly witness: string | undefined
   /** Why the scan is not proven; empty when it is. */
   readonly reasons: readonly Reason[]
-  /** What went wrong on the way and how often, repaired or not. */
+  /** What went wrong during the scan and how often, repaired or not. */
   readonly notes: readonly { readonly reason: Reason; readonly times: number }[]
   readonly passes: number
   /** Answers and failures the scan was given. */
@@ -56,13 +56,13 @@ export type Certificate = {
   readonly distinct: number
   /** The total as last stated by the service. */
   readonly total: number | undefined
-  /** Rows a page, as far as the service serves as many as it is asked for. */
+  /** The page size in which the list was read: as configured, or smaller where the service serves less. */
   readonly pageSize: number
   /** The end of the list was never reached, because this window could not be read; undefined where it was reached. */
   readonly stoppedAt: StoppedAt | undefined
-  /** The scan was read to its end and the service listed nobody. */
+  /** The list was read to its end and holds no customer. */
   readonly empty: boolean
-  /** Positions no request could read. */
+  /** Positions that no request could read. */
   readonly holes: readonly Hole[]
 }
 

@@ -1,8 +1,8 @@
 import type { ReadWindow } from './read-window.ts'
 
-/** Both ends of a chain of windows, as they were read: rows known there are looked for when the ends are read once more. */
+/** Both ends of a chain of windows, as first read. When the ends are read again, these rows are looked for. */
 export class ChainEnds {
-  /** The window at position 0 as it was first read; none before. */
+  /** The window at position 0 as it was first read; empty until then. */
   first: readonly ReadWindow[] = []
   /** The last two windows of the chain. */
   lastTwo: readonly ReadWindow[] = []

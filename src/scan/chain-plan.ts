@@ -34,7 +34,7 @@ export class ChainPlan {
     return window
   }
 
-  /** A further window for a chain that ends at `reach`; undefined while there is nothing to plan ahead. */
+  /** One more window for a chain that ends at `reach`; undefined when none can be planned yet. */
   goOn(reach: number, { isLookingBack }: { isLookingBack: boolean }): PendingWindow | undefined {
     if (this.pending.empty) return this.pending.add(this.windowAfter(reach))
     const hasMore = reach > 0 && this.pending.end <= this.#findings.total && !isLookingBack

@@ -4,7 +4,7 @@ import type { Reason } from './reasons.ts'
 import type { Overlap } from './overlap.ts'
 import { spans, WITNESSES, type Witness } from './witness.ts'
 
-/** Keeps account of one chain of windows: whether it stood still, and which witnesses span every overlap of it. */
+/** The evidence of one chain of windows: whether the list stood still, and which witnesses span every overlap. */
 export class ChainProof {
   readonly #findings: Findings
   readonly #spanning = new Set(WITNESSES)
@@ -25,12 +25,12 @@ export class ChainProof {
     return this.#still
   }
 
-  /** The first window of a chain, or the first after positions nobody could read. */
+  /** The first window of a chain, or the first after positions that could not be read. */
   begin(): void {
     this.#windows += 1
   }
 
-  /** The chain was cut; nothing spans that. */
+  /** Positions were left unread; no witness spans them. */
   cut(): void {
     this.#still = false
     this.#spanning.clear()

@@ -19,7 +19,7 @@ export type ChainScanOptions = {
   /** Rows to ask for at once, 1 to 100 (default). */
   readonly pageSize?: number
   readonly caps?: Partial<ScanCaps>
-  /** Where the ids read are kept; must be empty, and stays the scan's own. */
+  /** Where the ids read are kept. Must be empty, and is used by this scan alone. */
   readonly seen?: SeenIds
   /** Windows read before an interruption, in the order of their positions: those that still link are not read again. */
   readonly recalled?: Iterable<WindowAnswer>
@@ -57,7 +57,7 @@ class ChainScan implements Scan {
   #pass: Pass
   #passes = 1
   #answers = 0
-  /** The pass was stopped to begin again in another way. */
+  /** The pass was stopped in order to begin another kind of pass. */
   #restarting = false
   /** A pass has come to the end of the list. */
   #reachedEnd = false
@@ -183,7 +183,7 @@ class ChainScan implements Scan {
     return window
   }
 
-  /** False when an answer shows that the service does not give the pages it is asked for. */
+  /** False when an answer shows that the service does not serve the page size it is asked for. */
   #agreeOnSize(answer: WindowAnswer): boolean {
     const size = this.#sizes.agreeOn(answer)
     if (size === 'agreed') return true
@@ -202,7 +202,7 @@ class ChainScan implements Scan {
     this.#pass = new ClosedPass(this.#findings, USUAL_OVERLAP)
   }
 
-  /** Begins again with equal pages, for a service that takes some page sizes only. */
+  /** Begins again with equal pages, for a service that accepts only some page sizes. */
   #readSideBySide(because: Reason = 'size-refused'): void {
     this.#restarting ||= !this.#sizes.isFixed
     this.#sizes.isFixed = true

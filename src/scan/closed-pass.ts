@@ -7,7 +7,7 @@ import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import type { StoppedAt, Window } from './window.ts'
 
-/** A linked pass that reads both ends of the list once more before it trusts a witness. */
+/** A linked pass that reads both ends of the list again before it trusts a witness. */
 export class ClosedPass implements Pass {
   readonly #findings: Findings
   readonly #linked: LinkedPass
@@ -55,7 +55,7 @@ export class ClosedPass implements Pass {
     this.#settle()
   }
 
-  /** A window read before an interruption. To be given in the order of their positions, before anything else. */
+  /** A window read before an interruption. Call in order of position, before anything else. */
   recall(read: ReadWindow): void {
     this.#linked.recall(read)
     this.#settle()
@@ -67,7 +67,7 @@ export class ClosedPass implements Pass {
   }
 
   #settle(): void {
-    // What arrives after a stop changes nothing any more.
+    // Answers that arrive after a stop change nothing.
     if (!this.#linked.over || this.over) return
     if (this.#closing === undefined && this.proof()?.basis === 'witness') {
       this.#closing = new Closing(this.#findings, this.#linked.ends)

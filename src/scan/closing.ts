@@ -9,15 +9,15 @@ import { overlapBetween } from './overlap.ts'
 import { PendingWindows } from './pending-windows.ts'
 import { endOf, isSame, type RowKey, type Window } from './window.ts'
 
-/** Windows to read at one end before the rows first read there are given up. */
+/** How many windows are read at one end before the rows first read there are given up. */
 const MOST_WINDOWS = 8
-/** Windows beyond the first with a row known there that make up for others of them, which may be deleted. */
+/** After the first window with a known row, this many more make up for known rows that may have been deleted. */
 const ENOUGH_AROUND = 2
 
 /**
- * Both ends of a list, read once more before a witness is trusted. In an order by last change a changed row goes to an end,
+ * Both ends of a list, read again before a witness is trusted. In an order by last change a changed row moves to an end,
  * and others that change or are new push it away from there. So each end is read on until rows are met that stood there when
- * it was first read: whatever went to that end since stands before them, and was read, or gives itself away by its order.
+ * it was first read: a row that moved to that end since stands before them, so it is read, or shows as out of order.
  */
 export class Closing {
   readonly #ends: readonly End[]
@@ -33,7 +33,7 @@ export class Closing {
     for (const end of this.#ends) {
       const window = end.pending.notAsked()?.window
       if (window === undefined) continue
-      // One answer serves both.
+      // One answer serves both ends.
       for (const other of this.#ends)
         for (const pending of other.pending.all) if (isSame(pending.window, window)) pending.asked = true
       return window
@@ -60,13 +60,13 @@ export class Closing {
 
 /** One end of the list: windows side by side, each asked for when the one before has arrived. */
 class End {
-  /** The window to be read next; none once the end is read. */
+  /** The next window to read; empty once the end is read. */
   readonly pending: PendingWindows
   readonly flaws: Reason[] = []
   readonly #findings: Findings
-  /** The rows first read here that were not met again yet. */
+  /** The rows first read here that were not read again yet. */
   readonly #known: Set<RowKey>
-  /** How many of them to meet: one of them alone may have moved here as well. */
+  /** How many of them must be read again: a single one may have moved here itself. */
   #toMeet: number
   readonly #toEnd: boolean
   #low: ReadWindow | undefined
@@ -100,7 +100,7 @@ class End {
     this.flaws.push(failure === 'flaky' ? 'hole' : failure)
   }
 
-  /** Puts a window to those read; false when rows may stand between it and them. */
+  /** Adds a window to those read; false when rows may stand between it and them. */
   #isLinked(read: ReadWindow): boolean {
     const [low, high] = [this.#low, this.#high]
     const isAbove = low !== undefined && read.start < low.start
@@ -118,7 +118,7 @@ class End {
     if (this.#windowsSinceMet > 0 || this.#known.size < before) this.#windowsSinceMet += 1
   }
 
-  /** Where few of the rows known here are left, those that stand around them are met instead. */
+  /** When few of the known rows are left, the rows around them are read instead. */
   get #isMet(): boolean {
     return this.#toMeet <= 0 || this.#windowsSinceMet > ENOUGH_AROUND
   }
@@ -130,7 +130,7 @@ class End {
     else this.pending.add(window)
   }
 
-  /** The window that is missing yet; undefined when the end is read. */
+  /** The window that is still missing; undefined when the end is read. */
   #wanted(): Window | undefined {
     const { pageSize } = this.#findings
     const [low, high] = [this.#low, this.#high]
@@ -143,7 +143,7 @@ class End {
     return endOf(before) > low.start + 1 ? before : windowFrom(Math.max(0, low.start - 1), pageSize)
   }
 
-  /** Nearer to the beginning than an answer without rows: the list has become shorter. */
+  /** A window nearer to the beginning: an answer without rows shows that the list has become shorter. */
   #sooner({ start }: ReadWindow): Window | undefined {
     const { pageSize, total } = this.#findings
     if (this.#high !== undefined && total <= this.#high.reach) return undefined

@@ -1,21 +1,21 @@
 import type { ReadWindow } from './read-window.ts'
 import type { SeenIds } from './seen.ts'
-import type { ToldRow } from './window.ts'
+import type { RowOrNumber } from './window.ts'
 
 /**
  * Counts what the passes find. Passes are compared as long as the total stands still and the ids found do not exceed it;
- * when either fails the list has changed, a comparison would mislead, and counting begins anew with the next pass.
+ * otherwise the list has changed, a comparison would mislead, and counting restarts with the next pass.
  */
 export class Coverage {
   readonly #seen: SeenIds
   #total: number | undefined
   #steady = true
-  /** Passes since counting began, the one under way included. */
+  /** Passes since counting began, including the current one. */
   #passes = 0
   #fresh = 0
   /** Windows added so far. */
   windows = 0
-  /** Times counting began anew. */
+  /** How often counting was restarted. */
   restarts = 0
   /** Records without a readable id, in the whole scan. */
   rejected = 0
@@ -39,8 +39,8 @@ export class Coverage {
     this.windows += 1
   }
 
-  /** True when the row was not seen since counting began. To be told of each row of a window, before that is added. */
-  see(row: ToldRow): boolean {
+  /** True when the row was not seen since counting began. Call for each row of a window before adding the window. */
+  see(row: RowOrNumber): boolean {
     return this.#seen.add(row)
   }
 
@@ -58,7 +58,7 @@ export class Coverage {
     return this.#passes === 1
   }
 
-  /** Whether a whole pass found nobody new and the ids found are all the total promises. */
+  /** Whether a whole pass found no new id, and as many ids were found as the total states. */
   get converged(): boolean {
     return this.#passes > 1 && this.#fresh === 0 && this.agrees
   }

@@ -3,17 +3,17 @@ import type { Reason } from './reasons.ts'
 import type { Window } from './window.ts'
 import { SMALLEST_PAGE, Witnesses } from './witness.ts'
 
-/** A service that answers nonsense on more pages than this cannot be read around. */
+/** A service that answers more pages than this wrongly cannot be read around. */
 const MOST_AVOIDED = 8
 
-/** What a scan has learnt so far and all its passes share. */
+/** What a scan has learned so far; all its passes share it. */
 export class Findings {
   /** The largest page the service serves. */
   pageSize: number
   /** The total of the answer that came last; 0 before the first. */
   total = 0
   readonly witnesses = new Witnesses()
-  /** Page numbers that answered nonsense, whatever the size: other windows are read in their place. */
+  /** Page numbers that were answered wrongly in any size: other windows are read in their place. */
   readonly avoid = new Set<number>()
   readonly #notes = new Map<Reason, number>()
 
@@ -27,7 +27,7 @@ export class Findings {
     if (read.hasDuplicates) this.note('duplicate-id')
   }
 
-  /** A window was too large, and its halves were not: those that follow are asked for in half its size. */
+  /** A window was too large and its halves were not: the following windows are requested in half its size. */
   shrinkPages({ size }: Window): void {
     this.pageSize = Math.min(this.pageSize, Math.max(SMALLEST_PAGE, Math.ceil(size / 2)))
   }

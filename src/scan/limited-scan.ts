@@ -1,7 +1,7 @@
 import type { Certificate } from './certificate.ts'
 import type { Scan } from './scan.ts'
 
-/** A scan that ends after so many windows, for a trial: whatever it has not read by then, it says `page-limit`. */
+/** For a trial: a scan that ends after `limit` windows with the reason `page-limit`, unless it was done before. */
 export function limitedScan(scan: Scan, limit: number): Scan {
   let asked = 0
   let answered = 0
@@ -17,7 +17,7 @@ export function limitedScan(scan: Scan, limit: number): Scan {
       scan.read(answer)
     },
     failed(window, failure) {
-      // A page that is refused for its size is asked for again in a smaller one: that counts once.
+      // A page refused for its size is requested again in a smaller size: that counts once.
       if (failure === 'size-refused') asked -= 1
       else answered += 1
       scan.failed(window, failure)

@@ -7,13 +7,13 @@ import type { ReadWindow } from './read-window.ts'
 import { bridge } from './repair.ts'
 import type { StoppedAt, Window } from './window.ts'
 
-/** Where a chain ends: the position after its last window. That window is unknown at the start and behind positions left unread. */
+/** The end of a chain: its last window, and the position after it. The window is unknown at the start and after unread positions. */
 export type ChainEnd = { readonly last: ReadWindow | undefined; readonly reach: number }
 
-/** Tries of a window that failed or makes no sense. */
+/** Tries of a window that failed or contradicts its total. */
 const MOST_TRIES = 5
 
-/** Finds what to ask for where the next window does not go on with the chain, and counts the attempts since it last went on. */
+/** Chooses the window to request when the next one does not continue the chain, and counts the attempts since it last did. */
 export class LinkRepair {
   readonly #findings: Findings
   readonly #plan: ChainPlan
@@ -31,7 +31,7 @@ export class LinkRepair {
     return this.#attempts
   }
 
-  /** Windows before the end of the chain are asked whether the list has become shorter. */
+  /** Windows before the end of the chain are being read again, to see whether the list has become shorter. */
   get isLookingBack(): boolean {
     return this.#lookBack.underWay
   }
@@ -40,7 +40,7 @@ export class LinkRepair {
     return this.#lookBack.hasBegun
   }
 
-  /** The chain goes on at `reach`. */
+  /** The chain continues at `reach`. */
   linked(reach: number): void {
     this.#attempts = 0
     this.#lookBack.reached(reach)
@@ -70,7 +70,7 @@ export class LinkRepair {
     this.#askFurtherBack(left, refused)
   }
 
-  /** Takes the window for one beyond the end, and asks for one before it; false when all of that was tried. */
+  /** Treats the window as beyond the end, and requests one before it; false when every step back was tried. */
   lookBack(pending: PendingWindow, failure: 'not-found' | 'page-mismatch', end: ChainEnd): boolean {
     if (this.#lookBack.exhausted) return false
     this.#plan.pending.remove(pending)
@@ -90,7 +90,7 @@ export class LinkRepair {
     return true
   }
 
-  /** Asks for what came out of a cache in another size, once, and for what was too large in ever smaller ones; false at the end. */
+  /** Requests a cached answer in another size, once, and a too large one in smaller and smaller sizes; false when none is left. */
   askOtherwise(pending: PendingWindow, why: 'cached-answer' | 'too-large', end: ChainEnd): boolean {
     const rowsToShare = end.last === undefined ? 0 : this.#plan.rowsToShare
     const otherwise = this.#otherSizes.insteadOf(pending.window, why, end.reach, rowsToShare)

@@ -13,7 +13,7 @@ import type { PendingWindow } from './pending-windows.ts'
 import { Unread } from './unread.ts'
 import { endOf, startOf, type StoppedAt, type Window } from './window.ts'
 
-/** Tries of a window whose rows moved so far that it is likelier another page; windows left unread before the list has ended. */
+/** Tries of a window whose rows moved so far that it is probably another page; windows left unread until the list has ended. */
 const FEW_TRIES = 2
 
 /**
@@ -178,7 +178,7 @@ export class LinkedPass implements Pass {
     if (reason === 'page-mismatch' && this.#end.reach > 0 && this.#repair.lookBack(pending, reason, this.#end)) return
     this.flaws.add(reason)
     if (reason === 'short-page') {
-      // A page without a row is no progress, wherever it would lie: else a list with too high a total had no end.
+      // A page without rows is no progress: otherwise a list with too high a total would have no end.
       const isProgress = read !== undefined && read.all.length > 0 && read.reach > this.#end.reach
       return isProgress
         ? this.#link(pending, read, this.#end.last && overlapBetween(this.#end.last, read))

@@ -3,12 +3,12 @@ import type { ReadWindow } from './read-window.ts'
 import { bridge } from './repair.ts'
 import { startOf, type StoppedAt, type Window } from './window.ts'
 
-/** Steps back before page 1 is asked for, which is always there. */
+/** Steps back before page 1 is requested, which always exists. */
 const MOST_STEPS = 5
 
 /**
- * The list seems to end although its total promises more. It may have shrunk since: pages further back know the new total.
- * Where they still promise more, the page that ends it was refused.
+ * The list seems to end although its total promises more rows. It may have shrunk: pages further back state the new total. If
+ * that still promises more rows, the service refused the page.
  */
 export class LookBack {
   readonly #findings: Findings
@@ -25,7 +25,7 @@ export class LookBack {
     return this.#at !== undefined
   }
 
-  /** Where the list was refused although it promises more, as far as pages further back have told. */
+  /** The window that was refused although the total, as last stated by pages further back, promises rows there. */
   get refusedAt(): StoppedAt | undefined {
     return this.#at !== undefined && startOf(this.#at.window) < this.#findings.total ? this.#at : undefined
   }

@@ -2,13 +2,13 @@ import { windowAdjoining, windowAfter } from './planner.ts'
 import type { PendingWindows } from './pending-windows.ts'
 import { startOf, type Window } from './window.ts'
 
-/** Finds windows of another size: a cache that holds the one seldom holds the other, and what is too large has smaller parts. */
+/** Finds windows of another size: a cache that holds one size rarely holds another, and a smaller page is not too large. */
 export class OtherSizes {
   #lastEnd = -1
 
   /**
-   * The window to ask for where a chain ends at `end`, sharing at best `shared` rows. Undefined where there is none, and for
-   * what came out of a cache the second time there.
+   * The window to request at the end of a chain, `end`, sharing `shared` rows with it if possible. Undefined when there is none,
+   * and when a cache answered for the second time there.
    */
   insteadOf({ size }: Window, why: 'cached-answer' | 'too-large', end: number, shared: number): Window | undefined {
     const isAgain = this.#lastEnd === end
@@ -18,7 +18,7 @@ export class OtherSizes {
   }
 }
 
-/** Puts a window of another size in the place of one that came out of a cache, once for each; false when there is none. */
+/** Replaces a window that a cache answered by one of another size, once for each; false when there is none. */
 export function askAgainOtherwise(pending: PendingWindows): boolean {
   const cached = pending.all.find(({ failure, bridge }) => failure === 'cached-answer' && !bridge)
   if (cached === undefined || cached.window.size === 1) return false

@@ -1,9 +1,9 @@
 import { sortableInstant } from './created-at.ts'
 import type { ReadWindow } from './read-window.ts'
 import { compareRows, type Comparison } from './row-order.ts'
-import { keyOf, rowOf, type ToldRow } from './window.ts'
+import { keyOf, rowOf, type RowOrNumber } from './window.ts'
 
-/** What two neighbouring windows say of each other. */
+/** How two neighbouring windows compare. */
 export type Overlap = {
   /** Ids in both. */
   readonly shared: number
@@ -17,7 +17,7 @@ export type Overlap = {
   readonly redated: boolean
   /** How the first row of the right one compares with the last of the left one; undefined where there is none. */
   readonly ends: Comparison | undefined
-  /** The right one begins the list, so that nothing stands before it. */
+  /** The right window starts at position 0, so no row stands before it. */
   readonly atBeginning: boolean
 }
 
@@ -43,12 +43,12 @@ export function overlapBetween(left: ReadWindow, right: ReadWindow): Overlap {
 }
 
 /**
- * Where the rows that both hold stand in the right one, in its order, and where in the left one, for the last time where one
- * stands there twice.
+ * The places of the shared rows, in the order of the right window. A row that the left window lists twice counts at its last
+ * place.
  */
 function sharedPlaces(left: ReadWindow, right: ReadWindow): [inRight: number, inLeft: number][] {
-  // Whoever is in both was seen before when the later of them was counted: both are of one pass, and counting begins anew
-  // only between two.
+  // A row in both windows was already seen when the later one was counted: both belong to one pass, and counting restarts only
+  // between passes.
   const candidates = right.turn > left.turn ? right.again : right.keys.keys()
   const shared: [number, number][] = []
   for (const inRight of candidates) {
@@ -59,8 +59,8 @@ function sharedPlaces(left: ReadWindow, right: ReadWindow): [inRight: number, in
   return shared
 }
 
-/** A record that is twice as it is kept has the creation time it had; that of one which is not may not be at hand. */
-function isRedated(one: ToldRow | undefined, other: ToldRow | undefined): boolean {
+/** A record that is stored unchanged both times has the same creation time, which may not be known here. */
+function isRedated(one: RowOrNumber | undefined, other: RowOrNumber | undefined): boolean {
   if (one === undefined || other === undefined) return false
   const [before, after] = [rowOf(one), rowOf(other)]
   if (before.isKept === true && after.isKept === true) return false

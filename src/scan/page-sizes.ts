@@ -1,18 +1,18 @@
 import type { Findings } from './findings.ts'
 import type { WindowAnswer } from './window.ts'
 
-/** The sizes of the pages that the service gives: unknown before its first answer, then agreed, at worst fixed. */
+/** The page sizes that the service serves: unknown before its first answer, then agreed, at worst fixed. */
 export class PageSizes {
   readonly #findings: Findings
   isKnown = false
-  /** The service takes some page sizes only: equal pages, side by side. */
+  /** The service accepts only some page sizes: equal pages are read side by side. */
   isFixed = false
 
   constructor(findings: Findings) {
     this.#findings = findings
   }
 
-  /** Adopts the size of the first answer. A later one of another size shows that the service does not do as it is asked. */
+  /** Adopts the size of the first answer. Another size in a later answer shows that the service ignores the size requested. */
   agreeOn({ window, perPage }: WindowAnswer): 'agreed' | 'smaller' | 'other' {
     const isFirst = !this.isKnown
     this.isKnown = true
@@ -26,7 +26,7 @@ export class PageSizes {
   }
 }
 
-/** The page size to try once where the service refuses the first page for its size; undefined where it is small already. */
+/** The page size to try once when the service refuses the first page for its size; undefined when that is small already. */
 export function sizeAfterRefusal(refused: number): number | undefined {
   return refused > FALLBACK_SIZE ? FALLBACK_SIZE : undefined
 }

@@ -22,7 +22,7 @@ export interface Pass {
   readonly stoppedAt: StoppedAt | undefined
   /** What went wrong and could not be repaired: with any of these the pass proves nothing. */
   readonly flaws: ReadonlySet<Reason>
-  /** Why the order of the rows did not prove the pass, where it did not. */
+  /** Why the order of the rows did not prove the pass; empty when it did. */
   readonly obstacles: readonly Reason[]
   /** What the pass proves by itself. */
   proof(): PassProof | undefined

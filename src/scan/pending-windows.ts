@@ -2,13 +2,13 @@ import type { ReadWindow } from './read-window.ts'
 import type { PassFailure } from './pass.ts'
 import { endOf, isSame, type Window } from './window.ts'
 
-/** A window of a pass on its way: planned, asked for, then read or failed. */
+/** A window of a pass: planned, then requested, then read or failed. */
 export type PendingWindow = {
   readonly window: Window
   asked: boolean
   read?: ReadWindow | undefined
   failure?: PassFailure | undefined
-  /** Asked for to repair the overlap before it, and dropped when it does not. */
+  /** Requested to repair the overlap before it, and dropped if it does not. */
   readonly bridge: boolean
 }
 
@@ -19,8 +19,8 @@ export function askAgain(pending: PendingWindow): void {
 }
 
 /**
- * The most windows a pass plans, or holds, ahead of the one it waits for: its memory, whatever the list's length. Room for
- * those that wait to be saved together, and for those under way.
+ * The most windows a pass keeps ahead of the one it waits for. This bounds its memory, whatever the list's length. It covers the
+ * windows that wait to be saved together and those under way.
  */
 const LOOK_AHEAD = 128
 
@@ -49,19 +49,19 @@ export class PendingWindows {
     return this.#pending
   }
 
-  /** The position after the furthest of them; 0 when there is none. */
+  /** The position after the last of them; 0 when there is none. */
   get end(): number {
     return this.#end
   }
 
-  /** The pending that has no answer yet for this window. */
+  /** The entry for this window that has no answer yet. */
   waitingFor(window: Window): PendingWindow | undefined {
     return this.#pending.find(
       (pending) => isSame(pending.window, window) && pending.read === undefined && pending.failure === undefined,
     )
   }
 
-  /** The pending that waits for this window, or a new one; undefined where there is no room for it. */
+  /** The entry that waits for this window, or a new one; undefined when there is no room. */
   placeFor(window: Window): PendingWindow | undefined {
     return this.waitingFor(window) ?? (this.full ? undefined : this.add(window))
   }
@@ -77,7 +77,7 @@ export class PendingWindows {
     return pending
   }
 
-  /** Puts a window before all others; should it stand among them, it is asked for anew. */
+  /** Puts a window before all others; if it is already among them, it is requested again. */
   addBridge(window: Window): void {
     const others = this.#pending.filter((pending) => !isSame(pending.window, window))
     this.#pending = [{ window, asked: false, bridge: true }, ...others]
@@ -97,7 +97,7 @@ export class PendingWindows {
     if (endOf(pending.window) === this.#end) this.#end = furthest(this.#pending)
   }
 
-  /** Removes those that reach no further than a position. */
+  /** Removes the windows that end at or before a position. */
   removeUpTo(end: number): void {
     if (this.#pending.every(({ window }) => endOf(window) > end)) return
     this.#pending = this.#pending.filter(({ window }) => endOf(window) > end)

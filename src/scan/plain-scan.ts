@@ -7,7 +7,7 @@ import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
 import { startOf, type StoppedAt, unlessEmptied, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
 
-/** A scan of page 1 to the last, each page once: as fast as it gets, and no proof of anything. */
+/** A scan of page 1 to the last, each page once: the fastest way to read a list, without any proof. */
 export function plainScan(options: { pageSize?: number; caps?: Partial<ScanCaps>; seen?: SeenIds } = {}): Scan {
   return new PlainScan(options)
 }
@@ -22,16 +22,16 @@ class PlainScan implements Scan {
   #underWay = 0
   #answers = 0
   #received = 0
-  /** The greatest total so far, and the one told last. */
+  /** The greatest total so far, and the last one. */
   #total: number | undefined
   #lastTotal: number | undefined
   #ended = false
   #stoppedAt: StoppedAt | undefined
   /** A page with fewer rows than its size: the list may end there, whatever its total says. */
   #hasShortPage = false
-  /** A page that came empty although the total promises rows there. */
+  /** A page without rows although the total promises rows there. */
   #emptyAt: Window | undefined
-  /** Page 1 was asked for once more: it knows whether the list has become shorter than the page that could not be read. */
+  /** Page 1 was requested again: its total shows whether the list now ends before the page that could not be read. */
   #hasLookedBack = false
 
   constructor({ pageSize = 100, caps = {}, seen = seenIds() }: Parameters<typeof plainScan>[0] & object) {
@@ -68,7 +68,7 @@ class PlainScan implements Scan {
   read(answer: WindowAnswer): void {
     this.#arrived()
     const read = unlessEmptied(answer, this.#received)
-    // Pages of another size than the ones before stand elsewhere in the list: rows between them are on none.
+    // Pages of another size stand at other positions: rows in between would be on no page.
     if (this.#total !== undefined && read.perPage !== read.window.size)
       return this.#stopAt(read.window, 'page-mismatch')
     if (this.#total === undefined) {
@@ -110,13 +110,13 @@ class PlainScan implements Scan {
     this.#stoppedAt ??= { window, failure }
   }
 
-  /** The window that could not be read although the list, as long as it is now, has rows there. */
+  /** The window that could not be read although the list, by its last total, has rows there. */
   get #unread(): StoppedAt | undefined {
     const at = this.#stoppedAt ?? this.#emptyBehindFull
     return at !== undefined && startOf(at.window) < (this.#lastTotal ?? 0) ? at : undefined
   }
 
-  /** Between full pages and empty ones a list ends by chance only: one page in a hundred. */
+  /** Full pages followed by an empty one: a list rarely ends exactly at the end of a page. */
   get #emptyBehindFull(): StoppedAt | undefined {
     if (this.#emptyAt === undefined || this.#hasShortPage || this.#received === 0) return undefined
     return { window: this.#emptyAt, failure: 'not-found' }

@@ -5,13 +5,13 @@ import {
   rowOf,
   startOf,
   type RowKey,
-  type ToldRow,
+  type RowOrNumber,
   unlessEmptied,
   type Window,
   type WindowAnswer,
 } from './window.ts'
 
-/** A window that was read, made ready for comparing with its neighbours. */
+/** A window that was read, prepared for the comparison with its neighbours. */
 export type ReadWindow = {
   /** The window as served: its size is the one the service used. */
   readonly window: Window
@@ -20,15 +20,15 @@ export type ReadWindow = {
   /** Position after the last row. */
   readonly reach: number
   readonly total: number | undefined
-  /** The service answered that there is no such page, and said nothing to be believed of the list's length. */
+  /** The service answered that there is no such page, without a total that could be believed. */
   readonly notFound: boolean
   /** Every row, by its position in the window. */
-  readonly all: readonly ToldRow[]
-  /** The rows that can be told from every other, in the order served. */
-  readonly rows: readonly ToldRow[]
-  /** What tells each of `rows` from every other. */
+  readonly all: readonly RowOrNumber[]
+  /** The rows with an identity, in the order served. */
+  readonly rows: readonly RowOrNumber[]
+  /** What identifies each of `rows`. */
   readonly keys: readonly RowKey[]
-  /** Which of them, by their places, were seen before since counting began: in a first pass few, as neighbours share few. */
+  /** The places in `rows` of those seen before since counting began; few in a first pass, because neighbours share few rows. */
   readonly again: readonly number[]
   /** Whether it lists a row twice. */
   readonly hasDuplicates: boolean
@@ -38,19 +38,19 @@ export type ReadWindow = {
   readonly rowOrder: RowOrder
 }
 
-/** What a coverage tells of the rows and windows it counts. */
+/** Counts the rows and windows that were read. */
 export type Counting = {
   /** Windows counted so far. */
   readonly windows: number
   /** True when the row was not seen since counting began; it is seen from now on. */
-  see(row: ToldRow): boolean
+  see(row: RowOrNumber): boolean
 }
 
-/** Makes a window ready, and has its rows counted as seen. The window itself is to be added to the coverage next. */
+/** Prepares a window and counts its rows as seen. Add the window itself to the coverage next. */
 export function prepareWindow(answer: WindowAnswer, counting: Counting): ReadWindow {
   const window = { page: answer.window.page, size: answer.perPage }
   const all = answer.rows
-  const rows: ToldRow[] = []
+  const rows: RowOrNumber[] = []
   const keys: RowKey[] = []
   const again: number[] = []
   let hasDuplicates = false
@@ -83,12 +83,12 @@ export function isBeyondEnd(read: ReadWindow): boolean {
   return read.all.length === 0 && read.total !== undefined && read.total <= read.start
 }
 
-/** Neither rows nor a total: it says nothing of the list. */
+/** The window has neither rows nor a total: it says nothing about the list. */
 export function isBlank(read: ReadWindow): boolean {
   return read.all.length === 0 && read.total === undefined
 }
 
-/** A short window whose total tells another story: rows were left out, or the total is wrong. */
+/** A short window that its total contradicts: rows were left out, or the total is wrong. */
 export function isDoubtful(read: ReadWindow): boolean {
   return read.all.length < read.window.size && !isEnd(read)
 }

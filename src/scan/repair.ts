@@ -5,18 +5,18 @@ import { windowFrom } from './planner.ts'
 import type { Overlap } from './overlap.ts'
 import { isSame, type Window } from './window.ts'
 
-/** Steps back from one end of a window before a gap is left open; each is four times the one before. */
+/** Steps back from the end of a window before a gap is left open; each is four times as long as the one before. */
 const MOST_STEPS = 12
-/** The same where no order can vouch for the list, and mending only spares a customer from being overlooked. */
+/** The same when no order can prove the list: then a repair proves nothing, but may find a customer who was overlooked. */
 const FEW_STEPS = 1
 
 /**
- * Where only `created_at` orders the list, two rows of equal time in the same places say little: they may change places
- * at every answer. The first overlaps are then read with more overlap even at rest; if the order is restless, it shows.
+ * If only `created_at` orders the list, two rows of equal time in the same places prove little: they may change places with
+ * every answer. The first windows then share more rows even at rest, so that an unstable order is noticed.
  */
 const FIRST_OVERLAPS = 2
 
-/** Whether an overlap carries the proof, or can be left because no reading again would make it do so. */
+/** Whether an overlap carries the proof, or no further request could make it do so. */
 export function holds(
   overlap: Overlap,
   left: ReadWindow,
@@ -43,7 +43,7 @@ function stepsWorthTaking({ shared, ends }: Overlap, left: ReadWindow, chain: Ch
  */
 export function bridge(left: ReadWindow, attempt: number, findings: Findings, refused?: Window): Window {
   const shrunk = Math.max(0, (left.total ?? 0) - findings.total)
-  // Where equal times stand in no order, a step must lead over them; an order by id needs no more than its own step.
+  // If equal times stand in no order, a step must lead past them; an order by id needs only the usual step.
   const overTies = findings.witnesses.onlyTimes ? left.rowOrder.tieAtEnd + 1 : 0
   const step = Math.max(Math.ceil(findings.pageSize / 8), overTies)
   const back = shrunk + step * 4 ** (attempt - 1)

@@ -5,7 +5,7 @@ import { keyOf, type RowKey } from './window.ts'
 /** The part of a window that is compared. */
 type Compared = Pick<ReadWindow, 'start' | 'total' | 'all'>
 
-/** A stale cache serves the page it holds under whatever number is asked for next. */
+/** A stale cache serves the page it has under the numbers requested next. */
 const REMEMBERED = 64
 
 /** Remembers the windows read last, for a pass that does not link each window with its neighbour. */

@@ -1,18 +1,18 @@
 import { passCap } from './planner.ts'
 
-/** How much a scan may ask for: so many requests in all, and in each pass what an honest one over its rows needs. */
+/** How many requests a scan may make: a fixed number in all, and in each pass what a pass over its rows needs. */
 export class RequestBudget {
   readonly #most: number
   #spent = 0
   #spentInPass = 0
-  /** The total the pass began with: a service that raises it at every answer does not raise what may be asked for. */
+  /** The total the pass began with: a service that raises its total with every answer does not raise the limit. */
   #rows: number | undefined
 
   constructor(most: number) {
     this.#most = most
   }
 
-  /** A pass over `rows` begins; undefined where its first answer is to say how many they are. */
+  /** A pass over `rows` rows begins; undefined when its first answer will state the number. */
   startPass(rows: number | undefined): void {
     this.#spentInPass = 0
     this.#rows = rows

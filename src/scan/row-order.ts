@@ -8,11 +8,11 @@ const ORDERS: readonly Order[] = [-1, 0, 1]
 /** How one row compares with another by its creation time, and by its id. */
 export type Comparison = { readonly times: Order; readonly ids: Order }
 
-/** How the rows of a window compare, each with the next: all that its order tells, in a few numbers. */
+/** How the rows of a window compare, each with the next, in a few numbers. */
 export type RowOrder = {
   /** The ways in which they compare, as flags: a page has many neighbours and few ways. */
   readonly met: number
-  /** RowOrder of one creation time, and of two. */
+  /** Neighbours of the same creation time, and of different ones. */
   readonly ties: number
   readonly steps: number
   /** The most rows of one creation time that stand together, and how many do at the end. */
@@ -22,7 +22,7 @@ export type RowOrder = {
   readonly undated: boolean
 }
 
-/** To be given rows with a readable id, in the order served. */
+/** The order of rows that have a readable id, in the order served. */
 export function orderOfRows(rows: readonly Row[]): RowOrder {
   let [met, ties, longestTie, tie] = [0, 0, 1, 0]
   let undated = false

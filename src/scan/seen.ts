@@ -1,14 +1,14 @@
-import { keyOf, type RowKey, type ToldRow } from './window.ts'
+import { keyOf, type RowKey, type RowOrNumber } from './window.ts'
 
-/** Who a scan has read. The scan owns it: it must start empty and nobody else may add to it or clear it. */
+/** The rows a scan has read. It must start empty, and only the scan may add to it or clear it. */
 export interface SeenIds {
-  /** True when the row was not there yet; false for one that cannot be told from another. */
-  add(row: ToldRow): boolean
+  /** True when the row was not there yet; false for a row without an identity. */
+  add(row: RowOrNumber): boolean
   clear(): void
   readonly size: number
 }
 
-/** Rows by what tells them apart: right for tests and short lists; a bitmap over row numbers is smaller for long ones. */
+/** Rows by their identity. For tests and short lists; a bitmap over row numbers is smaller for long ones. */
 export function seenIds(): SeenIds {
   const keys = new Set<RowKey>()
   return {

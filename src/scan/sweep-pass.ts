@@ -10,12 +10,12 @@ import { RepeatedWindows } from './repeated-windows.ts'
 import { startOf, type StoppedAt, type Window } from './window.ts'
 
 const MOST_TRIES = 2
-/** Pages not found where rows are promised, after which no more is asked for. */
+/** After this many pages that were not found although the total promises rows there, the pass ends. */
 const MOST_NOT_FOUND = 8
 
 /**
- * Reads a plan of windows known beforehand, in either direction, and repairs nothing. It looks for customers the passes
- * before have overlooked; where its windows overlap and all stand still, it is a proof as well.
+ * Reads a plan of windows in either direction, and repairs nothing. It looks for customers that earlier passes overlooked; if its
+ * windows overlap and the list stands still, it is a proof as well.
  */
 export class SweepPass implements Pass {
   readonly #findings: Findings
@@ -31,7 +31,7 @@ export class SweepPass implements Pass {
   #end: ReadWindow | undefined
   complete = false
   over = false
-  /** The window that could not be read last, poison rows apart. */
+  /** The last window that could not be read, apart from poison rows. */
   #unread: StoppedAt | undefined
   #notFound = 0
   readonly #repeated = new RepeatedWindows()
@@ -86,9 +86,9 @@ export class SweepPass implements Pass {
   failed(window: Window, failure: PassFailure): void {
     const pending = this.#pending.waitingFor(window)
     if (pending === undefined) return
-    const mayMend = failure !== 'hole' && failure !== 'cached-answer'
-    if (mayMend && failure !== 'size-refused' && this.#again(pending)) return
-    if (mayMend && failure !== 'flaky') this.#unread = { window, failure }
+    const mayRetry = failure !== 'hole' && failure !== 'cached-answer'
+    if (mayRetry && failure !== 'size-refused' && this.#again(pending)) return
+    if (mayRetry && failure !== 'flaky') this.#unread = { window, failure }
     if (failure === 'size-refused') return this.stop(failure)
     this.flaws.add(failure === 'flaky' ? 'hole' : failure)
     pending.failure = failure
@@ -112,7 +112,7 @@ export class SweepPass implements Pass {
     return this.#pending.add(window)
   }
 
-  /** Asks for the window once more, if it may. */
+  /** Requests the window again, if tries are left; false otherwise. */
   #again(pending: PendingWindow): boolean {
     const tries = (this.#tries.get(pending) ?? 1) + 1
     this.#tries.set(pending, tries)

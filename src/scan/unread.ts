@@ -4,7 +4,7 @@ import { startOf, type Window } from './window.ts'
 /** The windows left unread since the last one of the chain. */
 export class Unread {
   count = 0
-  /** One that came empty although rows of the chain stand in it: then the list has not ended there. */
+  /** A window without rows although the chain has rows there: then the list has not ended there. */
   emptied: Window | undefined
 
   /** `chainEnds` is the position after the last row of the chain; 0 where it was cut. */

@@ -14,7 +14,7 @@ export type Verdict = {
   readonly passProof?: PassProof | undefined
 }
 
-/** Flaws a further pass would only meet again. */
+/** Flaws that a further pass would only find again. */
 const LASTING: ReadonlySet<Reason> = new Set<Reason>([
   'hole',
   'short-page',
@@ -26,10 +26,10 @@ const LASTING: ReadonlySet<Reason> = new Set<Reason>([
   'page-cap',
   'size-refused',
 ])
-/** Rows to share at least where a pass has failed although an order vouches for the list. */
+/** The fewest rows to share after a pass that failed although an order vouches for the list. */
 const WIDER_OVERLAP = 8
 
-/** What a finished pass amounts to; undefined when the list should be read once more. */
+/** The verdict on a finished pass; undefined when the list should be read again. */
 export function verdictOn(
   pass: Pass,
   passes: number,
@@ -64,8 +64,8 @@ function obstacles(pass: Pass): readonly Reason[] {
 }
 
 /**
- * How to read the list again. Where an order vouches for it, forward with more overlap; otherwise in alternating
- * directions, so that rows moving along with one direction meet the other.
+ * How to read the list again: forward with more overlap if an order vouches for it, otherwise in alternating directions, so that
+ * a row that moves ahead of one pass is met by the next.
  */
 export function nextPass(findings: Findings, pass: number, fixedSizes: boolean, caps: ScanCaps): Pass {
   const { pageSize, total } = findings

@@ -10,41 +10,41 @@ export type Window = {
   readonly size: number
 }
 
-/** What the scan needs to know of a received record. */
+/** What the scan needs to know about a received record. */
 export type Row = {
   /** Lower case; undefined when the record has no readable id. */
   readonly id: string | undefined
   /** As sent; undefined when missing. */
   readonly createdAt: string | undefined
-  /** Where the caller keeps it: cheaper to compare than an id, and kept in a smaller set. */
+  /** The number of its stored row: cheaper to compare than an id, and kept in a smaller set. */
   readonly rowId?: number | undefined
-  /** It came, or is told, as the caller keeps it. */
+  /** The record is the same as the stored row. */
   readonly isKept?: boolean | undefined
 }
 
-/** A row as the scan is told of it. Of one that is as the caller keeps it the number there may be all. */
-export type ToldRow = Row | number
+/** A row, or only its row number when the stored customer is unchanged. */
+export type RowOrNumber = Row | number
 
-/** What tells a row from every other: where the caller keeps it, which is the cheapest to compare, or else its id. */
+/** What identifies a row: the number of its stored row, which is the cheapest to compare, or else its id. */
 export type RowKey = string | number
 
-/** The same for the same row; undefined for one that nobody can tell. */
-export function keyOf(row: ToldRow | undefined): RowKey | undefined {
+/** The identity of a row; undefined for a record that has neither row number nor id. */
+export function keyOf(row: RowOrNumber | undefined): RowKey | undefined {
   return typeof row === 'object' ? (row.rowId ?? row.id) : row
 }
 
-/** The row in full, as far as it was told. */
-export function rowOf(told: ToldRow): Row {
-  return typeof told === 'object' ? told : { id: undefined, createdAt: undefined, rowId: told, isKept: true }
+/** The row as an object, as far as it is known. */
+export function rowOf(row: RowOrNumber): Row {
+  return typeof row === 'object' ? row : { id: undefined, createdAt: undefined, rowId: row, isKept: true }
 }
 
 /** One answer of the service. */
 export type WindowAnswer = {
   /** The window that was asked for. */
   readonly window: Window
-  /** In the order served. Only where `rowOrder` is known some may be numbers, but not the first, nor the last. */
-  readonly rows: readonly ToldRow[]
-  /** How its rows compare, where that is known; all of them have a readable id then. */
+  /** In the order served. If `rowOrder` is known, rows other than the first and the last may be numbers. */
+  readonly rows: readonly RowOrNumber[]
+  /** How its rows compare, if known; then all of them have a readable id. */
   readonly rowOrder?: RowOrder | undefined
   /** The number of rows the service says it has. */
   readonly total: number | undefined
@@ -55,8 +55,8 @@ export type WindowAnswer = {
 }
 
 /**
- * A list of which `readBefore` windows, or rows, were read does not become empty meanwhile: an answer that says so says nothing
- * about the list, like one that there is no such page.
+ * A list of which `readBefore` windows, or rows, were read does not become empty during the scan: an answer that says so is taken
+ * like a 404, which says nothing about the list.
  */
 export function unlessEmptied(answer: WindowAnswer, readBefore: number): WindowAnswer {
   const isEmptied = answer.rows.length === 0 && answer.total === 0 && readBefore > 0
@@ -64,8 +64,8 @@ export function unlessEmptied(answer: WindowAnswer, readBefore: number): WindowA
 }
 
 /**
- * The window at which a reading stopped for good, and why; `not-found`: it came empty where the total promises rows; `page-cap`:
- * as many requests as it may make did not lead to the end.
+ * The window that ended a scan early, and why. `not-found`: no rows where the total promises some. `page-cap`: the scan made all
+ * the requests it may make before it reached the end.
  */
 export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' | 'page-cap' }
 

@@ -26,11 +26,11 @@ export const WITNESSES: readonly Witness[] = [
   ...DIRECTIONS.flatMap((time) => DIRECTIONS.map((id) => byTimeAndId(time, id))),
 ]
 
-/** Below this page size, so few rows can be in order by chance. */
+/** In pages smaller than this, rows may be in order by chance. */
 export const SMALLEST_PAGE = 10
 /** Steps from one creation time to another, all in the same direction, before `created_at` is believed. */
 const ENOUGH_STEPS = 8
-/** RowOrder of equal creation time in `id` order before `id` is believed to order them. */
+/** Neighbours of equal creation time in `id` order before `id` is believed to order them. */
 const ENOUGH_TIES = 12
 
 export class Witnesses {
@@ -50,10 +50,10 @@ export class Witnesses {
     this.#ties += rowOrder.ties
     this.#steps += rowOrder.steps
     this.#longestTie = Math.max(this.#longestTie, rowOrder.longestTie)
-    const news = rowOrder.met & ~this.#met
-    if (news === 0) return
-    this.#met |= news
-    for (const way of waysMet(news)) this.#dismissContradicted(way)
+    const unmet = rowOrder.met & ~this.#met
+    if (unmet === 0) return
+    this.#met |= unmet
+    for (const way of waysMet(unmet)) this.#dismissContradicted(way)
   }
 
   #dismissContradicted(way: Comparison): void {
@@ -97,8 +97,8 @@ export class Witnesses {
 }
 
 /**
- * Whether no row that stood after the left window of an overlap can stand before the right one: both hold a customer, and where
- * equal keys may stand either way, one whose key is not that of both ends, since the right one begins at a smaller key.
+ * Whether no row that stood after the left window of an overlap can stand before the right one: both windows hold a common row,
+ * and if equal keys may stand in any order, the right window must begin at a smaller key than the left one ends.
  */
 export function spans(witness: Witness, { shared, ends, atBeginning }: Overlap): boolean {
   if (ends === undefined || atBeginning) return atBeginning

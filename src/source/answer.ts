@@ -1,15 +1,15 @@
-/** What came back over the wire, before anybody asks what it means. */
+/** An answer as received, before it is interpreted. */
 export type Answer = {
   status: number
   headers: AnswerHeaders
-  /** The whole body of a 200, decompressed; nothing of anything else. */
+  /** The whole body of a 200, decompressed; empty for any other status. */
   body: Buffer
-  /** The beginning of the body of anything but a 200, or nothing where it could not be read. */
+  /** The beginning of the body if the status is not 200; empty when it could not be read. */
   text: string
   /** Our clock when the request left and when the headers of the answer arrived. */
   sentMs: number
   answeredMs: number
-  /** The second of these moments by a clock that nothing sets. */
+  /** The second of these moments by the monotonic clock. */
   monotonicAnsweredMs: number
 }
 

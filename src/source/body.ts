@@ -4,7 +4,7 @@ import { ContractBroken } from '../errors.ts'
 
 type WholeOptions = { encoding: string | undefined; maxBodyBytes: number; place: string }
 
-/** A body as it came over the wire; `isWhole` when nothing was left out of it. */
+/** A body as received; `isWhole` is false when it was cut short. */
 type Received = { bytes: Buffer; isWhole: boolean }
 
 /** The decoded bytes of a body. More than `maxBodyBytes`, on the wire or decoded, is an error. */
@@ -21,35 +21,35 @@ export async function wholeOf(received: Received, { encoding, maxBodyBytes, plac
   }
 }
 
-/** The text of a body in UTF-8, without its byte order mark. Never guesses: a replaced byte would be a changed customer. */
+/** The text of a body in UTF-8, without its byte order mark. Invalid bytes are an error: replacing one would change a customer. */
 export function decodedText(bytes: Uint8Array, place: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new ContractBroken(`${place}: the answer is not valid UTF-8. Ask the service to mend the record in it.`, {
+    throw new ContractBroken(`${place}: the answer is not valid UTF-8. Ask the service to correct the record in it.`, {
       code: 'not-utf8',
     })
   }
 }
 
-/** As much of an error's body as is worth reading for its message; nothing when that cannot be read. Never throws. */
+/** The beginning of an error's body, for its message; empty when it cannot be read. Never throws. */
 export async function beginningOf({ bytes }: Received, encoding: string | undefined): Promise<string> {
   try {
     return new TextDecoder().decode(await decompressed(bytes, encoding, ERROR_BYTES))
   } catch {
-    // The status has been read and says what to do; the message would only have been a courtesy.
+    // The status already says what to do; the message would only add detail.
     return ''
   }
 }
 
-/** How much of an error's body that is. */
+/** How many bytes of an error's body are read. */
 export const ERROR_BYTES = 2048
 
 async function decompressed(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const known = (encoding ?? '').toLowerCase()
   if (known === '' || known === 'identity') return bytes
   if (!isKnown(known)) throw new Error('unknown content encoding')
-  // A proxy may name an encoding over an empty body.
+  // A proxy may declare an encoding for an empty body.
   return bytes.byteLength === 0 ? bytes : DECOMPRESS[known](bytes, { maxOutputLength: maxBytes })
 }
 
@@ -60,7 +60,7 @@ const DECOMPRESS = {
   gzip: promisify(gunzip),
   'x-gzip': promisify(gunzip),
   br: promisify(brotliDecompress),
-  // "deflate" means the zlib format, and some servers send the bare one. The low bits of the first byte tell.
+  // "deflate" means the zlib format, and some servers send the bare one. The low bits of the first byte show which it is.
   deflate: (bytes: Buffer, limit: { maxOutputLength: number }): Promise<Buffer> =>
     ((bytes[0] ?? 0) & 0x0f) === 8 ? inflateZlib(bytes, limit) : inflateBare(bytes, limit),
 }

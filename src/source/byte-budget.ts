@@ -1,33 +1,33 @@
 import pLimit from 'p-limit'
 
 /**
- * Room for the pages of a whole process that are on their way: from the first byte received until their customers are saved. As
- * text, and as records, a page takes several times its bytes.
+ * Memory for the pages in transit in the whole process: from the first byte received until their customers are saved. As text
+ * and as records, a page takes several times its bytes.
  */
 export type ByteBudget = {
-  /** A part of it whose rooms can be given back together. */
+  /** A share, whose rooms can be released together. */
   share(): { open(): Room; releaseAll(): void }
 }
 
-/** What one page takes. It takes part from its first byte on. */
+/** The memory of one page, counted from its first byte on. */
 export type Room = {
-  /** Counts more bytes. A negative number gives some back. */
+  /** Counts more bytes. A negative number releases some. */
   add(bytes: number): void
   /**
-   * False while there is too much under way, except for the page that has been for the longest: it always comes to its end,
-   * however large it is, and makes room for the next.
+   * False while too much is in transit, except for the page that has been in transit longest: it is always received to its end,
+   * however large it is, and then makes room for the next.
    */
   readonly mayGoOn: boolean
-  /** Calls back once, as soon as it may go on; a later call takes the place of an earlier one. */
+  /** Calls back once, as soon as it may go on; a later call replaces an earlier one. */
   whenRoom(goOn: (() => void) | undefined): void
-  /** Gives everything back. */
+  /** Releases all of it. */
   release(): void
 }
 
 type Claim = { bytes: number; goOn: (() => void) | undefined }
 
 export function createByteBudget(mostBytes: number): ByteBudget {
-  // In the order of their first bytes.
+  // In the order in which their first bytes arrived.
   const claims = new Set<Claim>()
   let total = 0
 
@@ -100,16 +100,16 @@ export async function whenRoomy(room: Room, signal: AbortSignal): Promise<void> 
   }
 }
 
-/** Does what takes more room than is known before: one at a time, and as long as there is room. */
+/** Runs tasks whose memory is not known before, one at a time, while there is room. */
 export async function inTurn<T>(task: () => Promise<T>, room: Room, signal: AbortSignal): Promise<T> {
   for (;;) {
     await whenRoomy(room, signal)
-    // Another one may have filled it while this one waited for its turn; a turn is not kept while waiting for room.
+    // Another task may have taken the room while this one waited for its turn; a task that waits for room gives its turn back.
     const done = await turns(async () => (room.mayGoOn ? { value: await task() } : undefined))
     if (done !== undefined) return done.value
   }
 }
 const turns = pLimit(1)
 
-/** Two pages of the largest size there is, or some hundred ordinary ones. */
+/** Enough for two pages of the largest size, or some hundred ordinary ones. */
 export const PROCESS_BUDGET = createByteBudget(32 * 1024 * 1024)

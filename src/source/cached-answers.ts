@@ -5,26 +5,26 @@ import type { Clock } from './clock.ts'
 import type { Question } from './customers-url.ts'
 import type { RateLimit, Stopping } from './rate-limit.ts'
 
-/** Refuses answers that were made before they were asked for: they say nothing about now. */
+/** Refuses answers that were made before the request: they say nothing about the list as it is now. */
 export type CachedAnswers = {
-  /** Throws `ContractBroken` for such an answer. May ask the service for the time first. */
+  /** Throws `ContractBroken` for such an answer. May first request the service's time. */
   refuse(answer: Answer, place: string, stopping: Stopping): Promise<void>
 }
 
 export type CachedAnswersOptions = {
   clock: Clock
   rateLimit: Pick<RateLimit, 'admit'>
-  /** Asks once, and gives whatever comes. */
+  /** Sends one request, and returns the answer whatever it is. */
   ask: (question: Question, signal: AbortSignal) => Promise<Answer>
   monotonicMs: () => number
 }
 
-/** The service is not asked for the time again within so long. */
+/** The service's time is requested at most once in this time. */
 const TIME_HOLDS_MS = 5000
 
 /**
- * An old `Date` alone does not tell a cache from a service whose clock is behind. Therefore the service is asked, once and
- * then where dates contradict each other, for something that no cache can hold: the `Date` of that answer is its clock.
+ * An old `Date` may come from a cache, or from a service whose clock is behind. To find out which, the service is sent a request
+ * that no cache can answer, once and then whenever dates contradict each other: the `Date` of that answer is its clock.
  */
 export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: CachedAnswersOptions): CachedAnswers {
   let askedAtMs: number | undefined
@@ -36,7 +36,7 @@ export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: Cach
     askedAtMs = monotonicMs()
   }
 
-  /** A search that was never made before: no cache holds its answer, whatever that is. */
+  /** A search for a text that was never searched before: no cache has an answer to it. */
   async function askAnew(stopping: Stopping): Promise<Answer | undefined> {
     const search = { page: 1, size: 1, search: randomUUID() }
     try {
@@ -65,9 +65,9 @@ export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: Cach
 
 function cachedAnswer({ headers }: Answer, place: string): ContractBroken {
   const age = headerOf(headers, 'age')
-  const told = age === undefined ? `its Date is ${headerOf(headers, 'date')}` : `its Age is ${age.slice(0, 20)} s`
+  const evidence = age === undefined ? `its Date is ${headerOf(headers, 'date')}` : `its Age is ${age.slice(0, 20)} s`
   const message =
-    `${place}: the answer was made before it was asked for, ${told}. Nothing of that page is kept. ` +
-    'Have whatever caches answers in between pass these requests on to the service.'
+    `${place}: the answer was made before the request: ${evidence}. No row of that page is kept. ` +
+    'Configure the cache or proxy in between to pass these requests on to the service.'
   return new ContractBroken(message, { code: 'cached-answer' })
 }

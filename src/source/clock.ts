@@ -3,17 +3,17 @@ import { httpDateMs } from './http-date.ts'
 
 /** The service's clock as learned from the `Date` headers of its answers, and how far signatures are corrected to meet it. */
 export type Clock = {
-  /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer told. */
+  /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
   readonly offsetMs: number | undefined
   /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed, and never beyond a day. */
   readonly correctionMs: number
-  /** Learns from an answer, unless that may have been made before it was asked for. */
+  /** Learns from an answer, unless it may have been made before the request. */
   observe(answer: Timed): void
-  /** Whether the `Date` of an answer agrees with what is known of the service's clock. Before anything is: with our own. */
+  /** Whether the `Date` of an answer agrees with the service's clock as far as it is known, and before that with our own. */
   fits(answer: Timed): boolean
-  /** Whether an answer was made before it was asked for, by its `Age` or by its `Date`: it says nothing about now. */
+  /** Whether an answer was made before the request, by its `Age` or its `Date`: it says nothing about the list as it is now. */
   isOld(answer: Timed): boolean
-  /** Takes the clock from an answer that no cache can hold, whatever was known before. */
+  /** Takes the clock from an answer that cannot come from a cache, whatever was known before. */
   anchor(answer: Timed): void
   /** Whether a signature made with `correctionMs` may have been refused for its time alone. */
   explains(correctionMs: number): boolean
@@ -28,9 +28,9 @@ type Timed = Pick<Answer, 'headers' | 'sentMs' | 'answeredMs'> & Partial<Pick<An
  * No service refuses them either: five seconds is less than what any of them allows for ordinary clocks.
  */
 const NOTABLE_OFFSET_MS = 5000
-/** An answer older than this, by its own `Age`, is not taken for the present. */
+/** An answer with a higher `Age` is too old. */
 const MOST_AGE_SECONDS = 5
-/** A `Date` so far ahead is looked into: a slow exchange explains less. */
+/** A `Date` so far ahead is checked: a slow exchange explains less. */
 const FAR_AHEAD_MS = 60_000
 /** Clocks are set wrong by minutes, or by a time zone. Further off, it is the `Date` that is wrong. */
 const MOST_CORRECTION_MS = 86_400_000
@@ -39,8 +39,8 @@ export function createClock(): Clock {
   let seen: Reading | undefined
   let correctionMs = 0
   /**
-   * How far the service's clock is ahead at least, of ours as it was set at the first answer. Until more is known, the two
-   * are taken to agree.
+   * How far the service's clock is at least ahead of ours as ours was set at the first answer. Until more is known, the two are
+   * assumed to agree.
    */
   let floorMs = 0
   let isTrusted = false
@@ -94,7 +94,7 @@ export function createClock(): Clock {
   }
 }
 
-/** Whether an offset is more than what the resolution of a `Date` header could pretend. */
+/** Whether an offset is larger than the resolution of a `Date` header explains. */
 export function isNotable(offsetMs: number): boolean {
   return Math.abs(offsetMs) > NOTABLE_OFFSET_MS
 }
@@ -109,7 +109,7 @@ type Range = { earliestMs: number; middleMs: number; latestMs: number }
 /** The same, and how far our clock was set forward between the first answer and this one. */
 type Reading = Range & { stepMs: number }
 
-/** Seconds an answer has spent in caches, as they say themselves. */
+/** Seconds an answer has spent in caches, as the caches state. */
 function ageOf({ headers }: Timed): number {
   return Number.parseInt(headerOf(headers, 'age') ?? '0', 10) || 0
 }
@@ -131,7 +131,7 @@ function createDates(): Dates {
   }
 }
 
-/** Milliseconds by which our clock was set forward since the first answer, by a clock that nothing sets. */
+/** Milliseconds by which our clock was set forward since the first answer, measured by the monotonic clock. */
 function createSteps(): { at(answer: Timed): number } {
   let firstMs: number | undefined
   return {

@@ -12,7 +12,7 @@ export type CustomersPage = {
   size: number
   /** The page size the caller asked for. */
   askedSize: number
-  /** SHA-256 of the bytes of its records, where these could be told from the rest; such a page has at least one record. */
+  /** SHA-256 of the bytes of its records; undefined where they could not be separated from the rest, or there are none. */
   digest: string | undefined
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
@@ -23,9 +23,9 @@ export type CustomersPage = {
   bytes: number
   /** The list ends before this page: it was answered with 404, or is empty. */
   beyondEnd: boolean
-  /** Gives back the room its bytes take in the process. To be called when its records are saved, or not wanted. */
+  /** Releases the memory its bytes are counted for. To be called when its records are saved, or not needed. */
   release?: (() => void) | undefined
-  /** What the 404 is where the list does not end there after all. */
+  /** The error that a 404 is if the list does not end there after all. */
   refusal?: SourceRefused | undefined
 }
 
@@ -71,18 +71,15 @@ function atMost(size: number, records: readonly unknown[], place: string): reado
 }
 
 function broken(place: string, code: 'page-mismatch' | 'size-mismatch', what: string): ContractBroken {
-  return new ContractBroken(
-    `${place}: ${what}. Nothing of that page is kept. Look for a cache or a proxy in between.`,
-    {
-      code,
-    },
-  )
+  return new ContractBroken(`${place}: ${what}. No row of that page is kept. Look for a cache or a proxy in between.`, {
+    code,
+  })
 }
 
-/** The page that a 404 stands for on services that answer so past the end of the list. */
+/** The page for a 404: some services answer so past the end of the list. */
 function missingPage(asked: Window, place: string): CustomersPage {
   const message =
-    `${place} answered 404, although the list does not end before that page. What was read is kept. ` +
+    `${place} answered 404, although the list does not end before that page. The rows read before are kept. ` +
     'Sync again; if it happens again, ask the service why it does not serve that page.'
   return {
     page: asked.page,
@@ -98,7 +95,7 @@ function missingPage(asked: Window, place: string): CustomersPage {
   }
 }
 
-/** Page 1 is never past the end, not even of an empty list. Without a count, an empty page is all there is to go by. */
+/** Page 1 is never past the end, not even in an empty list. Without a total, an empty page is the only sign. */
 function isPastEnd({ current_page: page, per_page: size, total, last_page: lastPage }: ListEnvelope['meta']): boolean {
   if (page === 1) return false
   if (total !== undefined) return (page - 1) * size >= total

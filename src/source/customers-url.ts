@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts'
 /** Which page to ask for, and how many customers it should hold. Both from 1 up. */
 export type Window = { page: number; size: number }
 
-/** What to ask the list for: a page of all of it, or of those customers that match a search. */
+/** A request to the list: a page of all customers, or of those that match a search. */
 export type Question = Window & { search?: string | undefined }
 
 /** The address of one page: the configured base address, never a link, with its query sorted and encoded as it is signed. */
@@ -15,15 +15,15 @@ export function customersUrl(baseUrl: URL, question: Question): URL {
 /** An address in the parts that are signed and sent, as a URL names them. */
 export type Address = { origin: string; host: string; pathname: string; search: string }
 
-/** One list, whose addresses differ in nothing but their query. */
+/** One list; its addresses differ only in their query. */
 export type CustomersList = {
   /** The same address as {@link customersUrl} gives. */
   addressOf(question: Question): Address
-  /** A request as messages name it: where it went and for which page, and nothing that could be secret. */
+  /** A request as messages name it: its address and its page, and nothing that could be secret. */
   placeOf(window: Window): string
 }
 
-/** The list below a base address. What all its addresses have in common is worked out once. */
+/** The list below a base address. The common part of all its addresses is computed once. */
 export function customersAt(baseUrl: URL): CustomersList {
   const url = new URL(baseUrl.origin)
   url.pathname = `${baseUrl.pathname.replace(/\/+$/, '')}/customers`
@@ -36,7 +36,7 @@ export function customersAt(baseUrl: URL): CustomersList {
 }
 
 function queryOf({ page, size, search }: Question): string {
-  // Numbers are canonical as they are, and nearly every request asks for nothing else.
+  // Numbers need no encoding, and nearly every request has nothing else.
   if (search === undefined) return `page=${page}&per_page=${size}`
   return canonicalQuery({ page: String(page), per_page: String(size), search })
 }
@@ -53,7 +53,7 @@ function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-/** Throws unless the address is https, or http to this very machine: a signed request in the clear could be replayed. */
+/** Throws unless the address is https, or http to this machine: a signed request without encryption could be replayed. */
 export function refuseOpenWire(baseUrl: URL): void {
   if (baseUrl.protocol === 'https:') return
   if (baseUrl.protocol === 'http:' && isLoopback(baseUrl.hostname)) return

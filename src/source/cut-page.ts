@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** The body of a page taken apart, so that records that came before need not be read again. */
+/** The body of a page, split so that records received before need not be parsed again. */
 export type CutPage = {
   /** SHA-256 of the bytes between the brackets of `data`. */
   digest: string
@@ -9,11 +9,11 @@ export type CutPage = {
 }
 
 /**
- * Cuts a body around the bytes of its `data`, without reading those. Undefined where that cannot be done with certainty, or
- * where there are none.
+ * Cuts a body around the bytes of its `data` without parsing them. Undefined when the cut is not certain, or when there are no
+ * records.
  *
- * The cut is right when the body parses with nothing but a mark in their place, and `data` then holds just that mark. Bytes
- * that were once the elements of an array and are the same bytes are the same elements, whatever stands around them.
+ * The cut is right when the body parses with a mark in their place, and `data` then holds just that mark. The same bytes between
+ * the brackets of an array are the same elements, whatever stands around them.
  */
 export function cutPage(body: Buffer): CutPage | undefined {
   const from = afterOpening(body)
@@ -40,13 +40,13 @@ function afterOpening(body: Buffer): number | undefined {
 const MOST_BEFORE = 64
 const OPENING = /^"data"\s*:\s*\[/
 
-/** What follows the records of a page is short; a cut that needs a longer look is not worth it. */
+/** Little follows the records of a page; a longer search would cost more than it saves. */
 const MOST_AFTER = 4096
-/** The end of `data` stands before another of the documented names, or at the end of all. */
+/** `data` ends before another of the documented names, or at the end of the body. */
 const CLOSING = /\](?=\s*(?:,\s*"(?:meta|links|success)"|\}\s*$))/g
 const MOST_TRIES = 4
 
-/** Where the last element of `data` may end; nowhere, where there is none. */
+/** The positions where the last element of `data` may end; empty when `data` is. */
 function closings(body: Buffer, from: number): number[] {
   const start = Math.max(from, body.length - MOST_AFTER)
   const found = body.toString('latin1', start).matchAll(CLOSING)
@@ -55,7 +55,7 @@ function closings(body: Buffer, from: number): number[] {
   )
 }
 
-/** Of the bytes JSON allows between values; nothing below a space begins one. */
+/** Whether a byte can only stand between values: no value begins with a space or a byte below it. */
 function isBlank(byte: number): boolean {
   return byte <= 0x20
 }

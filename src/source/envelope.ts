@@ -27,13 +27,13 @@ const holed = z
   .custom<Readonly<Record<string, unknown>>>((value) => isHoledArray(value))
   .transform((rows): unknown[] => Object.values(rows))
 
-/** Every own key is looked at, `__proto__` included, so that nothing received is passed over. */
+/** Every own key is checked, including `__proto__`, so that no received record is left out. */
 function isHoledArray(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return Object.keys(value).every((key) => /^(0|[1-9]\d{0,8})$/.test(key))
 }
 
-/** The documented envelope of a list. What the records are is not decided here. Links are ignored: they are never followed. */
+/** The documented envelope of a list. The records are validated elsewhere. Links are ignored: they are never followed. */
 export const listEnvelope = z.object({
   success: z.literal(true, { error: 'must be true' }),
   data: z.union([z.array(z.unknown()), holed], { error: 'must be a list' }),
@@ -62,7 +62,7 @@ export type ListEnvelope = z.output<typeof listEnvelope>
 /** The first thing wrong with an envelope, as `meta.per_page must be a whole number`. Never quotes a value. */
 export function envelopeProblem(error: z.ZodError): string {
   const issue = error.issues[0]
-  // Only documented names: other keys are whatever the service made up.
+  // Only documented names: a service may send any other key.
   const path = issue?.path.filter((key) => typeof key === 'string') ?? []
   return path.length === 0 ? 'it is not an object' : `${path.slice(0, 2).join('.')} ${issue?.message ?? 'is wrong'}`
 }

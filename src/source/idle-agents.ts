@@ -12,17 +12,17 @@ export type AgentKind = {
 
 /**
  * Agents whose run has ended, with the connections they still have open, for the next run that asks the same service:
- * opening one takes as long as several requests. What stays unused is closed by itself after a few seconds.
+ * opening one takes as long as several requests. An unused connection closes by itself after a few seconds.
  */
 export class IdleAgents {
   readonly #idle = new Map<string, Agent[]>()
 
-  /** An agent for nobody else until it is put back. */
+  /** An agent that is used by the caller alone until it is put back. */
   take(kind: AgentKind): Agent {
     return this.#idle.get(nameOf(kind))?.pop() ?? createAgent(kind)
   }
 
-  /** To be given an agent without a request under way. */
+  /** Takes an agent back that has no request under way. */
   putBack(kind: AgentKind, agent: Agent): void {
     const idle = this.#idle.get(nameOf(kind)) ?? []
     this.#idle.set(nameOf(kind), idle)
@@ -40,7 +40,7 @@ export function createAgent({ connections, connectTimeoutMs }: AgentKind): Agent
   return new UndiciAgent({
     connections,
     allowH2: false,
-    // Said aloud, so that no variable of the environment can turn it off.
+    // Explicit, so that no environment variable can turn it off.
     connect: { rejectUnauthorized: true, timeout: connectTimeoutMs },
     // One limit over the whole exchange replaces these; a pause between bytes never ends a body that drips.
     headersTimeout: 0,

@@ -6,13 +6,13 @@ import { type Sleep, sleep as timerSleep } from './sleep.ts'
  * A pause delays every request under it.
  */
 export type RateLimit = {
-  /** The moment of the monotonic clock until which no request may be made; in the past when none is held back. */
+  /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
   readonly pausedUntilMs: number
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
   admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>
   /** Delays every request until then, and then lets them start one at a time. */
   pauseUntil(untilMs: number): void
-  /** A request succeeded, with this many left in the rate limit, where the service says. */
+  /** A request succeeded; `remaining` is how many more the rate limit allows, if the service states it. */
   succeeded(remaining: number | undefined): void
 }
 
@@ -26,7 +26,7 @@ type Turn<T> = { paused: true } | { paused: false; value: T }
 
 export type RateLimitOptions = {
   concurrency: number
-  /** Starts are spread evenly, so that no minute holds more than this many. */
+  /** Requests start at even intervals, so that no minute has more than this many. */
   requestsPerMinute?: number | undefined
   monotonicMs: () => number
   sleep?: Sleep | undefined

@@ -13,7 +13,7 @@ export type RefusalContext = {
   /** How far the service's clock is ahead of ours, where it is known, and by how much the signature was corrected. */
   clockOffsetMs: number | undefined
   correctionMs: number
-  /** What must not be repeated even when the service does: key, secret, signature. */
+  /** Never quoted, even if the service does: key, secret, signature. */
   secrets: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
 const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (context: RefusalContext) => string }>> = {
   400: {
     code: 'unprocessable',
-    text: () => 'The service takes the request for a bad one. Check baseUrl, pageSize and the signing headers.',
+    text: () => 'The service rejects the request as malformed. Check baseUrl, pageSize and the signing headers.',
   },
   401: { code: 'unauthorized', text: unauthorizedAdvice },
   403: {
@@ -80,23 +80,23 @@ function tooFarOff({ nowMs, clockOffsetMs = 0 }: RefusalContext): string {
 
 function rateLimited({ headers, text }: Answer, context: RefusalContext): RateLimited {
   const waitMs = retryAfterMs(headers, serviceNowMs(context))
-  const told = waitMs === undefined ? 'without naming a time' : `asking to wait ${Math.ceil(waitMs / 1000)} s`
-  const message = `${context.place} answered 429${quoted(text, context.secrets)}, ${told}. Ask again after that; a lower requestsPerMinute avoids it.`
+  const wait = waitMs === undefined ? 'without naming a time' : `asking to wait ${Math.ceil(waitMs / 1000)} s`
+  const message = `${context.place} answered 429${quoted(text, context.secrets)}, ${wait}. Ask again after that; a lower requestsPerMinute avoids it.`
   return new RateLimited(message, { waitMs })
 }
 
 function unavailable({ status, headers }: Answer, context: RefusalContext): SourceUnavailable {
   const waitMs = status === 503 ? retryAfterMs(headers, serviceNowMs(context)) : undefined
-  const told = waitMs === undefined ? '' : `, asking to wait ${Math.ceil(waitMs / 1000)} s`
-  // Nothing of the body: a service in trouble, or in debug mode, puts anything there.
-  return new SourceUnavailable(`${context.place} answered ${status}${told}. Ask again later.`, {
+  const wait = waitMs === undefined ? '' : `, asking to wait ${Math.ceil(waitMs / 1000)} s`
+  // The body is not quoted: a failing service, or one in debug mode, may put anything there.
+  return new SourceUnavailable(`${context.place} answered ${status}${wait}. Ask again later.`, {
     code: 'server-error',
     status,
     waitMs,
   })
 }
 
-/** No request of ours is conditional, so this is the answer to another client's. */
+/** None of our requests is conditional, so this answer belongs to the request of another client. */
 function notModified({ place }: RefusalContext): ContractBroken {
   return new ContractBroken(
     `${place} answered 304 (not modified), which is no answer to a request without a condition. A cache or proxy between ` +

@@ -13,11 +13,11 @@ export type Connection = {
    * `SourceUnavailable` without an answer, `ContractBroken` for a 200 whose body cannot be read, and the signal's reason.
    */
   get(address: Address, headers: Readonly<Record<string, string>>, options: GetOptions): Promise<Answer>
-  /** Ends every connection, or leaves them to others, once no request is under way. */
+  /** Ends every connection, or returns them to the idle ones, once no request is under way. */
   close(): Promise<void>
 }
 
-/** Where to, as a URL names its parts. */
+/** An address, in parts named as in a URL. */
 type Address = Readonly<Pick<URL, 'origin' | 'pathname' | 'search'>>
 
 type GetOptions = {
@@ -28,11 +28,11 @@ type GetOptions = {
 }
 
 type Limits = {
-  /** Of every address that is asked. */
+  /** The origin of every address requested. */
   origin: string
   /** For the whole exchange, from the first byte sent to the last one received. */
   requestTimeoutMs: number
-  /** Of a body, before and after decompression. */
+  /** The most bytes of a body, before and after decompression. */
   maxBodyBytes: number
   connections: number
 }
@@ -43,7 +43,7 @@ type Clocks = {
   monotonicMs: () => number
 }
 
-/** Takes its agent from among the idle ones, and puts it back when it is closed; without them it has one of its own. */
+/** Takes an idle agent and puts it back at the close; without idle agents, it opens one of its own. */
 export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idle?: IdleAgents): Connection {
   const { requestTimeoutMs, maxBodyBytes } = limits
   const kind = { ...limits, connectTimeoutMs: requestTimeoutMs }
@@ -61,7 +61,7 @@ export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idl
     let [sentMs, answeredMs, monotonicAnsweredMs] = [0, 0, 0]
     const received = await exchange(agent, request, limit, () => {
       answeredMs = now()
-      // By the wall clock of the answer: it may have been set while the request was under way.
+      // Both moments by the wall clock of the answer: it may have been set while the request was under way.
       monotonicAnsweredMs = monotonicMs()
       sentMs = answeredMs - (monotonicAnsweredMs - startMs)
     })
@@ -78,7 +78,7 @@ export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idl
     return { ...facts, text: '', body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
   }
 
-  /** Of an error, as much of its body as may hold its message. */
+  /** For an error, as much of its body as may hold its message. */
   function mostBytes(status: number): number {
     return status === 200 ? maxBodyBytes : ERROR_BYTES
   }
@@ -108,7 +108,7 @@ const NOTHING = Buffer.alloc(0)
 const FIXED_HEADERS = {
   Accept: 'application/json',
   'Content-Type': 'application/json',
-  // Only what can be decompressed within a bound.
+  // Only encodings that can be decompressed within a bound.
   'Accept-Encoding': 'gzip, deflate, br',
   'Cache-Control': 'no-cache',
 }

@@ -12,10 +12,10 @@ export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | un
   return asked === undefined ? undefined : Math.max(FLOOR_MS, Math.ceil(asked))
 }
 
-/** "0" and moments just past are common answers, and asking again in the same instant would only be refused again. */
+/** Services often answer "0" or a moment just past, and would refuse a request in the same instant again. */
 const FLOOR_MS = 1000
 
-/** A longer wait than this is a broken header rather than a request; obeying it would stop an organization for good. */
+/** A longer wait than this is a broken header; following it would stop an organization for good. */
 const LONGEST_BELIEVABLE_MS = 31 * 24 * 60 * 60 * 1000
 
 /** Seconds from now stay far below this, and every Unix second since 2001 is above it. */
@@ -43,7 +43,7 @@ function believable(waitMs: number): number | undefined {
   return waitMs <= LONGEST_BELIEVABLE_MS ? waitMs : undefined
 }
 
-/** How many requests the rate limit still allows, where the service says. */
+/** How many requests the rate limit still allows, if the service states it. */
 export function remainingIn(headers: AnswerHeaders): number | undefined {
   const text = headerOf(headers, 'x-ratelimit-remaining')
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined

@@ -2,7 +2,7 @@ import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors.
 import type { RateLimit, Stopping } from './rate-limit.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 
-/** Requests wait, by all of `waitMs`; `untilMs` is a Unix time. */
+/** Requests wait for `waitMs`, until `untilMs`, a Unix time. */
 export type WaitingEvent = { kind: 'waiting'; reason: 'rate-limited' | 'unavailable'; waitMs: number; untilMs: number }
 
 /** Asks again after a refusal, within budgets. */
@@ -15,7 +15,7 @@ export type Retry = {
 
 export type RetryOptions = {
   rateLimit: RateLimit
-  /** How often a request that fails without being told to wait is tried in all. Default 5. */
+  /** Tries in all for a request that fails without naming a wait. Default 5. */
   attempts?: number | undefined
   /** A single wait longer than this is left to the caller. */
   longestWaitMs: number
@@ -127,8 +127,8 @@ function waitBeforeNext(
 ): number | undefined {
   const { askAgain } = factsOf(error)
   if (askAgain === 'never') return undefined
-  const isToldToWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
-  if (isToldToWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random))
+  const mustWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
+  if (mustWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random))
   return tries < attempts ? backoffMs(tries, random) : undefined
 }
 

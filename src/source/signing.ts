@@ -114,7 +114,7 @@ export function signedHeaders(
 /** The headers that sign a request at a moment, by name. Pure, as {@link signedHeaders}. */
 export type Signer = (request: SignableRequest, moment: Moment) => Record<string, string>
 
-/** Signs many requests with one key: what they have in common, the template and the key, is worked out once. */
+/** Signs many requests with one key; the template and the key are prepared once. */
 export function createSigner({ apiKey, secret }: Credentials, recipe: Recipe): Signer {
   const { encoding, prefix, headers: names } = recipe
   const pieces = piecesOf(recipe.template)
@@ -186,7 +186,7 @@ const VALUES: Record<Token, Piece> = {
 
 /** A template taken apart: its tokens, and the text between them as it is written. */
 function piecesOf(template: string): Piece[] {
-  // Splitting on a pattern with a group gives what the group matched at every odd place.
+  // Splitting on a pattern with a group puts the matches of the group at the odd places.
   return template.split(TOKEN).map((part, index) => {
     if (index % 2 === 0) return () => part
     return isToken(part) ? VALUES[part] : () => `{${part}}`

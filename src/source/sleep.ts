@@ -13,5 +13,5 @@ export const sleep: Sleep = async (ms, signal) => {
   }
 }
 
-/** A longer timer fires at once. Whoever waits that long looks at the clock again and sleeps again. */
+/** A longer timer would fire at once. A caller that waits longer checks the clock and sleeps again. */
 const LONGEST_TIMER_MS = 2_147_483_647

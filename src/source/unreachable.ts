@@ -47,7 +47,7 @@ function named(codes: readonly string[]): string {
   return codes[0] === undefined ? '' : ` (${codes[0]})`
 }
 
-/** The codes of an error, of those it gathers, and of its causes. */
+/** The codes of an error, of the errors it aggregates, and of its causes. */
 function codesOf(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > 4) return []
   const own = 'code' in error && typeof error.code === 'string' ? [error.code] : []

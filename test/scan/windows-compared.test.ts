@@ -7,7 +7,7 @@ import { overlapBetween, type Overlap } from '../../src/scan/overlap.ts'
 import { seenIds } from '../../src/scan/seen.ts'
 import { Coverage } from '../../src/scan/coverage.ts'
 import { Witnesses, WITNESSES } from '../../src/scan/witness.ts'
-import { endOf, rowOf, type Row, type ToldRow, type Window } from '../../src/scan/window.ts'
+import { endOf, rowOf, type Row, type RowOrNumber, type Window } from '../../src/scan/window.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** Few ids and fewer times, some of them missing, so that rows meet again and times tie. */
@@ -27,7 +27,7 @@ const someRows = (most: number) =>
   )
 const aWindow = fc.record({ rows: someRows(12), page: fc.integer({ min: 1, max: 3 }), total: fc.nat({ max: 2 }) })
 
-type Received = { rows: readonly ToldRow[]; page: number; total: number; rowOrder?: RowOrder }
+type Received = { rows: readonly RowOrNumber[]; page: number; total: number; rowOrder?: RowOrder }
 
 function readFrom({ page, ...answer }: Received, coverage = new Coverage(seenIds())): ReadWindow {
   const read = prepareWindow({ ...answer, window: { page, size: 12 }, perPage: 12, beyondEnd: false }, coverage)
