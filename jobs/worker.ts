@@ -50,7 +50,6 @@ export async function runWorker(
   const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(
     async (error: unknown) => {
       await stop()
-      endSoon()
       throw error
     },
   )
@@ -67,7 +66,6 @@ export async function runWorker(
   const inOrder = await stop()
   await http.close()
   log.info({ inOrder }, 'worker stopped')
-  endSoon()
 }
 
 /** An engine whose runs are counted and logged. */
@@ -130,16 +128,6 @@ function takeJobs(
   const { kind, place, telemetry } = backend
   log.info({ queue: kind, place, http, traced: telemetry !== undefined }, 'worker started')
 }
-
-/**
- * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it. The
- * exit code is set, and everything written, by the program that started it.
- */
-export function endSoon(): void {
-  setTimeout(() => process.exit(), LINGER_MS).unref()
-}
-
-const LINGER_MS = 500
 
 function watched(
   engine: Engine,

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { syncCommand } from '../src/cli/sync.ts'
 import { list, type FaultServer } from './support/fault-server.ts'
 import { rowsOf, valueOf } from './support/mirror-file.ts'
-import { asPlainUser, runCli, type Ended } from './support/run-cli.ts'
+import { asPlainUser, runCli, startCli, type Ended } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from './support/workplace.ts'
 
@@ -69,7 +69,7 @@ describe('a configuration that cannot be used', () => {
     test('may not be read by this user', async () => {
       chmodSync(workplace.folder, 0o755)
       chmodSync(workplace.config, 0o000)
-      const ended = await runCli(['sync'], { cwd: workplace.folder, ...PLAIN_USER })
+      const ended = await startCli(['sync'], { cwd: workplace.folder, ...PLAIN_USER }).ended
 
       expectRefusal(ended, 'customer-mirror.yaml cannot be read: this user has no permission')
     })
@@ -153,7 +153,7 @@ describe('a mirror that cannot be used is left as it is', () => {
       const before = readFileSync(workplace.mirror)
       for (const place of [workplace.folder, join(workplace.folder, 'data'), workplace.config]) chmodSync(place, 0o555)
       chmodSync(workplace.mirror, 0o444)
-      const ended = await runCli(['sync'], { cwd: workplace.folder, ...PLAIN_USER })
+      const ended = await startCli(['sync'], { cwd: workplace.folder, ...PLAIN_USER }).ended
       for (const place of [workplace.folder, join(workplace.folder, 'data')]) chmodSync(place, 0o700)
 
       expectMirrorRefused(ended, `${workplace.mirror}: `, /may not be opened by this user|cannot be written/)

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { onThisMachine } from './support/busy-machine.ts'
-import { readProgram, type SourceFile } from './support/program.ts'
-import { pureTests } from './support/pure-tests.ts'
+import { readProgram } from './support/program.ts'
 import { seeds, someOf } from './support/seeds.ts'
 
 const TESTS = readProgram().filter(({ path }) => path.startsWith('test/'))
@@ -51,35 +50,5 @@ describe('a busy machine fails no test', () => {
     ['five times as long', 'ten programs share two cores', 10, 50_000],
   ])('what may take ten seconds may take %s where %s', (_, _where, programs, ms) => {
     expect(onThisMachine(10_000, { programs, cores: 2 })).toBe(ms)
-  })
-})
-
-describe('a test shares its process with others only where it is pure, with all that it imports', () => {
-  const found = pureTests(readProgram())
-
-  test('those of the scan do, those that start something do not', () => {
-    const ofTheScan = TESTS.map(({ path }) => path).filter((path) => /^test\/scan\/.*\.test\.ts$/.test(path))
-    expect(found).toEqual(expect.arrayContaining(ofTheScan))
-    expect(found.filter((path) => /^test\/(source\/request|crash|cli\/sync|jobs\/worker)/.test(path))).toEqual([])
-  })
-
-  const aFile = (path: string, changes: Partial<SourceFile> = {}): SourceFile => ({
-    ...{ path, lines: 1, code: '', imports: [], lazyImports: [] },
-    ...changes,
-  })
-  const importing = (target: string, typeOnly = false) => ({ imports: [{ target, typeOnly }] })
-
-  test.each<[string, boolean, Partial<SourceFile>, Partial<SourceFile>]>([
-    ['what computes', true, importing('zod'), {}],
-    ['a type of something that is not pure', true, importing('undici', true), {}],
-    ['a package that opens connections', false, importing('undici'), {}],
-    ['a process, further down', false, {}, importing('node:child_process')],
-    ['native code, loaded when it is needed', false, {}, { lazyImports: ['better-sqlite3'] }],
-    ['another clock', false, { code: 'vi.useFakeTimers()' }, {}],
-    ['the environment', false, {}, { code: `process.env['PATH'] = ''` }],
-  ])('%s: %s', (_, isPure, ofTest, ofImported) => {
-    const file = aFile('test/a.test.ts', ofTest)
-    const both = { ...file, imports: [...file.imports, { target: 'src/a.ts', typeOnly: false }] }
-    expect(pureTests([both, aFile('src/a.ts', ofImported)])).toEqual(isPure ? ['test/a.test.ts'] : [])
   })
 })

@@ -10,6 +10,11 @@ export type Io = {
   stderr: NodeJS.WritableStream
   /** Sets the exit code of a command that did its work but reports a problem. */
   exitWith: (code: ExitCode) => void
+  /**
+   * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it.
+   * Absent where the process has more to do.
+   */
+  endSoon?: () => void
 }
 
 /** A terminal that a person may be looking at. Its size changes while the program runs. */

@@ -1,12 +1,9 @@
-import { Command } from '@commander-js/extra-typings'
 import { constants } from 'node:os'
-import { isOurs } from '../errors.ts'
-import { loadCommands } from './commands.ts'
-import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
+import type { ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
+import { runProgram } from './program.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { keepHeapSmall } from '../small-heap.ts'
-import { version } from '../version.ts'
 
 /** The program: reads the command line, runs one command, and turns what became of it into an exit code. */
 async function main(): Promise<void> {
@@ -23,71 +20,14 @@ async function main(): Promise<void> {
     exitWith: (code) => {
       process.exitCode = code
     },
+    endSoon: () => void setTimeout(() => process.exit(), LINGER_MS).unref(),
   }
-  try {
-    await (await program(io)).parseAsync()
-  } catch (error) {
-    process.exitCode = sayWhatHappened(error)
-  }
+  await runProgram(process.argv.slice(2), io)
   const stopCode = stopped.exitCode()
   if (stopCode !== undefined) process.exitCode = stopCode
 }
 
-async function program(io: Io): Promise<Command> {
-  const commands = await loadCommands(process.argv[2], io)
-  const root = new Command('customer-mirror')
-    .description('Keeps an exact local copy of every organization’s customers in a SQLite file.')
-    .version(version(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
-    .enablePositionalOptions()
-    .addHelpText('after', EXAMPLES + exitCodes())
-  for (const command of commands) root.addCommand(command)
-  for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
-    command.exitOverride(endAsUsage).configureOutput({
-      writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
-    })
-  }
-  return root
-}
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror init            write a commented configuration to fill in
-  $ customer-mirror sync            mirror every organization of the configuration
-`
-
-function exitCodes(): string {
-  const lines = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)
-  return `\nExit codes:\n${lines.join('\n')}\n`
-}
-
-/** Commander ends with 1 on bad usage; here that is 2, as for a bad configuration. */
-function endAsUsage(error: { exitCode: number }): never {
-  throw new CommandLineEnded(error.exitCode === 0 ? 0 : 2)
-}
-
-/** Commander has said all there is to say: help was asked for, or the command line was wrong. */
-class CommandLineEnded extends Error {
-  readonly exitCode: ExitCode
-
-  constructor(exitCode: ExitCode) {
-    super()
-    this.exitCode = exitCode
-  }
-}
-
-function sayWhatHappened(error: unknown): ExitCode {
-  if (error instanceof CommandLineEnded) return error.exitCode
-  if (isOurs(error)) {
-    process.stderr.write(`${error.message}\n`)
-  } else {
-    const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    process.stderr.write(`Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.\n`)
-  }
-  return exitCodeOf(error)
-}
+const LINGER_MS = 500
 
 /** One Ctrl-C can arrive twice: from the terminal, and passed on by the process that started this one. */
 const SAME_SIGNAL_MS = 500

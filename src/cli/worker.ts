@@ -17,7 +17,7 @@ export function workerCommand(io: Io) {
     .action(async ({ config, embedded = false, once = false, host, port, logLevel }) => {
       if (!once) {
         const { runWorker } = await import('../../jobs/worker.ts')
-        await runWorker({ config, embedded, http: { host, port }, logLevel }, io)
+        await runWorker({ config, embedded, http: { host, port }, logLevel }, io).finally(() => io.endSoon?.())
         return
       }
       const [{ workOnce }, { runsTable }, { failureBlocks }] = await Promise.all([
@@ -39,8 +39,7 @@ export function workerCommand(io: Io) {
         io.stderr.write(heldWarning(held, config))
         io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
       } finally {
-        const { endSoon } = await import('../../jobs/worker.ts')
-        endSoon()
+        io.endSoon?.()
       }
     })
 }

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { bytes, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
-import { asPlainUser, runCli } from '../support/run-cli.ts'
+import { asPlainUser, runCli, startCli } from '../support/run-cli.ts'
 import { runCommand, type Done } from '../support/run-command.ts'
 import {
   aFaultServer,
@@ -214,7 +214,7 @@ if (PLAIN_USER !== undefined) {
   test('a folder in which no mirror can be made is told of', async () => {
     const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
     for (const place of [folder, join(folder, 'data'), join(folder, 'customer-mirror.yaml')]) chmodSync(place, 0o555)
-    const done = await runCli(['check'], { cwd: folder, ...PLAIN_USER })
+    const done = await startCli(['check'], { cwd: folder, ...PLAIN_USER }).ended
     for (const place of [folder, join(folder, 'data')]) chmodSync(place, 0o700)
 
     expect(done.code).not.toBe(0)

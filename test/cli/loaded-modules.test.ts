@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runCli } from '../support/run-cli.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 /** What a command loaded: packages by name with their number of files, files of ours by path, parts of Node by name. */
@@ -42,7 +42,7 @@ async function loadedBy(command: string): Promise<Loaded> {
   expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
   const file = join(folder, 'loaded.txt')
   const env = { NODE_OPTIONS: `--import=${NOTE_LOADED}`, CUSTOMER_MIRROR_TEST_LOADED: file }
-  expect(await runCli([command], { cwd: folder, env })).toMatchObject({ code: 0 })
+  expect(await startCli([command], { cwd: folder, env }).ended).toMatchObject({ code: 0 })
   const lines = readFileSync(file, 'utf8').split('\n')
   const packages = new Map<string, number>()
   for (const line of lines) {

@@ -66,6 +66,19 @@ test.each([
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
+test.each([
+  ['--version', 0, /^\d/, /^$/],
+  ['snyc', 2, /^$/, /^error: unknown command 'snyc'/],
+  ['status', 2, /^$/, /^customer-mirror\.yaml does not exist/],
+])('a shell gets the exit code, the results and what is said beside them: %s', async (command, code, result, said) => {
+  const ended = await startCli([command], { cwd: temporaryFolder() }).ended
+
+  expect(ended).toMatchObject({ code, signal: null })
+  expect(ended.stdout).toMatch(result)
+  expect(ended.stderr).toMatch(said)
+  expect(ended.stderr).not.toMatch(/^\s+at /m)
+})
+
 test('a misspelt command is told what was probably meant', async () => {
   const { stderr } = await runCli(['stauts'], { cwd: temporaryFolder() })
 
@@ -100,7 +113,7 @@ test.each(['sync', 'status', 'runs --json', 'schema', '--help', 'check'])(
   async (command) => {
     const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
     await runCli(['sync'], { cwd: folder })
-    const { code, signal, stderr } = await runCli(command.split(' '), { cwd: folder, unread: 'stdout' })
+    const { code, signal, stderr } = await startCli(command.split(' '), { cwd: folder, unread: 'stdout' }).ended
 
     // 141 is what a shell makes of a program that ended because its pipe was closed.
     expect([0, 141]).toContain(code)

@@ -6,8 +6,10 @@ import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { message, startWorkerProcess } from '../support/worker-process.ts'
-import { aSandbox, organizationsOf } from '../support/workplace.ts'
+import { startWorker } from '../support/worker-here.ts'
+import { message } from '../support/worker-log.ts'
+import { startWorkerProcess } from '../support/worker-process.ts'
+import { aSandbox, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 test('a worker mirrors every organization that was never mirrored, and stops when it is told', async () => {
   const sandbox = await aSandbox({ customers: [250, 40, 3] })
@@ -33,13 +35,13 @@ test('a worker mirrors every organization that was never mirrored, and stops whe
 describe('being stopped in the middle of a run', () => {
   test('SIGTERM keeps the pages that came, and the next worker goes on', async () => {
     const gate = aGate({ fromPage: 4 })
-    const { place, worker } = await aWorkerOf(500, gate)
+    const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
     await gate.reached
     worker.send('SIGTERM')
     const { code, tookMs } = await worker.ended
     const status = valueOf(place.mirror, 'SELECT status FROM runs')
     gate.open()
-    const next = startWorkerProcess(place)
+    const next = startWorker(place)
     await next.ran('acme')
 
     expect(code).toBe(143)
@@ -52,12 +54,12 @@ describe('being stopped in the middle of a run', () => {
     const gate = aGate({ fromPage: 3 })
     const sandbox = await aSandbox({ customers: [2000], latencyMs: 60, intercept: gate.intercept })
     const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-    const worker = startWorkerProcess(place)
+    const worker = startWorker(place)
     await gate.reached
-    worker.send('SIGTERM')
+    void worker.stop()
     gate.open()
     const stopped = await worker.said(message('worker stopped'))
-    await worker.ended
+    await worker.stop()
 
     const { queues } = await someQueues(place.queue, place.mirror)
     expect(stopped).toMatchObject({ inOrder: true })
@@ -71,7 +73,7 @@ describe('being stopped in the middle of a run', () => {
 
   test('kill -9 loses no page that was saved, and the next worker completes the run', async () => {
     const gate = aGate({ fromPage: 4 })
-    const { place, worker } = await aWorkerOf(500, gate)
+    const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
     await gate.reached
     await eventually(
       () => valueOf(place.mirror, 'SELECT count(*) FROM customers'),
@@ -81,7 +83,7 @@ describe('being stopped in the middle of a run', () => {
     await worker.ended
     const saved = valueOf(place.mirror, 'SELECT count(*) FROM customers')
     gate.open()
-    const next = startWorkerProcess(place)
+    const next = startWorker(place)
     await next.ran('acme')
 
     expect(saved).toBe(300)
@@ -91,7 +93,7 @@ describe('being stopped in the middle of a run', () => {
 
 test('a mirror that is deleted under a run fails that run, and the worker makes a new one for the next', async () => {
   const gate = aGate({ fromPage: 4 })
-  const { place, worker } = await aWorkerOf(500, gate)
+  const { place, worker } = await aWorkerOf(500, gate, startWorker)
   await gate.reached
   for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
   gate.open()
@@ -110,11 +112,10 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
     rateLimits: [{ organization: 'globex', requests: 2, windowMs: 90_000 }],
   })
   const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorkerProcess(place)
+  const worker = startWorker(place)
 
   const [waits] = await Promise.all([worker.ran('globex', 'wait'), worker.ran('acme'), worker.ran('initech')])
-  worker.send('SIGTERM')
-  await worker.ended
+  await worker.stop()
 
   const { queues } = await someQueues(place.queue, place.mirror)
   const delayed = await eventually(
@@ -136,7 +137,7 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
 if (!isEmbedded) {
   test('twelve ticks during one long run do not start another', async () => {
     const gate = aGate({ fromPage: 2 })
-    const { place, worker } = await aWorkerOf(150, gate)
+    const { place, worker } = await aWorkerOf(150, gate, startWorker)
     await gate.reached
     const second = startWorkerProcess(place)
     await second.said(message('worker started'))
@@ -172,12 +173,11 @@ test('a service that fails is tried again, one that refuses is not', async () =>
   })
   failures = 2
   const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorkerProcess(place)
+  const worker = startWorker(place)
 
   await Promise.all([worker.ran('acme', 'retry'), worker.ran('globex', 'give-up')])
   await worker.ran('acme')
-  worker.send('SIGTERM')
-  await worker.ended
+  await worker.stop()
 
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme' ORDER BY id`)).toEqual([
     { status: 'failed' },
@@ -192,7 +192,7 @@ test('a worker follows its configuration, and keeps the last good one', async ()
   const [acme, globex] = organizationsOf(sandbox)
   if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
   const place = aJobsWorkplace([acme])
-  const worker = startWorkerProcess(place)
+  const worker = startWorker(place)
   await worker.ran('acme')
   const document: { organizations: unknown[] } = parse(readFileSync(place.config, 'utf8'))
 
@@ -200,8 +200,7 @@ test('a worker follows its configuration, and keeps the last good one', async ()
   await worker.said(message('configuration has mistakes, the one before stays'))
   writeFileSync(place.config, stringify({ ...document, organizations: [globex] }))
   await worker.ran('globex')
-  worker.send('SIGTERM')
-  await worker.ended
+  await worker.stop()
 
   const { queues } = await someQueues(place.queue, place.mirror)
   expect((await queues.tick.getJobSchedulers()).map(({ key }) => key)).toEqual(['globex'])
@@ -211,10 +210,9 @@ test('a worker follows its configuration, and keeps the last good one', async ()
 test('neither a key nor a secret nor a customer is in the queue or the log', async () => {
   const sandbox = await aSandbox({ customers: [30] })
   const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorkerProcess(place)
+  const worker = startWorker(place)
   await worker.ran('acme')
-  worker.send('SIGTERM')
-  await worker.ended
+  await worker.stop()
 
   const { queues } = await someQueues(place.queue, place.mirror)
   const jobs = [...(await queues.sync.getJobs()), ...(await queues.tick.getJobs())]
@@ -228,10 +226,14 @@ test('neither a key nor a secret nor a customer is in the queue or the log', asy
   expect(Object.values(done?.returnvalue ?? {}).every((value) => typeof value === 'number')).toBe(true)
 })
 
-async function aWorkerOf(customers: number, gate: ReturnType<typeof aGate>) {
+async function aWorkerOf<Worker>(
+  customers: number,
+  gate: ReturnType<typeof aGate>,
+  start: (place: Workplace) => Worker,
+) {
   const sandbox = await aSandbox({ customers: [customers], intercept: gate.intercept })
   const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-  return { place, sandbox, worker: startWorkerProcess(place) }
+  return { place, sandbox, worker: start(place) }
 }
 
 function expectWhole(mirrorFile: string, customers: number): void {
@@ -244,7 +246,7 @@ function expectWhole(mirrorFile: string, customers: number): void {
 test('waits between pages that were saved do not add up to maxWait', async () => {
   const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
   const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain', maxWait: '3s', concurrency: 1 }))
-  const worker = startWorkerProcess(place, { timings: { longestWaitMs: 100 } })
+  const worker = startWorker(place, { timings: { longestWaitMs: 100 } })
 
   await worker.ran('acme', 'wait')
   await worker.ran('acme')

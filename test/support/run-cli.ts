@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { runHere } from './run-here.ts'
 
 /** How a process of the program ended, and everything it wrote. */
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
@@ -23,19 +24,23 @@ export type CliOptions = {
   cwd: string
   /** All of its environment, beside a PATH on which there is nothing but Node and the system. */
   env?: Readonly<Record<string, string>>
+}
+
+export type ProcessOptions = CliOptions & {
   /** A stream whose reader has gone before anything was written, as with `| head`. */
   unread?: 'stdout' | 'stderr'
   /** Another user than the one who runs the tests. */
   uid?: number
 }
 
+const PLAIN_ENVIRONMENT = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` }
 const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
 
 /** Starts the program as a shell would, without a terminal. */
-export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }: CliOptions): Running {
+export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }: ProcessOptions): Running {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd,
-    env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...env },
+    env: { ...PLAIN_ENVIRONMENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid !== undefined && { uid, gid: uid }),
   })
@@ -56,16 +61,19 @@ export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }
   return { ended, send: (signal) => void child.kill(signal), lineOnStderr: lines.find }
 }
 
-/** Runs the program to its end. */
-export async function runCli(args: readonly string[], options: CliOptions): Promise<Ended> {
-  return startCli(args, options).ended
+/**
+ * Runs a command line to its end in this process, which takes a tenth of the time: for promises that are not about the
+ * process. `startCli` starts one.
+ */
+export async function runCli(args: readonly string[], { cwd, env = {} }: CliOptions): Promise<Ended> {
+  return runHere(args, { cwd, env: { ...PLAIN_ENVIRONMENT, ...env } })
 }
 
 /**
  * How to run the program so that the system refuses it what a user may not do: as it is, or, since root may do anything,
  * as a user who owns nothing. Undefined where that user could not even reach the program.
  */
-export function asPlainUser(): Pick<CliOptions, 'uid'> | undefined {
+export function asPlainUser(): Pick<ProcessOptions, 'uid'> | undefined {
   if (process.getuid?.() !== 0) return {}
   return [PROGRAM, process.execPath].every(isReachableByAll) ? { uid: 65_534 } : undefined
 }

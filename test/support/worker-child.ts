@@ -15,3 +15,5 @@ await runWorker(
   { ...options, embedded: false, http: { host: '127.0.0.1', port: 0 }, logLevel: 'info' },
   { signal: stopping.signal, stderr: process.stderr },
 )
+// Timers of the queue must not keep it.
+setTimeout(() => process.exit(), 500).unref()

@@ -3,7 +3,9 @@ import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { message, startWorkerProcess } from '../../support/worker-process.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
+import { startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const TOKEN = 'made-up-token-of-the-board'
@@ -92,7 +94,9 @@ test('a port that is taken ends the worker, and nothing is left behind', async (
 test('spans are made when an OpenTelemetry SDK was loaded before', async () => {
   const sdk = `data:text/javascript,globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.0', trace: {} }`
   const without = await (await aWorker()).worker.said(message('worker started'))
-  const traced = await (await aWorker({}, ['--import', sdk])).worker.said(({ msg }) => msg === 'worker started')
+  const traced = await (
+    await aWorkerProcess({ node: ['--import', sdk] })
+  ).worker.said(({ msg }) => msg === 'worker started')
 
   expect(without).toMatchObject({ traced: false })
   expect(traced).toMatchObject({ traced: true })
@@ -116,13 +120,21 @@ async function aPlace() {
   return aJobsWorkplace(organizationsOf(sandbox), { schedule })
 }
 
-async function aWorker(env: Record<string, string> = {}, node: string[] = []) {
+const timings = { reconcileMs: 60_000 }
+
+async function aWorker() {
   const place = await aPlace()
-  return { place, worker: startWorkerProcess(place, { env, node, timings: { reconcileMs: 60_000 } }) }
+  return { place, worker: startWorker(place, { timings }) }
 }
 
-async function aWatchedWorker(env: Record<string, string> = {}) {
-  const { place, worker } = await aWorker(env)
+/** A worker with an environment, or with options of Node, of its own. */
+async function aWorkerProcess(options: { env?: Record<string, string>; node?: string[] }) {
+  const place = await aPlace()
+  return { place, worker: startWorkerProcess(place, { ...options, timings }) }
+}
+
+async function aWatchedWorker(env?: Record<string, string>) {
+  const { place, worker } = await (env === undefined ? aWorker() : aWorkerProcess({ env }))
   const { http: origin = '' } = await worker.said(message('worker started'))
   return { place, worker, origin }
 }

@@ -6,7 +6,9 @@ import { aJobsWorkplace, aQueue, someQueues } from '../../support/jobs-workplace
 import { valueOf } from '../../support/mirror-file.ts'
 import { startRedis, type RedisServer } from '../../support/redis-server.ts'
 import { startCli } from '../../support/run-cli.ts'
-import { message, startWorkerProcess } from '../../support/worker-process.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
+import { startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
@@ -77,7 +79,7 @@ describe('a Redis that', () => {
 
   test('is gone for good does not keep a worker from stopping', async () => {
     const gate = aGate({ fromPage: 3 })
-    const { redis, worker } = await aWorkerOn(await aRedis(), gate)
+    const { redis, worker } = await aWorkerProcessOn(await aRedis(), gate)
     await gate.reached
     await redis.kill()
     await worker.said(message('queue lost'))
@@ -91,7 +93,7 @@ describe('a Redis that', () => {
   test('stalls when a worker starts does not keep it from stopping', async () => {
     const redis = await aRedis()
     await redis.command('CLIENT', 'PAUSE', '60000', 'WRITE')
-    const { worker } = await aWorkerOn(redis)
+    const { worker } = await aWorkerProcessOn(redis)
     await worker.said(message('worker starting'))
     worker.send('SIGTERM')
     const { code, tookMs } = await worker.ended
@@ -107,8 +109,7 @@ describe('a Redis that', () => {
     await worker.said(message('queue lost'))
     await redis.start()
     await worker.said(message('queue back'))
-    worker.send('SIGTERM')
-    await worker.ended
+    await worker.stop()
 
     expect(worker.lines.length).toBeGreaterThan(4)
     expect(worker.lines.join('\n')).not.toContain(PASSWORD)
@@ -168,5 +169,10 @@ async function aPlaceOn(redis: RedisServer, gate = aGate({ fromPage: 1000 })) {
 
 async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
   const place = await aPlaceOn(redis, gate)
-  return { redis, place, worker: startWorkerProcess(place) }
+  return { redis, place, worker: startWorker(place) }
+}
+
+async function aWorkerProcessOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
+  const place = await aPlaceOn(redis, gate)
+  return { redis, worker: startWorkerProcess(place) }
 }

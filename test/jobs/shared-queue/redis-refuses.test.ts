@@ -5,7 +5,8 @@ import { aJobsWorkplace, aQueue, someQueues } from '../../support/jobs-workplace
 import { rowsOf } from '../../support/mirror-file.ts'
 import { startRedis, type RedisServer } from '../../support/redis-server.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { message, startWorkerProcess } from '../../support/worker-process.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
@@ -23,7 +24,7 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason, remedy) =
     const redis = await aRedis()
     const gate = aGate({ fromPage: 2 })
     const place = await aPlaceOn(redis, { organizations: ORGANIZATIONS, gate })
-    const worker = startWorkerProcess(place, { timings: { firstPauseMs: 20, longestPauseMs: 100, settleMs: 1000 } })
+    const worker = startWorker(place, { timings: { firstPauseMs: 20, longestPauseMs: 100, settleMs: 1000 } })
     const { http } = await worker.said(message('worker started'))
     const { queues } = await someQueues(place.queue, place.mirror)
     const counts = () => queues.sync.getJobCounts('active', 'waiting', 'delayed', 'failed')
@@ -54,8 +55,7 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason, remedy) =
       ORGANIZATIONS,
     )
     expect(worker.lines.filter((line) => line.includes('"queue works again"'))).toHaveLength(1)
-    worker.send('SIGTERM')
-    expect((await worker.ended).code).toBe(143)
+    await worker.stop()
   })
 
   test.each([

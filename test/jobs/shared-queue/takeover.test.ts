@@ -3,7 +3,9 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { message, startWorkerProcess } from '../../support/worker-process.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
+import { startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('a worker that was frozen and replaced writes nothing when it wakes up', async () => {
@@ -18,7 +20,7 @@ test('a worker that was frozen and replaced writes nothing when it wakes up', as
   )
 
   frozen.send('SIGSTOP')
-  const second = startWorkerProcess(place, { timings: { lockMs: 2000 } })
+  const second = startWorker(place, { timings: { lockMs: 2000 } })
   await second.said(message('job taken over from a worker that fell silent'))
   // The lease in the mirror outlives the lock in the queue; this is the minute it takes to end.
   tamper(place.mirror, 'UPDATE leases SET expires_at_ms = 0, expires_monotonic_ms = 0')

@@ -1,0 +1,72 @@
+import { Command } from '@commander-js/extra-typings'
+import { isOurs } from '../errors.ts'
+import { loadCommands } from './commands.ts'
+import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { version } from '../version.ts'
+
+/** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
+export async function runProgram(args: readonly string[], io: Io): Promise<void> {
+  try {
+    const root = await program(args, io)
+    await root.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    io.exitWith(sayWhatHappened(error, io))
+  }
+}
+
+async function program(args: readonly string[], io: Io): Promise<Command> {
+  const commands = await loadCommands(args[0], io)
+  const root = new Command('customer-mirror')
+    .description('Keeps an exact local copy of every organization’s customers in a SQLite file.')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .enablePositionalOptions()
+    .addHelpText('after', EXAMPLES + exitCodes())
+  for (const command of commands) root.addCommand(command)
+  for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
+    command.exitOverride(endAsUsage).configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+    })
+  }
+  return root
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror init            write a commented configuration to fill in
+  $ customer-mirror sync            mirror every organization of the configuration
+`
+
+function exitCodes(): string {
+  const lines = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)
+  return `\nExit codes:\n${lines.join('\n')}\n`
+}
+
+/** Commander ends with 1 on bad usage; here that is 2, as for a bad configuration. */
+function endAsUsage(error: { exitCode: number }): never {
+  throw new CommandLineEnded(error.exitCode === 0 ? 0 : 2)
+}
+
+/** Commander has said all there is to say: help was asked for, or the command line was wrong. */
+class CommandLineEnded extends Error {
+  readonly exitCode: ExitCode
+
+  constructor(exitCode: ExitCode) {
+    super()
+    this.exitCode = exitCode
+  }
+}
+
+function sayWhatHappened(error: unknown, io: Io): ExitCode {
+  if (error instanceof CommandLineEnded) return error.exitCode
+  if (isOurs(error)) {
+    io.stderr.write(`${error.message}\n`)
+  } else {
+    const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    io.stderr.write(`Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.\n`)
+  }
+  return exitCodeOf(error)
+}

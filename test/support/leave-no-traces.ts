@@ -1,0 +1,24 @@
+import { deepEqual } from 'node:assert/strict'
+import { env } from 'node:process'
+import { afterAll, beforeAll, vi } from 'vitest'
+
+/** Test files share their process: what a test changes in it is put back when it ends, or its file fails. */
+let before: ReturnType<typeof traces>
+
+beforeAll(() => {
+  before = traces()
+})
+
+afterAll(() => {
+  deepEqual(traces(), before)
+})
+
+/** What a test could change in its process, and another stumble over. */
+function traces() {
+  return {
+    ...{ folder: process.cwd(), user: process.geteuid?.(), exitCode: process.exitCode, mask: process.umask() },
+    ...{ timers: vi.isFakeTimers() ? 'fake' : 'real', environment: { ...env } },
+    functions: [setTimeout, setInterval, setImmediate, queueMicrotask, fetch, Date, Math.random],
+    listeners: ['SIGINT', 'SIGTERM'].map((event) => `${event}: ${process.listenerCount(event)}`),
+  }
+}

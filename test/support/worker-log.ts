@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { z } from 'zod'
+import type { Timings } from '../../jobs/timings.ts'
+
+/** What a worker says, with the fields tests ask about. */
+const logLine = z.looseObject({
+  msg: z.string(),
+  report: z.looseObject({ organization: z.string() }).optional(),
+  verdict: z.looseObject({ kind: z.string() }).optional(),
+  http: z.string().optional(),
+})
+export type LogLine = z.output<typeof logLine>
+
+/** What a worker logs. */
+export type WorkerLog = {
+  /** Everything it said so far, as it was written. */
+  lines: string[]
+  /** The first line, said or still to come, that matches. Rejects when the worker ends without one. */
+  said(matches: (line: LogLine) => boolean): Promise<LogLine>
+  /** The line that tells of the end of a run. */
+  ran(organization: string, verdict?: string): Promise<LogLine>
+}
+
+/** Faster than in life, and slow enough for a machine that is busy. */
+export const QUICK: Partial<Timings> = {
+  lockMs: 4000,
+  stalledMs: 1000,
+  reconcileMs: 1000,
+  leasedWaitMs: 500,
+  mirrorWaitMs: 500,
+  firstRetryMs: 100,
+  longestRetryMs: 500,
+  lookMs: 300,
+}
+
+/** Reads what a worker writes. */
+export function readWorkerLog(stream: NodeJS.ReadableStream): WorkerLog {
+  const lines: string[] = []
+  const reader = createInterface({ input: stream })
+  reader.on('line', (line) => lines.push(line))
+  const closed = once(reader, 'close')
+
+  async function said(matches: (line: LogLine) => boolean): Promise<LogLine> {
+    for (let seen = 0; ;) {
+      for (; seen < lines.length; seen += 1) {
+        const line = parse(lines[seen] ?? '')
+        if (line !== undefined && matches(line)) return line
+      }
+      const next = once(reader, 'line').then(() => 'more')
+      const first = await Promise.race([next, closed.then(() => 'end')])
+      if (first === 'end' && seen >= lines.length)
+        throw new Error(`The worker never said so. It said:\n${lines.join('\n')}`)
+    }
+  }
+
+  return {
+    lines,
+    said,
+    ran: (organization, verdict = 'complete') =>
+      said((line) => line.report?.organization === organization && line.verdict?.kind === verdict),
+  }
+}
+
+function parse(text: string): LogLine | undefined {
+  if (!text.startsWith('{')) return undefined
+  const parsed = logLine.safeParse(JSON.parse(text))
+  return parsed.success ? parsed.data : undefined
+}
+
+/** Whether a line is the message. */
+export function message(text: string): (line: LogLine) => boolean {
+  return ({ msg }) => msg === text
+}
