@@ -8,12 +8,12 @@ import { monotonicMs } from '../../src/monotonic-clock.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
 import { IdleAgents } from '../../src/source/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
-import { keepHeapSmall } from '../../src/small-heap.ts'
+import { setHeapSize } from '../../src/heap-size.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
-keepHeapSmall()
+setHeapSize()
 const task = readTask()
 const stopwatch = createStopwatch(dirname(task.file))
 const outcomes = await stopwatch.time(() => sync(task))

@@ -3,11 +3,9 @@ import type { ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { runProgram } from './program.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
-import { keepHeapSmall } from '../small-heap.ts'
 
 /** The program: reads the command line, runs one command, and turns what became of it into an exit code. */
 async function main(): Promise<void> {
-  keepHeapSmall()
   // Whatever a command writes, the mirror and its journals included, is for this user alone.
   process.umask(0o077)
   process.stdout.on('error', endWhenNobodyReads)

@@ -1,0 +1,29 @@
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+
+/** Half of the room for young objects, in MB: a few pages. With more, runs are hardly faster. */
+const HALF_MB = 8
+
+/**
+ * Gives young objects their room at once, for good, and lets old ones be looked through when they have grown by 70 %. Left to
+ * itself, the heap of an initial sync grows to several times what it needs. To be called before the program is loaded: V8 takes
+ * the size of this room on the command line, where it cannot stand for a program that is started by name, and grows it step by
+ * step by a factor, which can be set.
+ */
+export function setHeapSize(): void {
+  setFlagsFromString(`--semi-space-growth-factor=${HALF_MB}`)
+  growYoungRoom()
+  setFlagsFromString('--semi-space-growth-factor=1')
+  setFlagsFromString('--heap-growing-percent=70')
+}
+
+/** Objects that live on make it grow: 2 MB of them at first, in a few milliseconds; 32 MB are far too many. */
+function growYoungRoom(): void {
+  const kept: unknown[] = []
+  for (let part = 0; part < 512 && youngBytes() < HALF_MB * 1024 * 1024; part += 1)
+    kept.push(Array.from({ length: 8192 }))
+}
+
+/** The room for young objects, in bytes. */
+function youngBytes(): number {
+  return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0
+}
