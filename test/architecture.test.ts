@@ -26,8 +26,8 @@ test('there is a program to read, and its imports are seen', () => {
   expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/database.ts')
 })
 
-describe('who may know whom', () => {
-  test('the product does not know the worker; commands may load it when they need it', () => {
+describe('which files may import which', () => {
+  test('src does not import jobs; commands may load jobs when they need them', () => {
     const knowing = src.flatMap(({ path, imports, lazyImports }) => [
       ...imports.filter(({ target }) => target.startsWith('jobs/')).map(() => path),
       ...lazyImports.filter((target) => target.startsWith('jobs/') && !path.startsWith('src/cli/')).map(() => path),
@@ -36,18 +36,18 @@ describe('who may know whom', () => {
     expect(knowing).toEqual([])
   })
 
-  test('the product knows neither its tests nor its benchmarks', () => {
+  test('src and jobs import neither tests nor benchmarks', () => {
     expect(offenders(product, (target) => /^(test|bench)\//.test(target))).toEqual([])
   })
 
-  test('nothing knows the command line', () => {
+  test('only the command line and tests import the command line', () => {
     const others = program.filter(({ path }) => !/^(src\/cli|test)\//.test(path))
 
     expect(offenders(others, (target) => target.startsWith('src/cli/'))).toEqual([])
   })
 
   const ROOMS_APART = ['source', 'scan', 'list-memory', 'mirror']
-  test.each(ROOMS_APART)('%s reaches none of its neighbours, by any chain of imports', (folder) => {
+  test.each(ROOMS_APART)('%s reaches no other such folder, by any chain of imports', (folder) => {
     const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
     const neighbours = [...ROOMS_APART, 'service', 'http', 'reading', 'config', 'run', 'cli'].filter(
       (name) => name !== folder,
@@ -59,7 +59,7 @@ describe('who may know whom', () => {
     expect(chainsTo(program, files, isForbidden)).toEqual([])
   })
 
-  test('the service shares its signing with the source, and nothing else', () => {
+  test('the service shares only the signing with the source', () => {
     const files = src.filter(({ path }) => path.startsWith('src/service/'))
 
     expect(
@@ -84,7 +84,7 @@ describe('who may know whom', () => {
     expect(matching(product, /\bcreateServer\b/, /^src\/http\/listen\.ts$/)).toEqual([])
   })
 
-  test('the mirror is reached through its verbs', () => {
+  test('the mirror is used only through its verbs', () => {
     const doors = ['src/mirror/mirror.ts']
     const outside = product.filter(({ path }) => !/^src\/(mirror|reading)\//.test(path))
     const reaching = outside.flatMap(({ path, imports, lazyImports }) =>
@@ -96,7 +96,7 @@ describe('who may know whom', () => {
     expect(reaching).toEqual([])
   })
 
-  test.each(['src/run.ts', 'src/store.ts'])('%s, a port, says nothing of SQLite and reaches no adapter', (port) => {
+  test.each(['src/run.ts', 'src/store.ts'])('%s, a port, does not mention SQLite and reaches no adapter', (port) => {
     const files = src.filter(({ path }) => path === port)
 
     expect(files).toHaveLength(1)
@@ -108,7 +108,7 @@ describe('who may know whom', () => {
     ).toEqual([])
   })
 
-  test('no file needs itself, over however many others', () => {
+  test('no file imports itself, directly or through others', () => {
     expect(importCycle(program)).toBeUndefined()
   })
 })
@@ -123,12 +123,12 @@ test.each([
   ['commander', /^src\/cli\//],
   ['@commander-js/extra-typings', /^src\/cli\//],
   ['pino', /^(src\/log|src\/cli\/main|jobs\/worker)\.ts$/],
-])('%s is known in one place only', (name, where) => {
+])('%s is imported in one place only', (name, where) => {
   expect(importersOf(product, name).filter((path) => !where.test(path))).toEqual([])
 })
 
-describe('where the outside world comes in', () => {
-  /** Commands, workers, the sandbox and the lock of a folder, whose age stands in the file system. */
+describe('where the outside world is used', () => {
+  /** Commands, workers, the sandbox, and the lock of a folder, whose age is in the file system. */
   const CLOCK_READERS = /^(src\/cli\/.*|src\/service\/sandbox|jobs\/(worker|run\/run-once|queue\/folder-lock))\.ts$/
   const WITHOUT_WALL_CLOCK =
     /^(src\/(run\/read-windows|source\/(rate-limit|sleep|exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
@@ -159,12 +159,12 @@ describe('where the outside world comes in', () => {
     expect(matching(product, /\bDate\.now\b|\bnew Date\(\)/, CLOCK_READERS)).toEqual([])
   })
 
-  test('only the programs’ edges read the clock that nothing sets', () => {
+  test('only entry points read the monotonic clock', () => {
     expect(matching(product, /\bperformance\b|\bhrtime\b/, /^src\/monotonic-clock\.ts$/)).toEqual([])
     expect(importersOf(product, 'src/monotonic-clock.ts').filter((path) => !CLOCK_READERS.test(path))).toEqual([])
   })
 
-  test('what lasts is not measured by the wall clock', () => {
+  test('durations are not measured by the wall clock', () => {
     const waiting = product.filter(({ path }) => WITHOUT_WALL_CLOCK.test(path))
 
     expect(waiting.length).toBe(6)
@@ -182,7 +182,7 @@ describe('where the outside world comes in', () => {
   })
 })
 
-describe('how files are', () => {
+describe('the form of files', () => {
   test('no file of the product is so long that it has more than one reason', () => {
     expect(product.filter(({ lines }) => lines > 250).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([])
   })
@@ -210,7 +210,7 @@ describe('how files are', () => {
     expect(matching(product, /^export default\b/m)).toEqual([])
   })
 
-  test('what is known for certain is not asserted: no any', () => {
+  test('no type is asserted with any', () => {
     expect(matching(product, /(:\s*any\b|<any>|\bas any\b|@ts-(ignore|nocheck))/)).toEqual([])
   })
 })

@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const sync = (...args: string[]): Promise<Ended> => runCli(['sync', ...args], { cwd: workplace.folder })
 
-/** A mistake of the user's own: code 2, nothing on standard output, no request, and no sign of a crash. */
+/** A user's mistake: code 2, nothing on standard output, no request, and no stack trace. */
 function expectRefusal(ended: Ended, ...said: (string | RegExp)[]): void {
   expectEnd(2, ended, said)
 }
@@ -51,7 +51,7 @@ describe('a configuration that cannot be used', () => {
     expectRefusal(await sync('--config', 'other.yaml'), said)
   })
 
-  test('has mistakes, of which every one is told with its place', async () => {
+  test('has mistakes, which are all reported with their places', async () => {
     writeFileSync(
       join(workplace.folder, 'other.yaml'),
       'miror: x.db\norganizations:\n  - id: acme\n    baseUrl: http://acme.example.com\n    apiKey: typed-in-here\n    secret: { env: A }\n',
@@ -76,7 +76,7 @@ describe('a configuration that cannot be used', () => {
   }
 })
 
-describe('a secret that cannot be used fails its organization before anything is asked, and no other', () => {
+describe('an unusable secret fails only its organization, before any request', () => {
   test.each<[what: string, reference: object, said: RegExp]>([
     ['a variable that is not set', { env: 'ACME_SECRET' }, /environment ACME_SECRET .* is not set: export it/],
     ['a variable that is empty', { env: 'EMPTY' }, /environment EMPTY .* is empty/],
@@ -100,7 +100,7 @@ describe('a secret that cannot be used fails its organization before anything is
   })
 })
 
-describe('a mirror that cannot be used is left as it is', () => {
+describe('a mirror that cannot be used is not changed', () => {
   test('a folder', async () => {
     mkdirSync(workplace.mirror)
 
@@ -168,7 +168,7 @@ describe('a mirror that cannot be used is left as it is', () => {
     expectMirrorRefused(await sync(), 'has a file where a folder should be in its path')
   })
 
-  test('no mirror is made for a command line that is wrong', async () => {
+  test('a wrong command line creates no mirror', async () => {
     rmSync(join(workplace.folder, 'data'), { recursive: true })
 
     expectRefusal(await sync('acne'), 'unknown organization "acne" (did you mean "acme"?)')

@@ -48,7 +48,7 @@ async function syncTwice(
   return { code, run: onlyRun(stdout), said: stdout + stderr, mirror, server, before }
 }
 
-describe('an answer that cannot be used ends the run, and the rows stay as they were', () => {
+describe('an answer that cannot be used ends the run, and the rows stay unchanged', () => {
   test.each<[what: string, code: number, error: string, said: RegExp, reply: Reply]>([
     ['401', 4, 'unauthorized', /answered 401/, refusal(401, 'unauthorized', 'Who are you?')],
     ['401 as HTML', 4, 'unauthorized', /answered 401/, html(401)],
@@ -58,7 +58,7 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     ['429', 5, 'rate-limited', /answered 429/, refusal(429, 'rate_limited', 'Slow down.')],
     ['500', 5, 'server-error', /answered 500/, refusal(500, 'server_error', 'Oops.')],
     ['503 as HTML', 5, 'server-error', /answered 503/, html(503)],
-    ['a status nobody knows', 3, 'status', /answered 418/, html(418)],
+    ['an unknown status', 3, 'status', /answered 418/, html(418)],
     ['HTML at 200', 3, 'not-json', /HTML/, html(200)],
     ['an empty body', 3, 'not-json', /empty body/, bytes(200, '', JSON_TYPE)],
     ['JSON that ends too early', 3, 'not-json', /cut off/, bytes(200, PAGE.slice(0, -20), JSON_TYPE)],
@@ -121,7 +121,7 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     },
   )
 
-  test('429 for ever, which is waited for within maxWait and no longer', async () => {
+  test('429 for ever, for which the run waits no longer than maxWait', async () => {
     const throttle = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' })
     const { code, run, server } = await syncTwice(throttle, { defaults: { maxWait: '1500ms' } })
 
@@ -130,7 +130,7 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     expect({ throttled: run.throttled, requests: server.requests.length - 1 }).toEqual({ throttled: 2, requests: 2 })
   })
 
-  test('a page that fails after others came is no reason to lose those', async () => {
+  test('a page that fails does not lose the pages before it', async () => {
     const server = await aFaultServer(list(250), html(200))
     const { config, mirror } = aWorkplace([organizationAt(server)], { defaults: { concurrency: 1, maxWait: '0s' } })
     const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
@@ -141,7 +141,7 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
     expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE removed_at IS NULL')).toBe(100)
   })
 
-  test('the same page again under another number, which removes no customer', async () => {
+  test('the same page under another number, which removes no customer', async () => {
     const stale: Reply = (response, request) => {
       const { page, size } = request
       const { data } = envelopeOf(200, { page: 1, size })
@@ -159,10 +159,10 @@ describe('an answer that cannot be used ends the run, and the rows stay as they 
   })
 })
 
-describe('records that are odd do not end the run', () => {
+describe('odd records do not end the run', () => {
   const records = (...data: unknown[]): Reply => list(data.length, { envelope: { data } })
 
-  test('without a readable id: kept as rejects, told of, and the rows stay', async () => {
+  test('without a readable id: kept as rejects and reported, and the rows stay', async () => {
     const { code, run, mirror, before } = await syncTwice(
       records({ name: 'Nobody Fictional' }, { id: 7 }, null, 'text'),
     )
@@ -225,7 +225,7 @@ describe('records that are odd do not end the run', () => {
     expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(5)
   })
 
-  test('an empty list where customers were known: nobody is taken away', async () => {
+  test('an empty list although customers are known: no customer is removed', async () => {
     const { code, run, mirror, before } = await syncTwice(list(0))
 
     expect({ code, received: run.received, removed: run.removed }).toEqual({ code: 0, received: 0, removed: 0 })

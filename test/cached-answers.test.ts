@@ -49,7 +49,7 @@ const goneFrom = ({ file }: { file: string }) =>
   rowsOf(file, 'SELECT id FROM customers WHERE removed_at NOT NULL OR missing_since NOT NULL')
 
 test.each(Object.entries(KEPT))(
-  'a list out of a cache, told by %s, removes and changes nothing night after night, and is called so',
+  'a cached list, recognized by %s, removes and changes nothing night after night, and is reported as cached',
   async (_, headers) => {
     await using service = await behindCache()
     expect(await service.night()).toMatchObject({ proof: 'proven', inserted: 250 })
@@ -65,7 +65,7 @@ test.each(Object.entries(KEPT))(
 )
 
 test.each(Object.entries(KEPT))(
-  'a page out of a cache, told by %s, is read in another size, and the run is proven',
+  'a cached page, recognized by %s, is read in another size, and the run is proven',
   async (_, headers) => {
     await using service = await behindCache()
     await service.night()
@@ -77,7 +77,7 @@ test.each(Object.entries(KEPT))(
   },
 )
 
-test('the first night of all, out of a cache, is not taken for a list without customers', async () => {
+test('a cached list in the very first night does not count as an empty list', async () => {
   await using service = await behindCache()
   const report = await service.night({ isOld: () => true, headers: KEPT.both })
   expect(report).toMatchObject({ proof: 'unproven', held: 0, inserted: 0 })
@@ -86,7 +86,7 @@ test('the first night of all, out of a cache, is not taken for a list without cu
   expect(valueOf(service.mirror.file, 'SELECT count(*) FROM changes')).toBe(0)
 })
 
-test('a plain scan says which answers it did not take', async () => {
+test('a plain scan reports the cached answers it did not use', async () => {
   await using service = await behindCache()
   const old = { isOld: ({ page }: Window) => page === 2, headers: KEPT.both }
   expect(await service.night(old, { scan: 'plain' })).toMatchObject({

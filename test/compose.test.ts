@@ -65,7 +65,7 @@ test('the queue keeps what it is given, through restarts and when memory is shor
   expect(queue.volumes).toEqual(['queue:/data'])
 })
 
-test('the worker has time to stop in good order, and is nobody special', () => {
+test('the worker has time to stop in good order, and is not root', () => {
   const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8')
   const graceMs = Number(worker.stop_grace_period?.replace('s', '')) * 1000
 

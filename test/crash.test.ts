@@ -59,7 +59,7 @@ async function killAfter(moment: {
   expect(await exited).toEqual([null, 'SIGKILL'])
 }
 
-/** What any reader may rely on, before anybody has repaired anything. */
+/** The promises to readers, before any repair. */
 function expectSound(file: string): void {
   if (!existsSync(file)) return
   const db = new Database(file)

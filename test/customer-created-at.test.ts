@@ -57,7 +57,7 @@ test.each([
   ['digits of another script', '٢٠٢٤-٠١-٠٢'],
   ['before the year 0', '0000-01-01T00:30:00+01:00'],
   ['after the year 9999', '9999-12-31T23:30:00-01:00'],
-])('created_at that is no date is never guessed at: %s', (_, text) => {
+])('created_at that is not a date is never guessed: %s', (_, text) => {
   expect(utcTime(text)).toBeNull()
 })
 

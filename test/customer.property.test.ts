@@ -65,7 +65,7 @@ test('sorting the same page again gives the same, and changes nothing in it', ()
   )
 })
 
-test('a record sorts alike alone and among others, and the size of its page does not matter', () => {
+test('a record is sorted the same way alone and among others, on pages of any size', () => {
   fc.assert(
     fc.property(fc.array(received, { maxLength: 5 }), (records) => {
       const alone = records.map((record) => sortRecords([record], { pageBytes: 2 * MAX_RECORD_LENGTH }))
@@ -78,7 +78,7 @@ test('a record sorts alike alone and among others, and the size of its page does
   )
 })
 
-test('whatever comes in, what goes out is well-formed text under a lower-case UUID', () => {
+test('any input becomes well-formed text under a lower-case UUID', () => {
   fc.assert(
     fc.property(fc.array(received, { maxLength: 5 }), (records) => {
       const { customers, rejects } = sort(...records)

@@ -11,7 +11,7 @@ import { json, list } from './support/fault-server.ts'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 
-test('the documented backup is whole, and for its user alone whatever the shell would make of it', async () => {
+test('the documented backup is complete, and private whatever the umask is', async () => {
   const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [12] })))
   await runCommand(syncCommand, ['--config', config])
   const [, commands = ''] = /## Backups\n.*?```sh\n(.*?)```/s.exec(read('docs/OPERATIONS.md')) ?? []

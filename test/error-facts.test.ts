@@ -76,7 +76,7 @@ describe('the table of errors', () => {
     expect(defects.map(({ code }) => code)).toEqual(['accounting'])
   })
 
-  test('only what the service does is about one window, or worth the same request again', () => {
+  test('only errors of the service concern one window, or allow the same request again', () => {
     const ours = ROWS.filter(({ facts }) => !['answer', 'outage'].includes(facts.from))
 
     expect(ours.filter(({ facts }) => facts.window !== undefined || facts.askAgain !== 'never')).toEqual([])
@@ -86,7 +86,7 @@ describe('the table of errors', () => {
     expect(new Set(ROWS.map(({ facts }) => facts.exitCode))).toEqual(new Set([1, 2, 3, 4, 5, 6, 7]))
   })
 
-  test('says of a code that it does not know what it says of a defect', () => {
+  test('gives an unknown code the facts of a defect', () => {
     for (const code of ['made-up', '', 'constructor', '__proto__', 'unexpected']) {
       expect(isErrorCode(code)).toBe(false)
       expect(factsOfCode(code)).toMatchObject({ again: 'retry', exitCode: 1, resumable: false, title: 'unexpected' })
@@ -103,7 +103,7 @@ describe('classes and table agree', () => {
     expect(new Set(classes)).toEqual(new Set(Object.keys(ERRORS)))
   })
 
-  test.each(ROWS)('$kind carries $code, and everything that decides goes by its row', ({ kind, code, facts }) => {
+  test.each(ROWS)('$kind has the code $code, and all decisions follow its row', ({ kind, code, facts }) => {
     const error = MADE[code]
 
     expect(error).toMatchObject({ name: kind, code })
@@ -116,7 +116,7 @@ describe('classes and table agree', () => {
     expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)
   })
 
-  test.each(CODES)('what follows from %s in a report is what follows from the error itself', (code) => {
+  test.each(CODES)('%s from a report has the same facts as the error itself', (code) => {
     const error = reportedError({ code, message: 'made up' })
 
     expect(error.message).toBe('made up')
@@ -150,7 +150,7 @@ describe('the program and the table', () => {
     expect(ROWS.filter((row) => !isThrown(row)).map(({ code }) => code)).toEqual([])
   })
 
-  test('classes and codes are asked for only where what an error carries is read', () => {
+  test('classes and codes are checked only where the data of an error is read', () => {
     const code = `'(${CODES.join('|')})'`
     const asks = new RegExp(String.raw`instanceof (${Object.keys(ERRORS).join('|')})\b|\bcode [!=]== ${code}`)
 

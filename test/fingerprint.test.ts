@@ -66,7 +66,7 @@ test.each([
   ['upper and lower case', '{"name":"anna"}', '{"name":"Anna"}'],
   ['a letter composed and decomposed', '{"name":"é"}', String.raw`{"name":"e\u0301"}`],
   ['lone halves of a pair', String.raw`{"name":"\ud800"}`, String.raw`{"name":"\ud801"}`],
-  ['a field of an object everybody has', '{"__proto__":"a"}', '{"__proto__":"b"}'],
+  ['a field that every object has', '{"__proto__":"a"}', '{"__proto__":"b"}'],
 ])('%s have different fingerprints', (_, one, other) => {
   expect(fingerprint(parsed(one))).not.toBe(fingerprint(parsed(other)))
 })
@@ -78,7 +78,7 @@ test('characters that differ in their highest bits do not make up for one anothe
   expect(fingerprint({ name: other('aAbA', 0, 0x80_00, 0, 0x80_01) })).not.toBe(fingerprint({ name: 'aAbA' }))
 })
 
-test('fields of two names are told apart although a hash of 32 bits takes them for one', () => {
+test('fields with two names are distinguished even if their 32-bit hashes are equal', () => {
   expect(fingerprint({ id: 'x', field_157382: 'v' })).not.toBe(fingerprint({ id: 'x', field_128879: 'v' }))
 })
 

@@ -12,7 +12,7 @@ const told = { scan: 'chain', concurrency: 1, removals: { after: 2, maxShare: 0.
 const list = customers(1, 30)
 const neighbour = aCustomer(8)
 
-test('a customer who chooses the name that gave his record the fingerprint of his neighbour stays, and the name is stored', async () => {
+test('a customer who chooses a name that forged the fingerprint of a neighbour stays, and the name is stored', async () => {
   const name = forgedName(aCustomer(7), neighbour)
   const forged = list.with(6, aCustomer(7, { name }))
   const nights = [list, forged, forged, forged].map(aNight)

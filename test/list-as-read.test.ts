@@ -14,7 +14,7 @@ import { seeds } from './support/seeds.ts'
 
 const CHAIN = { scan: 'chain', concurrency: 1 } as const
 
-test('a list that stays as it is, is known the next night and tells the same', async () => {
+test('an unchanged list is recognized the next night, with the same result', async () => {
   const list = customers(1, 45)
 
   const { known } = await expectAlike([{ list }, { list }])
@@ -74,22 +74,19 @@ test.each([
   ['newcomers at its top', (list: unknown[]) => [...customers(101, 135), ...list]],
   ['a part of its beginning gone', (list: unknown[]) => list.slice(25)],
   ['its last customers moved to its top', (list: unknown[]) => [...list.slice(-15), ...list.slice(0, -15)]],
-])(
-  'of a list with %s, in which everybody has moved by pages, the others are known by their records',
-  async (_, edit) => {
-    const list = customers(1, 90)
-    const told = { scan: 'chain', removals: { after: 2, maxShare: 0.9 } } as const
+])('in a list with %s, in which every customer moved by pages, unchanged records are recognized', async (_, edit) => {
+  const list = customers(1, 90)
+  const told = { scan: 'chain', removals: { after: 2, maxShare: 0.9 } } as const
 
-    const { reports, recognized } = await expectAlike([
-      { list, told },
-      { list: edit(list), told },
-      { list: edit(list), told },
-    ])
+  const { reports, recognized } = await expectAlike([
+    { list, told },
+    { list: edit(list), told },
+    { list: edit(list), told },
+  ])
 
-    expect(recognized[1]).toBeGreaterThan(50)
-    expect(reports[1]?.updated).toBe(0)
-  },
-)
+  expect(recognized[1]).toBeGreaterThan(50)
+  expect(reports[1]?.updated).toBe(0)
+})
 
 test('a customer that has changed, or was changed by hand, is not known by its record of before, wherever that comes again', async () => {
   const list = customers(1, 60)
@@ -121,7 +118,7 @@ test('an id that is listed twice on a page, first with a new value and then as b
 })
 
 test('a page that is read twice in a run in which its customers changed does not contradict itself', async () => {
-  // Without dates nothing but a list that stands still vouches for it, so one that grew is read again from its beginning.
+  // Without dates, only a list at rest is proven, so a list that grew is read again from its beginning.
   const list = customers(1, 45, { created_at: null })
   const changed = list.map((record) => ({ ...record, name: 'Renamed' }))
   const growing = (answered: number) => (answered < 4 ? changed : [...changed, aCustomer(46, { created_at: null })])
@@ -135,7 +132,7 @@ test('a page that is read twice in a run in which its customers changed does not
   expect(reports[1]?.duplicates).toBeGreaterThan(30)
 })
 
-test('a record that has to be rejected beside its customer as before tells the same of the scan', async () => {
+test('a rejected record beside its unchanged customer gives the same result of the scan', async () => {
   const list = customers(1, 5)
 
   await expectAlike([
@@ -154,7 +151,7 @@ test('a customer that changed on its way between two pages is followed there and
   expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(3)
 })
 
-test('an id on two pages that come as before, of which one was changed a night between, is told alike', async () => {
+test('an id on two known pages, one of which changed for a night, has the same result', async () => {
   const list = [...customers(1, 10), ...customers(11, 19), aCustomer(1), ...customers(20, 25)]
   const changed = [aCustomer(1, { name: 'Renamed' }), ...list.slice(1)]
 
@@ -202,7 +199,7 @@ test('a customer that is missing, and one that is removed, come back on a page a
   ])
 })
 
-test('removals that were held back are approved while the next run reads: whom it still lists has returned', async () => {
+test('removals approved while the next run reads: a customer it still lists has returned', async () => {
   const told = CHAIN
   const approve = async (mirror: Mirror) =>
     void (await mirror.approveRemovals(await heldRun(mirror), START_MS + 2 * DAY_MS))
@@ -215,7 +212,7 @@ test('removals that were held back are approved while the next run reads: whom i
   ])
 })
 
-test('removals that were held back while nobody else changed, and approved on the day: a list as before brings all back', async () => {
+test('held removals without other changes, approved the same day: the same list returns all customers', async () => {
   const list = customers(1, 60)
   const approve = async (mirror: Mirror) =>
     void (await mirror.approveRemovals(await heldRun(mirror), START_MS + 2 * DAY_MS))
@@ -237,7 +234,7 @@ test.each([
   ['a run that is given smaller pages', {}, { cap: 7 }],
   ['a chain', { scan: 'chain' }, {}],
 ] as const)(
-  'nights before and after %s, with a customer that changes to and fro, tell the same',
+  'nights before and after %s, with a customer that changes back and forth, have the same result',
   async (_, told, options) => {
     const list = customers(1, 60)
     const changed = list.toSpliced(44, 1, aCustomer(45, { name: 'Renamed' }))
@@ -246,7 +243,7 @@ test.each([
   },
 )
 
-test('a record that goes bad and comes right, with a change and without, is told alike', async () => {
+test('a record that becomes a reject and valid again, with a change and without, has the same result', async () => {
   const list = customers(1, 25)
   const bad = list.toSpliced(12, 1, aCustomer(13, { email: [] }))
   const mended = list.toSpliced(12, 1, aCustomer(13, { name: 'Renamed' }))
@@ -254,7 +251,7 @@ test('a record that goes bad and comes right, with a change and without, is told
   await expectAlike([{ list }, { list: bad }, { list: bad }, { list }, { list }, { list: bad }, { list: mended }])
 })
 
-test('what is odd about a record is counted anew every night', async () => {
+test('the warnings of a record are counted again every night', async () => {
   const odd = [
     aCustomer(11, { email: 'nobody' }),
     aCustomer(12, { name: 7, note: 'x' }),
@@ -285,7 +282,7 @@ test('two organizations with the same customers are each remembered on their own
   ])
 })
 
-test('a page read twice in a run that is then stopped, at two sizes that are served alike, is gone on from as it was', async () => {
+test('a page read twice in a stopped run, in two sizes with equal answers, is continued unchanged', async () => {
   const told = { scan: 'chain', pageSize: 17, concurrency: 1 } as const
   const options = { cap: 7 }
   const undated = customers(1, 9, { created_at: null })
@@ -300,7 +297,7 @@ test('a page read twice in a run that is then stopped, at two sizes that are ser
 })
 
 test.each(['missing_since', 'removed_at'])(
-  'a customer whose %s somebody set by hand is found on a page as before',
+  'a customer whose %s was changed by hand is found on a known page',
   async (column) => {
     const list = customers(1, 20)
     const sql = `UPDATE customers SET ${column} = first_seen_at WHERE row_id = 15`
@@ -312,7 +309,7 @@ test.each(['missing_since', 'removed_at'])(
   },
 )
 
-test('what somebody changes in the mirror while a changed page is under way is mended by the next run', async () => {
+test('the next run repairs a change by hand that was made while a changed page was read', async () => {
   const list = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 10)]
   const edit = async ({ file }: Mirror) =>
     tamper(file, `UPDATE customers SET name = 'By Hand' WHERE name = 'Customer 5'`)

@@ -29,7 +29,7 @@ test('an error keeps what was saved, and the run is recorded as failed with it',
   expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
 })
 
-test('an error keeps the pages that were under way and still arrive', async () => {
+test('an error keeps the requested pages that still arrive', async () => {
   const mirror = await aMirror()
   const broken = new ContractBroken('acme, page 2: truncated', { code: 'not-json' })
   const source = failingAt(2, broken, () => setImmediate())
@@ -41,7 +41,7 @@ test('an error keeps the pages that were under way and still arrive', async () =
   expect(storedNames(mirror)).toEqual(namesOf([...customers(1, 10), ...customers(21, 40)]))
 })
 
-test('an error tells the requests that are still under way to end', async () => {
+test('an error ends the requests that are still open', async () => {
   const broken = new ContractBroken('acme, page 2: truncated', { code: 'not-json' })
   let ended = 0
   const source = sourceOf(async (window, { signal }) => {
@@ -65,13 +65,13 @@ test('after a failed run the next one completes the mirror', async () => {
   expect(report).toMatchObject({ status: 'complete', unchanged: 20, inserted: 30 })
 })
 
-test('an error that nobody expected is told as such', async () => {
+test('an unexpected error is reported as unexpected', async () => {
   const { report } = await mirrorOrganization(mirroring(await aMirror(), failingAt(1, new TypeError('a defect'))))
 
   expect(report).toMatchObject({ status: 'failed', error: { code: 'unexpected', message: 'a defect' } })
 })
 
-test('a run that was stopped keeps what it saved, asks for nothing more, and says that it was stopped', async () => {
+test('a stopped run keeps its saved rows, sends no more requests, and is reported as stopped', async () => {
   const mirror = await aMirror()
   const stop = new AbortController()
   const source = listedSource(customers(1, 100))
@@ -98,7 +98,7 @@ test('a stop finishes the page that is being read', async () => {
   const stop = new AbortController()
   const source = sourceOf(async (window, { signal }) => {
     if (window.page === 3) stop.abort()
-    // As the source does: a request that is told to end, ends at once.
+    // Like the source: an aborted request ends at once.
     await Promise.race([setImmediate(), untilAborted(signal)])
     return pageOfList(customers(1, 100), window)
   })
@@ -108,7 +108,7 @@ test('a stop finishes the page that is being read', async () => {
   expect(report).toMatchObject({ status: 'interrupted', requests: 3, pages: 3, received: 30 })
 })
 
-test('a run that is stopped before it began asks for nothing', async () => {
+test('a run that is stopped before its start sends no request', async () => {
   const source = listedSource(customers(1, 10))
 
   const { report, error } = await mirrorOrganization(
@@ -119,7 +119,7 @@ test('a run that is stopped before it began asks for nothing', async () => {
   expect(report).toMatchObject({ status: 'interrupted', requests: 0 })
 })
 
-test.each([1, 3])('a trial of %d pages reads that many, and says that it is no whole list', async (pageLimit) => {
+test.each([1, 3])('a trial of %d pages reads that many, and is reported as incomplete', async (pageLimit) => {
   const mirror = await aMirror()
 
   const { report } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 100)), { pageLimit }))

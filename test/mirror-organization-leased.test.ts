@@ -6,7 +6,7 @@ import { listedSource, pageOfList, sourceOf } from './support/listed-source.ts'
 import { aMirror, valueOf } from './support/mirror-file.ts'
 import { mirroring, storedNames } from './support/mirroring.ts'
 
-test('an organization that another run holds is left alone', async () => {
+test('an organization held by another run is not touched', async () => {
   const mirror = await aMirror()
   await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   const source = listedSource(customers(1, 10))
@@ -39,7 +39,7 @@ test('a run that waits long is not taken over while it lives', async () => {
   await expect(second).rejects.toBeInstanceOf(OrganizationLeased)
 })
 
-test('a run that is replaced while it waits is told so, ends as held, and writes no more', async () => {
+test('a run that loses its lease while it waits ends as held, and writes no more', async () => {
   const mirror = await aMirror()
   const successor = await aMirror(mirror.file)
   const clock = aClock()
@@ -65,7 +65,7 @@ test('a run that is replaced while it waits is told so, ends as held, and writes
   ])
 })
 
-test('a run that finds itself replaced when it saves ends as held, and that page is not kept', async () => {
+test('a run that finds its lease lost when it saves ends as held, and that page is not kept', async () => {
   const mirror = await aMirror()
   const successor = await aMirror(mirror.file)
   const source = sourceOf(async (window) => {
@@ -82,7 +82,7 @@ test('a run that finds itself replaced when it saves ends as held, and that page
   expect(storedNames(mirror)).toHaveLength(10)
 })
 
-/** A clock that stands still until it is told how much time passes; the timers of a run go by it. */
+/** A clock that advances only when the test says so; the timers of a run use it. */
 function aClock() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => {

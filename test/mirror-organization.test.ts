@@ -11,7 +11,7 @@ import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts
 import { mirroring, movingClock, namesOf, storedNames } from './support/mirroring.ts'
 import { seeds } from './support/seeds.ts'
 
-test('a list is mirrored whole, page by page, and the report says what was done', async () => {
+test('a whole list is mirrored, page by page, and the report counts it', async () => {
   const mirror = await aMirror()
   const list = customers(1, 95)
   const source = listedSource(list)
@@ -28,7 +28,7 @@ test('a list is mirrored whole, page by page, and the report says what was done'
   expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
 })
 
-test('pages that come fast are saved many at a time in a first load, and fewer in a night after it', async () => {
+test('fast pages are saved many at a time in an initial sync, and fewer in a later night', async () => {
   const mirror = await aMirror()
   const saves: number[] = []
   const watched: Mirror = {
@@ -45,7 +45,7 @@ test('pages that come fast are saved many at a time in a first load, and fewer i
   }
 })
 
-test('an empty list is a complete run that received nobody', async () => {
+test('an empty list is a complete run without customers', async () => {
   const mirror = await aMirror()
 
   const { report } = await mirrorOrganization(mirroring(mirror, listedSource([])))
@@ -81,7 +81,7 @@ test('the order in which pages arrive makes no difference', async () => {
 })
 
 test.each([1, 2, 7])(
-  'no more than %d pages are asked for at once, and as many where there are enough',
+  'at most %d pages are requested at once, and as many if the list has enough',
   async (concurrency) => {
     let underWay = 0
     let most = 0
@@ -123,7 +123,7 @@ test('a list that seems to have become empty while it is read is not believed, a
   expect(storedNames(mirror)).toHaveLength(20)
 })
 
-test('a service that is unsure how long its list is, is read to the last page it told of', async () => {
+test('a service with changing totals is read to the last page it reported', async () => {
   const lengths = [30, 40, 30, 40]
   const source = sourceOf(async (window) => ({
     ...pageOfList(customers(1, 40), window),
@@ -146,17 +146,14 @@ test('a list that grows while it is read is read to its new end', async () => {
   expect(storedNames(mirror)).toEqual(namesOf(customers(1, 200)))
 })
 
-test.each([20, 25, 1])(
-  'a service that does not say how long its list is, is read to its end: %d records',
-  async (length) => {
-    const mirror = await aMirror()
-    const source = listedSource(customers(1, length), { tellsTotal: false })
+test.each([20, 25, 1])('a service without a total is read to its end: %d records', async (length) => {
+  const mirror = await aMirror()
+  const source = listedSource(customers(1, length), { reportsTotal: false })
 
-    const { report } = await mirrorOrganization(mirroring(mirror, source))
+  const { report } = await mirrorOrganization(mirroring(mirror, source))
 
-    expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: length })
-  },
-)
+  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: length })
+})
 
 test('a service that serves smaller pages than asked for is read whole', async () => {
   const mirror = await aMirror()
@@ -168,7 +165,7 @@ test('a service that serves smaller pages than asked for is read whole', async (
   expect(source.asked.slice(1).every(({ size }) => size === 7)).toBe(true)
 })
 
-test('progress is told after each save and never runs ahead of the mirror', async () => {
+test('progress is reported after each save and never runs ahead of the mirror', async () => {
   const mirror = await aMirror()
   const told: Progress[] = []
   const onProgress = (progress: Progress) => {
@@ -196,7 +193,7 @@ test('a rehearsed run reports like a real one and leaves the mirror as it is', a
   expect({ rows: dump(mirror.file), bytes: readFileSync(mirror.file) }).toEqual(before)
 })
 
-test('customers that somebody replaced in the mirror are not taken for gone, and are mended by the run after the next', async () => {
+test('customers replaced by hand in the mirror do not count as absent, and are repaired by the run after the next', async () => {
   const mirror = await aMirror()
   const night = (list: SentRecord[], atMs: number) =>
     mirrorOrganization(mirroring(mirror, listedSource(list), { scan: 'chain', now: () => START_MS + atMs }))

@@ -59,7 +59,7 @@ test('what the run had saved is in the file that was moved away, and the failure
   expect(existsSync(mirror.file)).toBe(false)
 })
 
-test('a backup that is put in place during a run is found as it was, without the journal of the file before it', async () => {
+test('a backup that is restored during a run stays unchanged, without the WAL of the file before it', async () => {
   const mirror = await openMirror(aMirrorFile())
   const backup = join(temporaryFolder(), 'backup.db')
   await aRun(mirror, 0)
@@ -126,7 +126,7 @@ test('a rehearsal needs no file, and is not disturbed when the mirror goes', asy
 })
 
 describe('a mirror that is opened for long', () => {
-  test('is made anew by the next run after it was deleted, and until then cannot be read', async () => {
+  test('is created again by the next run after it was deleted, and until then cannot be read', async () => {
     const mirror = await aLiveMirror()
     await aRun(mirror, 0)
     const { error } = await aRun(mirror, 1, (answered) => answered === 2 && deleteAll(mirror.file))

@@ -7,13 +7,13 @@ import { temporaryFolder } from './support/temp-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
-test('npm ci does not say of every package that this Node is not the one that will run it', () => {
+test('npm ci prints no engine warning for every package', () => {
   expect(install({ engines: { node: '>=99' } }, { npmrc: false }).said).toContain('EBADENGINE')
 
   expect(install({ engines: { node: '>=99' } })).toEqual({ code: 0, said: '' })
 })
 
-test('npm ci still says what keeps it from installing', () => {
+test('npm ci still reports installation errors', () => {
   const { code, said } = install({ dependencies: { 'no-such-package-in-the-lock': '1.0.0' } })
 
   expect(code).not.toBe(0)
@@ -38,7 +38,7 @@ function install(changes: object, { npmrc = true } = {}): { code: number | null;
   const { status, stderr } = spawnSync('npm', ['ci', '--dry-run', '--offline', '--no-audit', '--no-fund'], {
     cwd: folder,
     encoding: 'utf8',
-    // What npm was told of this test run, by `npm test`, is not for that one; nor is what the user has set.
+    // The npm settings of this test run, and those of the user, must not apply to that process.
     env: { PATH: process.env['PATH'], HOME: folder, npm_config_userconfig: join(folder, 'none') },
   })
   return { code: status, said: stderr }

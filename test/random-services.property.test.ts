@@ -6,7 +6,7 @@ import { seeds } from './support/seeds.ts'
 /** Histories of some nights each; a tenth of them in `npm test`. */
 const HISTORIES = 300
 
-test('over random nights of services that change, fail and lie, the mirror and its reports say nothing untrue', async () => {
+test('over random nights of services that change, fail and lie, the mirror and its reports contain nothing wrong', async () => {
   const mirror = await aMirror()
   const proofs = new Set<string>()
   for (let seed = 1; seed <= seeds(HISTORIES); seed += 1) {

@@ -72,7 +72,7 @@ test('every table and column that the README names is in the mirror', async () =
   const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
   await runCommand(syncCommand, ['--config', config])
   const tables = rowsInTable('table or view').map(([name = '', , columns = '']) => {
-    // What stands in brackets explains values.
+    // Text in brackets explains values.
     const plain = columns.replaceAll(/\([^()]*\)/g, '').replace(/;.*/, '')
     return { table: bare(name), columns: [...plain.matchAll(/`(\w+)`/g)].map(([, column = '']) => column) }
   })
@@ -117,7 +117,7 @@ test('every file and folder that the README names is there', () => {
   for (const path of named) expect(() => readFileSync(new URL(`../${path}`, import.meta.url))).not.toThrow(/ENOENT/)
 })
 
-/** The contents of the blocks fenced as `language`, without the indentation of the list they stand in. */
+/** The contents of the blocks fenced as `language`, without the indentation of their list. */
 function fenced(language: string): string[] {
   return [...README.matchAll(new RegExp(`^( *)\`\`\`${language}\n(.*?)^ *\`\`\``, 'gms'))].map(
     ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),

@@ -78,7 +78,7 @@ test('a report in JSON has exactly the keys of its contract, in their order', ()
   expect(Object.keys(JSON.parse(JSON.stringify(toJson(emptyReport(START)))))).toEqual(keys)
 })
 
-test('a report in JSON carries each number under its own name', () => {
+test('a report in JSON has each number under its own name', () => {
   const numbers = {
     ...{ requests: 1, pages: 2, received: 3, inserted: 4, updated: 5, unchanged: 6, duplicates: 7, rejected: 8 },
     ...{ missing: 9, removed: 10, returned: 11, held: 12, throttled: 13, waitedMs: 14, durationMs: 15 },
@@ -99,7 +99,7 @@ test('a report in JSON carries each number under its own name', () => {
   })
 })
 
-test('a report in JSON tells why a run failed, and null for what is not known', () => {
+test('a report in JSON contains the error of a failed run, and null for unknown values', () => {
   const error = { code: 'timeout', message: 'acme: no answer' }
 
   expect(toJson({ ...emptyReport(START), error })).toMatchObject({ error, dataAsOf: null })

@@ -18,7 +18,7 @@ const WINDOWS = Array.from({ length: 12 }, (_, index) => index + 1)
 const DOWNTIMES = ['nothing', 'inserts', 'deletes', 'both'] as const
 type Downtime = (typeof DOWNTIMES)[number]
 
-/** Whoever is not read is removed at once, so that the mirror shows whom the two parts of a scan have read. */
+/** Unread customers are removed at once, so that the mirror shows which customers both parts of a scan have read. */
 const STRICT = { removals: { after: 1, maxShare: 0.1 } }
 
 const STOPS = DOWNTIMES.flatMap((downtime) => WINDOWS.slice(0, -1).map((window) => ({ window, downtime })))
@@ -64,7 +64,7 @@ test.each([2, 5, 8])(
 )
 
 test.each(someOf(WINDOWS))(
-  'killed while it asks for window %d of 12: the next run goes on, is exact and proven, and reads nothing more than twice',
+  'killed while it reads window %d of 12: the next run continues, is exact and proven, and reads nothing more than twice',
   async (window) => {
     let asked = 0
     let kill: (() => void) | undefined
@@ -136,10 +136,10 @@ test.each([1, 2, 3, 4, 5, 6])('stopped several times over, with changes in each 
   const last = await part({})
 
   expect(last.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [] })
-  expectNobodyLost(sandbox, mirror)
+  expectNoneLost(sandbox, mirror)
 })
 
-test('a list that turned over completely in the downtime costs nobody: too many are gone at once, and the next run has the others', async () => {
+test('a list that changed completely in the downtime removes no customer: too many are absent at once, and the next run has the others', async () => {
   const { sandbox, mirror, part } = await aMirroredList()
   const stop = new AbortController()
   await part({ concurrency: 1, signal: stop.signal, onProgress: ({ pages }) => void (pages === 6 && stop.abort()) })
@@ -197,24 +197,24 @@ async function aMirroredList(dropped: () => boolean = () => false) {
   return { sandbox, mirror, file: mirror.file, part, whileRead }
 }
 
-/** What happens to the list while nobody reads it, always the same for the same seed. */
+/** Changes of the list during the downtime, the same for the same seed. */
 function change(sandbox: Sandbox, downtime: Downtime, seed: number, most = 9): void {
   const hand = sandbox.organization('acme')
   const random = seededRandom(`downtime ${seed}`)
   const newcomer = newcomers(`downtime ${seed}`)
-  const anybody = () => hand.customers[below(random, hand.customers.length)]
+  const anyCustomer = () => hand.customers[below(random, hand.customers.length)]
   for (let count = 0; count < most; count += 1) {
-    if (downtime === 'deletes' || downtime === 'both') hand.delete(anybody()?.id ?? '')
-    if (downtime === 'inserts' || downtime === 'both') hand.insert(newcomer(anybody()?.created_at ?? ''))
+    if (downtime === 'deletes' || downtime === 'both') hand.delete(anyCustomer()?.id ?? '')
+    if (downtime === 'inserts' || downtime === 'both') hand.insert(newcomer(anyCustomer()?.created_at ?? ''))
   }
 }
 
-/** The mirror shows those whom the parts have read and nobody else; nobody who lived through them all is among the others. */
+/** The mirror shows exactly the customers that the parts have read; they include every customer that was listed all the time. */
 async function expectExact(told: { sandbox: Sandbox; mirror: Mirror; parts: readonly Part[] }): Promise<void> {
   const { sandbox, mirror, parts } = told
   const read = new Set(parts.flatMap(({ windows, list }) => windows.flatMap((window) => idsIn(window, list))))
   expect(activeIds(mirror)).toEqual(read)
-  expectNobodyLost(sandbox, mirror)
+  expectNoneLost(sandbox, mirror)
   const times = Map.groupBy(
     parts.flatMap(({ windows }) => windows),
     ({ page, per_page }) => `page ${page} of ${per_page}`,
@@ -225,8 +225,8 @@ async function expectExact(told: { sandbox: Sandbox; mirror: Mirror; parts: read
   await reader.close()
 }
 
-/** Whoever was listed all the time is active, and nobody who is listed counts as gone. */
-function expectNobodyLost(sandbox: Sandbox, mirror: Mirror): void {
+/** Every customer that was listed all the time is active, and no listed customer is missing or removed. */
+function expectNoneLost(sandbox: Sandbox, mirror: Mirror): void {
   const truth = sandbox.truth('acme')
   expect(truth.lived({ changes: 0 }).difference(activeIds(mirror))).toEqual(new Set())
   expect(goneIds(mirror).intersection(truth.listed())).toEqual(new Set())

@@ -5,7 +5,7 @@ import { RowSet } from '../src/row-set.ts'
 /** Around the last row an int32 can name. */
 const FAR = fc.integer({ min: 2 ** 31 - 40, max: 2 ** 31 - 1 })
 
-test('holds exactly the rows it was given, and tells which were new', () => {
+test('holds exactly the added rows, and returns which were new', () => {
   const rows = fc.array(fc.oneof(fc.nat(40), fc.nat(3_000_000), FAR), { maxLength: 60 })
   fc.assert(
     fc.property(rows, fc.array(fc.nat(50)), (added, asked) => {
@@ -21,7 +21,7 @@ test('holds exactly the rows it was given, and tells which were new', () => {
   )
 })
 
-test('takes in another set, counts whom it had already once, and tells all it holds', () => {
+test('adds another set, counts common rows once, and iterates over all rows', () => {
   const rows = fc.array(fc.oneof(fc.nat(40), fc.nat(3_000_000)), { maxLength: 60 })
   fc.assert(
     fc.property(rows, rows, (some, others) => {
@@ -37,7 +37,7 @@ test('takes in another set, counts whom it had already once, and tells all it ho
   )
 })
 
-test('holds nobody once it is cleared', () => {
+test('is empty after it is cleared', () => {
   const set = setOf([1, 9000])
 
   set.clear()

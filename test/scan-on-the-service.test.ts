@@ -12,7 +12,7 @@ import { aSandbox } from './support/workplace.ts'
 
 type Proof = 'proven' | 'converged' | 'unproven'
 
-/** What a scan may end as. An unproven one tells why; the service is unreadable where the run may fail. */
+/** The allowed ends of a scan. An unproven one has reasons; the run may fail if the service is unreadable. */
 const ENDS: Record<string, { proof: readonly Proof[]; reasons?: readonly string[]; mayFail?: boolean }> = {
   still: { proof: ['proven'] },
   insert: { proof: ['proven'] },
@@ -55,12 +55,12 @@ const ENDS: Record<string, { proof: readonly Proof[]; reasons?: readonly string[
 /** Many times as long after each night. */
 const GROWING = new Set(['growing-last-page'])
 
-test('every scenario of the sandbox is put on here', () => {
+test('every scenario of the sandbox is played here', () => {
   expect(Object.keys(ENDS).toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
 })
 
 test.each(Object.keys(ENDS))(
-  '%s: night after night nobody who is listed is lost behind a proof, or taken for gone',
+  '%s: night after night, no listed customer is missing behind a proof, or removed',
   async (name) => {
     const { proof, reasons = [], mayFail = false } = ENDS[name] ?? { proof: [] }
     const isSlow = name.endsWith('throttle') || GROWING.has(name)
@@ -87,29 +87,26 @@ test.each(Object.keys(ENDS))(
   },
 )
 
-test.each(['ties', 'fixed-sizes'])(
-  '%s: a customer that is deleted is removed in the end, and nobody else',
-  async (name) => {
-    const { sandbox, mirror, nightly } = await staged(name)
-    const hand = sandbox.organization('acme')
-    expect((await nightly()).report).toMatchObject({ status: 'complete', proof: 'converged' })
-    const gone = new Set(hand.customers.filter((_, index) => index % 400 === 123).map(({ id }) => id))
-    for (const id of gone) hand.delete(id)
+test.each(['ties', 'fixed-sizes'])('%s: in the end exactly the deleted customer is removed', async (name) => {
+  const { sandbox, mirror, nightly } = await staged(name)
+  const hand = sandbox.organization('acme')
+  expect((await nightly()).report).toMatchObject({ status: 'complete', proof: 'converged' })
+  const gone = new Set(hand.customers.filter((_, index) => index % 400 === 123).map(({ id }) => id))
+  for (const id of gone) hand.delete(id)
 
-    // With groups cut otherwise, a scan may happen to be proven: then it needs two of a kind.
-    for (let night = 1; night <= 4; night += 1) {
-      const { report } = await nightly()
-      expect(report).toMatchObject({ status: 'complete', error: undefined })
-      expect(report.proof).not.toBe('unproven')
-    }
+  // With groups cut otherwise, a scan may happen to be proven: then it needs two of a kind.
+  for (let night = 1; night <= 4; night += 1) {
+    const { report } = await nightly()
+    expect(report).toMatchObject({ status: 'complete', error: undefined })
+    expect(report.proof).not.toBe('unproven')
+  }
 
-    expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at NOT NULL').length).toBe(gone.size)
-    expect(goneIds(mirror)).toEqual(gone)
-    expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
-  },
-)
+  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at NOT NULL').length).toBe(gone.size)
+  expect(goneIds(mirror)).toEqual(gone)
+  expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
+})
 
-test('a deleted customer whom a converged scan misses is removed at the second absence, not the first', async () => {
+test('a deleted customer is removed at the second absence from a converged scan, not the first', async () => {
   const { sandbox, nightly } = await staged('fixed-sizes')
   await nightly()
   sandbox.organization('acme').delete(sandbox.organization('acme').customers[500]?.id ?? '')
@@ -135,7 +132,7 @@ test('a proven scan searches for a customer before the removal, and not before',
   expect(searches(sandbox)).toBe(6)
 })
 
-test('poison: everybody but one is mirrored, and the certificate tells which position could not be read', async () => {
+test('poison: every customer except one is mirrored, and the certificate names the unreadable position', async () => {
   const { sandbox, mirror, nightly } = await staged('poison')
   const poisoned = sandbox.organization('acme').customers[500]?.id ?? ''
 
@@ -147,10 +144,10 @@ test('poison: everybody but one is mirrored, and the certificate tells which pos
   expect(z.object({ holes: z.unknown() }).parse(certificate)).toEqual({ holes: [{ position: 500, size: 1 }] })
 })
 
-test('a customer whom poison hides is not taken for missing, however often', async () => {
+test('a customer hidden by poison never counts as missing', async () => {
   const { sandbox, mirror, nightly } = await staged('poison')
   const hidden = sandbox.organization('acme').customers[500]
-  if (hidden === undefined) throw new Error('nobody stands there')
+  if (hidden === undefined) throw new Error('no customer at that position')
   // It was mirrored before it went bad.
   const healthy = await aSandbox({ organizations: 1 })
   await syncSandbox(healthy, mirror)
@@ -161,7 +158,7 @@ test('a customer whom poison hides is not taken for missing, however often', asy
   expect(goneIds(mirror)).toEqual(new Set())
 })
 
-test('growing-last-page: a list without end fails its run, keeps what was read, and is no base line', async () => {
+test('growing-last-page: a list without end fails its run, keeps the rows read, and is no baseline', async () => {
   const { mirror, nightly } = await staged('growing-last-page', { customers: 600 })
 
   const { report, error } = await nightly()
@@ -173,7 +170,7 @@ test('growing-last-page: a list without end fails its run, keeps what was read, 
 })
 
 test.each(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'page-1-renumbered', 'repeat-page'])(
-  '%s: a liar removes nobody of those it listed honestly before, and the run ends',
+  '%s: a lying service removes no customer that it listed correctly before, and the run ends',
   async (name) => {
     const mirror = await aMirror()
     await syncSandbox(await aSandbox({ organizations: 1 }), mirror)
@@ -191,7 +188,7 @@ test.each(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'pag
 )
 
 test.each([1, 5, 11, 12, 13, 100])(
-  '--limit-pages %d: what was not read is said, and removes nobody',
+  '--limit-pages %d: the run is reported as incomplete, and removes no customer',
   async (pageLimit) => {
     const { sandbox, mirror, nightly } = await staged('still')
     await nightly()
@@ -217,7 +214,7 @@ test.each([1, 5, 11, 12, 13, 100])(
   },
 )
 
-test('a plain scan is as honest: it proves nothing and removes nobody, whatever the service does', async () => {
+test('a plain scan proves nothing and removes no customer, whatever the service does', async () => {
   for (const name of ['delete', 'count-lies', 'short-page', 'poison', 'ties']) {
     const { mirror, nightly } = await staged(name)
     for (let night = 1; night <= 2; night += 1) {

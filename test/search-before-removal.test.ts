@@ -8,7 +8,7 @@ import {
   aDatedCustomer,
   BROKEN,
   datedCustomers,
-  EVERYBODY,
+  EVERY_CUSTOMER,
   OUTAGES,
   searchedSource,
   WORKING,
@@ -34,7 +34,7 @@ test('a customer who is gone is searched for by address, username and name, and 
 })
 
 test.each(Object.entries(WORKING))(
-  'a customer whom the list hides is not removed, where the service searches %s',
+  'a customer that the list hides is not removed, if the service searches %s',
   async (_, search) => {
     const mirror = await aMirror()
     await night(mirror, 1, { shown: LIST })
@@ -55,7 +55,7 @@ test.each(Object.entries(WORKING))(
   },
 )
 
-test('a customer whom the list hides for ever is never removed, and the run says so each time he would have been', async () => {
+test('a customer that the list always hides is never removed, and each run that would remove it reports this', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, { shown: LIST })
   const said: unknown[] = []
@@ -99,7 +99,7 @@ test.each([
   expect(report).toMatchObject({ reasons: ['contradicted'], removed: 0 })
 })
 
-test.each(Object.entries({ ...BROKEN, 'with the whole list': EVERYBODY }))(
+test.each(Object.entries({ ...BROKEN, 'with the whole list': EVERY_CUSTOMER }))(
   'a service that answers a search %s still removes customers after two proven scans',
   async (_, search) => {
     const mirror = await aMirror()
@@ -185,7 +185,7 @@ const MANY = datedCustomers(1, 800)
 const WITHOUT_60 = MANY.slice(60)
 const NEWER = aDatedCustomer(0)
 
-test('with more to be removed than a hundred requests can search for, one found holds back all the others', async () => {
+test('if a hundred requests cannot search for all removals, one customer found holds back all the others', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, { shown: MANY })
   await night(mirror, 2, { shown: [NEWER, ...WITHOUT_60] })
@@ -200,7 +200,7 @@ test('with more to be removed than a hundred requests can search for, one found 
   expect(await mirror.approveRemovals(runId, START_MS + 4 * DAY_MS)).toBe(59)
 })
 
-test('with more to be removed than a hundred requests can search for, a sample of which none is found decides for all', async () => {
+test('if a hundred requests cannot search for all removals, a sample without a find decides for all', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, { shown: MANY })
   await night(mirror, 2, { shown: [NEWER, ...WITHOUT_60] })

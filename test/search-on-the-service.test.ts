@@ -51,7 +51,7 @@ test('a service that answers searches with a long wait postpones removals, and l
   expect(goneIds(mirror).size).toBe(1)
 })
 
-test('a customer whom any answer to a search shows, be it one to another search, is named in the run and stays', async () => {
+test('a customer in any answer to a search, even for another customer, is named in the run and stays', async () => {
   let shown = ''
   const { mirror, hand, nightly } = await aNight({
     intercept: async (c, next) => {

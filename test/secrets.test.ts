@@ -13,7 +13,7 @@ const KEY = 'unmistakable.key/5150'
 const SECRET = 'unmistakable secret 2112 +='
 const PEOPLE = ['Unmistakable Fictional', 'unmistakable.fictional@example.com', '+1-555-0100-unmistakable']
 
-/** Says everything it was told, as a service in debug mode does. */
+/** Repeats the whole request, like a service in debug mode. */
 const ECHO =
   (status: number): Reply =>
   (response, request) => {
@@ -25,7 +25,7 @@ const ECHO =
     )
   }
 
-/** Sends on to an address that holds everything it was told. */
+/** Redirects to an address that contains the whole request. */
 const ECHOING_REDIRECT: Reply = (response, request) => {
   const query = new URLSearchParams({ key: KEY, secret: SECRET, signature: signatureOf(request) })
   return redirect(302, `https://login.example.com/${encodeURIComponent(KEY)}?${query.toString()}`)(response, request)
@@ -108,7 +108,7 @@ test('a mirror that is being written holds no key, secret or signature either, n
   expect(found([KEY, SECRET, ...server.requests.map(signatureOf)], journals)).toEqual([])
 })
 
-test('sync tells ids and counts, and never whom it read', async () => {
+test('sync logs ids and counts, and never a customer', async () => {
   const server = await aFaultServer(PERSONS)
   const { folder, mirror } = aWorkplace([anOrganization(server)])
   const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
@@ -145,7 +145,7 @@ function signatureOf({ headers }: Pick<Parameters<Reply>[1], 'headers'>): string
   return String(headers['x-signature'])
 }
 
-/** Those of `needles` that stand in any of the texts. */
+/** Those of `needles` that are in any of the texts. */
 function found(needles: readonly string[], texts: readonly string[]): string[] {
   return needles.filter((needle) => texts.some((text) => text.includes(needle)))
 }

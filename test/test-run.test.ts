@@ -12,7 +12,7 @@ function holding(pattern: RegExp): string[] {
   )
 }
 
-describe('how many examples are drawn', () => {
+describe('the number of random examples', () => {
   test.each([
     ['a tenth', 3500, {}, 350],
     ['a tenth, rounded up', 101, {}, 11],

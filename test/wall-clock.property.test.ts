@@ -15,7 +15,7 @@ import { seeds } from './support/seeds.ts'
 
 const [SECOND_MS, MINUTE_MS, HOUR_MS, YEAR_MS] = [1000, 60_000, 3_600_000, 365 * 24 * 3_600_000]
 const TOTAL = 420
-/** What a moment told in whole seconds may be off by. */
+/** The rounding error of a moment in whole seconds. */
 const ROUNDING_MS = 2 * SECOND_MS
 
 /** How a refusal names the wait. Dates are meant by the clock of the service, which its answers show. */
@@ -58,7 +58,7 @@ const certificate = z.looseObject({
   ...{ proof: z.string(), reasons: z.array(z.string()), distinct: z.number(), total: z.number().nullish() },
 })
 
-test('a wall clock that is set at every look changes nothing about a run but its stamps', async () => {
+test('a wall clock that changes at every reading changes only the dates of a run', async () => {
   await fc.assert(
     fc.asyncProperty(play, async (drawn) => {
       const steady = await played({ ...drawn, errors: [0] })

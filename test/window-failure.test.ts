@@ -75,14 +75,14 @@ const CASES: [string, Error, Verdict][] = [
   ['AccountingBroken', new AccountingBroken('made up'), 'ends the run'],
   ['Interrupted', new Interrupted('made up'), 'ends the run'],
   ['MaxRunReached', new MaxRunReached('made up'), 'ends the run'],
-  ['an error nobody expected', new TypeError('made up'), 'ends the run'],
+  ['an unexpected error', new TypeError('made up'), 'ends the run'],
 ]
 
 test.each(CASES)('%s', (_, error, verdict) => {
   expect(windowFailureOf(error)).toBe(verdict === 'ends the run' ? undefined : verdict)
 })
 
-test('what is no error at all ends the run', () => {
+test('a thrown value that is not an error ends the run', () => {
   for (const thrown of [undefined, null, 'a text', { code: 'not-utf8', status: 500 }]) {
     expect(windowFailureOf(thrown)).toBeUndefined()
   }

@@ -14,7 +14,7 @@ import { holdingFor, TARGETS, verdicts, type Target } from '../../bench/targets.
 import { listEnvelope } from '../../src/source/envelope.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
-describe('what is made of samples', () => {
+describe('statistics of samples', () => {
   test.each([
     ['none', [], undefined],
     ['one', [3], { min: 3, median: 3, max: 3 }],
@@ -28,7 +28,7 @@ describe('what is made of samples', () => {
     expect(ratios([10, 40], [4, 10], [1, 10])).toEqual([2, 2])
   })
 
-  test('a round in which a floor is missing gives no ratio', () => {
+  test('a round without a floor gives no ratio', () => {
     expect(ratios([10, 40], [5])).toEqual([2])
     expect(ratios([10], [0])).toEqual([])
   })
@@ -57,7 +57,7 @@ describe('targets', () => {
     expect(judge({ samples: () => samples, atLeast: true })).toMatchObject(expected)
   })
 
-  test('what was not measured is not judged', () => {
+  test('a missing measurement is not judged', () => {
     expect(verdicts([], TARGETS)).toEqual([])
   })
 
@@ -88,7 +88,7 @@ describe('targets', () => {
     expect(failing.length).toBeGreaterThanOrEqual(6)
   })
 
-  test('the table tells what is missed, and what is missed by far', () => {
+  test('the table shows missed targets, and targets missed by far', () => {
     const judged = verdicts(
       [],
       [1, 3, 5].map((measured) => aTarget({ title: `measured ${measured}`, samples: () => [measured] })),
@@ -129,7 +129,7 @@ describe('the service that is never what is measured', () => {
     expect(gone.length).toBeLessThan(9950)
   })
 
-  test('it answers as it is told, compressed too, and tells what it was asked since', async () => {
+  test('it answers as configured, compressed too, and reports the requests since the last report', async () => {
     const service = await startService({ organizations: 2, customers: 120 })
     onTestFinished(() => service.close())
     const target = '/org-2/api/v1/customers?page=2&per_page=100'
@@ -168,13 +168,13 @@ test('a contender and its floor run in turns, make the same requests, and are me
     expect(peakRssBytes).toBeGreaterThan(10 * 1024 ** 2)
   }
   expect(groupTable(result, [result])).toMatch(/at rest {2}.*\n {4}× at rest: its downloads +\d/)
-  // A load that finds everybody there is no load.
+  // An initial sync must not find customers in the file.
   await expect(stage.run({ ...firstLoad('at rest', dataset), start: 'yesterday' })).rejects.toThrow(
     'inserted 0 of 1000',
   )
 })
 
-test('an unknown group is a mistake, told before anything is measured', async () => {
+test('an unknown group is reported before anything is measured', async () => {
   let said = ''
   const output = { stdout: { write: () => true }, stderr: { write: (text: string) => (said += text) } }
 

@@ -50,7 +50,7 @@ function tampered(change: (honest: Awaited<ReturnType<OpenContender>>) => Partia
   }
 }
 
-test('where a plain loop loses customers and calls it a success, the scan loses nobody', async () => {
+test('where a plain loop loses customers and reports success, the scan loses none', async () => {
   const { code, text, rows } = await scoreboard(
     ['still', 'insert-delete', 'ties', 'count-lies', 'page-1-always'],
     ourScan,
@@ -73,7 +73,7 @@ test('where a plain loop loses customers and calls it a success, the scan loses 
   expect(text).toContain('Our scan: 0 lost, 0 wrongly removed, never proven or converged with a row missing')
 })
 
-test('a scan that is told to wait waits, and is proven, also where two share the limit', async () => {
+test('a throttled scan waits and is proven, also when two organizations share the limit', async () => {
   const { code, rows } = await scoreboard(['throttle', 'shared-throttle'], ourScan, '--customers', '400')
 
   expect(code).toBe(0)
@@ -81,7 +81,7 @@ test('a scan that is told to wait waits, and is proven, also where two share the
   expect(rows['shared-throttle']?.scan.said).toBe('proven')
 })
 
-test('one position that cannot be read is told as a hole, and nobody else is missing', async () => {
+test('one unreadable position is reported as a hole, and no other customer is missing', async () => {
   const { code, rows } = await scoreboard(['poison'], ourScan, '--customers', '400')
 
   expect(code).toBe(0)
@@ -140,7 +140,7 @@ test('a scan that fails every night is not spotless, and one that makes up for i
   expect(never.text).toContain('still, night 4 (failed): 30 customers lost')
 })
 
-test('a proof over somebody who was not read is reported though the copy has them from before', async () => {
+test('a proof without reading a listed customer is reported, even if the copy has that customer from before', async () => {
   const blind = tampered(({ spendNight }) => ({
     spendNight: async (listRead) => {
       const said = await spendNight(listRead)
@@ -153,7 +153,7 @@ test('a proof over somebody who was not read is reported though the copy has the
   expect(text).toContain('still, night 2 (proven): 1 customer never read')
 })
 
-test('a customer taken out of the copy though listed is reported as wrongly removed', async () => {
+test('a listed customer that was removed from the copy is reported as wrongly removed', async () => {
   let night = 0
   const careless = tampered(({ active, spendNight }) => ({
     active: () => (night < 3 ? active() : new Set([...active()].slice(1))),
@@ -169,7 +169,7 @@ test('a customer taken out of the copy though listed is reported as wrongly remo
   expect(text).toContain('still, night 3 (proven): 1 customer removed though listed')
 })
 
-test('a scan that breaks down by a defect of its own is reported whatever its copy holds', async () => {
+test('a scan that ends by a defect is reported, whatever its copy contains', async () => {
   const broken = tampered(({ spendNight }) => ({
     spendNight: async (listRead) => {
       const failure = { claim: 'failed', word: 'failed', reasons: ['unexpected'], isDefect: true } as const

@@ -20,7 +20,7 @@ import {
 const check = ({ config }: Workplace, ...ids: string[]): Promise<Done> =>
   runCommand(checkCommand, [...ids, '--config', config])
 
-test('tells of everything a sync needs, asks each organization once, and ends with 0 when all is well', async () => {
+test('reports everything a sync needs, asks each organization once, and ends with 0 when all is well', async () => {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1200, 7] })))
   const { code, stdout, stderr } = await runCli(['check'], { cwd: workplace.folder })
 
@@ -43,7 +43,7 @@ test('asks only the organizations that are named', async () => {
   expect(server.requests).toHaveLength(1)
 })
 
-test('an unknown organization ends with 2, and the one that was meant is named', async () => {
+test('an unknown organization ends with 2, with a suggestion', async () => {
   const { code, stderr } = await check(aWorkplace(organizationsOf(await aSandbox({ customers: [1] }))), 'acmee')
 
   expect(code).toBe(2)
@@ -84,7 +84,7 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   expect(server.requests).toHaveLength(1)
 })
 
-test('a service that is not there is explained', async () => {
+test('an unreachable service is explained', async () => {
   const server = await aFaultServer(list(1))
   await server.close()
   const done = await check(aWorkplace([organizationAt(server)]))
@@ -94,7 +94,7 @@ test('a service that is not there is explained', async () => {
   expect(fixOf(done, 'acme')).toContain('Check baseUrl, the network, and any firewall or proxy.')
 })
 
-test('https to a port that speaks plain http is explained, and no certificate is blamed', async () => {
+test('https to a plain http port is explained, without blaming the certificate', async () => {
   const server = await aFaultServer(list(1))
   const baseUrl = server.baseUrl.href.replace('http:', 'https:')
   const done = await check(aWorkplace([{ ...organizationAt(server), baseUrl }]))
@@ -108,7 +108,7 @@ test('https to a port that speaks plain http is explained, and no certificate is
 test.each([
   ['ahead of', 3_600_000, 'behind'],
   ['behind', -3_600_000, 'ahead of'],
-])('a clock an hour %s ours is told from a wrong key', async (_, offsetMs, ours) => {
+])('a clock an hour %s ours is distinguished from a wrong key', async (_, offsetMs, ours) => {
   const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + offsetMs })
   const done = await check(aWorkplace(organizationsOf(sandbox)))
 
@@ -117,7 +117,7 @@ test.each([
   expect(fixOf(done, 'acme')).toContain('Set the clock of this machine')
 })
 
-test('a clock that is off by less than the service minds is told, and is no failure', async () => {
+test("a clock within the service's tolerance is reported, without a failure", async () => {
   const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + 120_000 })
   const done = await check(aWorkplace(organizationsOf(sandbox)))
 
@@ -125,14 +125,14 @@ test('a clock that is off by less than the service minds is told, and is no fail
   expect(lineOf(done, 'acme')).toMatch(/its clock is (2 min|2 min 1 s|1 min 59 s) ahead of ours$/)
 })
 
-test('a service that caps its pages is told of', async () => {
+test('a service that caps its pages is reported', async () => {
   const server = await aFaultServer(list(30, { meta: { per_page: 10, current_page: 1 }, envelope: { data: [] } }))
   const done = await check(aWorkplace([organizationAt(server)]))
 
   expect(lineOf(done, 'acme')).toContain('the service caps pages at 10')
 })
 
-test('secrets that cannot be found are all named, and the other organizations are asked all the same', async () => {
+test('all missing secrets are named, and the other organizations are still checked', async () => {
   const server = await aFaultServer(list(1))
   const { folder } = aWorkplace([
     organizationAt(server, { apiKey: { env: 'ACME_API_KEY' }, secret: { file: './no-such-file' } }),
@@ -149,7 +149,7 @@ test('secrets that cannot be found are all named, and the other organizations ar
   expect(alone.code).toBe(2)
 })
 
-test('a secret file that every user may read is a warning with the command that mends it, and no failure', async () => {
+test('a secret file that every user may read is a warning with the command that fixes it, not a failure', async () => {
   const [organization] = organizationsOf(await aSandbox({ customers: [1] }))
   if (organization === undefined) throw new Error('one organization was asked for')
   const { folder } = aWorkplace([{ ...organization, apiKey: { file: './key' }, secret: { file: "./acme's secret" } }])
@@ -174,7 +174,7 @@ test('a secret file that every user may read is a warning with the command that 
   expect(after.stdout).not.toContain('secret of acme')
 })
 
-test('a mirror that is there is read to its end, and called sound', async () => {
+test('an existing mirror is read to its end, and reported as sound', async () => {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [20] })))
   await runCommand(syncCommand, ['--config', workplace.config])
   const done = await check(workplace)
@@ -192,26 +192,23 @@ test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
     /newer Customer Mirror/,
     (file) => sqlite(file, 'PRAGMA application_id = 1129138514', 'PRAGMA user_version = 99'),
   ],
-])(
-  'a mirror that is %s is told of with its fix, and the organizations are asked all the same',
-  async (_, said, spoil) => {
-    const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-    spoil(workplace.mirror)
-    const done = await check(workplace)
+])('a mirror that is %s is reported with its fix, and the organizations are still checked', async (_, said, spoil) => {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  spoil(workplace.mirror)
+  const done = await check(workplace)
 
-    expect(done.code).not.toBe(0)
-    expect(lineOf(done, 'mirror')).toMatch(/^✖ mirror: /)
-    expect(lineOf(done, 'mirror')).toContain(workplace.mirror)
-    expect(lineOf(done, 'mirror')).toMatch(said)
-    expect(fixOf(done, 'mirror')).toContain('name another one as mirror')
-    expect(lineOf(done, 'acme')).toMatch(/^✔/)
-  },
-)
+  expect(done.code).not.toBe(0)
+  expect(lineOf(done, 'mirror')).toMatch(/^✖ mirror: /)
+  expect(lineOf(done, 'mirror')).toContain(workplace.mirror)
+  expect(lineOf(done, 'mirror')).toMatch(said)
+  expect(fixOf(done, 'mirror')).toContain('name another one as mirror')
+  expect(lineOf(done, 'acme')).toMatch(/^✔/)
+})
 
 const PLAIN_USER = asPlainUser()
 
 if (PLAIN_USER !== undefined) {
-  test('a folder in which no mirror can be made is told of', async () => {
+  test('a folder in which no mirror can be created is reported', async () => {
     const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
     for (const place of [folder, join(folder, 'data'), join(folder, 'customer-mirror.yaml')]) chmodSync(place, 0o555)
     const done = await startCli(['check'], { cwd: folder, ...PLAIN_USER }).ended

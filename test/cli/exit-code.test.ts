@@ -22,7 +22,7 @@ test.each<[MirrorCode, number]>([
   expect(exitCodeOf(new MirrorUnusable('no', { code }))).toBe(exitCode)
 })
 
-test('a queue that cannot be used is told to be tried again', () => {
+test('a queue that cannot be used ends with the code for trying again', () => {
   expect(exitCodeOf(new QueueUnavailable('no'))).toBe(5)
 })
 

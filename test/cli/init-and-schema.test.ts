@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config/read-config.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
-test('init writes a configuration that is valid, private and commented, and tells what comes next', async () => {
+test('init writes a valid, private and commented configuration, and prints the next steps', async () => {
   const cwd = temporaryFolder()
   const { code, stdout, stderr } = await runCli(['init'], { cwd })
   const file = join(cwd, 'customer-mirror.yaml')
@@ -32,7 +32,7 @@ test('init never overwrites', async () => {
   expect(readFileSync(file, 'utf8')).toBe('mine: true\n')
 })
 
-test('init writes where it is told, and what it tells to do next works there', async () => {
+test('init writes to the named file, and the next steps it prints work there', async () => {
   const cwd = temporaryFolder()
   const { stderr } = await runCli(['init', 'production.yaml'], { cwd })
   const [, next = ''] = /customer-mirror (check --config .*)\n/.exec(stderr) ?? []
@@ -43,7 +43,7 @@ test('init writes where it is told, and what it tells to do next works there', a
   expect(stdout).toContain(`✔ configuration: ${join(cwd, 'production.yaml')}, 1 organization\n`)
 })
 
-test('after init, sync says which variables are to be set, and records that it could not begin', async () => {
+test('after init, sync names the variables to set, and records the failed runs', async () => {
   const cwd = temporaryFolder()
   await runCli(['init'], { cwd })
   const { code, stdout, stderr } = await runCli(['sync'], { cwd })

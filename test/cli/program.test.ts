@@ -58,7 +58,7 @@ test.each([
   ['an unknown command of signing', ['signing', 'explode'], "unknown command 'explode'"],
   ['an unknown option', ['status', '--maximum-age', '1h'], "unknown option '--maximum-age'"],
   ['too many arguments', ['runs', 'acme', 'globex'], 'too many arguments'],
-])('%s ends with 2 and says what was wrong', async (_, args, said) => {
+])('%s ends with 2 and names the mistake', async (_, args, said) => {
   const { code, stdout, stderr } = await runCli(args, { cwd: temporaryFolder() })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -79,7 +79,7 @@ test.each([
   expect(ended.stderr).not.toMatch(/^\s+at /m)
 })
 
-test('a misspelt command is told what was probably meant', async () => {
+test('a misspelt command gets a suggestion', async () => {
   const { stderr } = await runCli(['stauts'], { cwd: temporaryFolder() })
 
   expect(stderr).toContain('(Did you mean status?)')
@@ -109,7 +109,7 @@ test.each([
 })
 
 test.each(['sync', 'status', 'runs --json', 'schema', '--help', 'check'])(
-  '%s does not mind when nobody reads its results to the end',
+  '%s does not fail when its results are not read to the end',
   async (command) => {
     const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
     await runCli(['sync'], { cwd: folder })
@@ -122,7 +122,7 @@ test.each(['sync', 'status', 'runs --json', 'schema', '--help', 'check'])(
   },
 )
 
-test('sync finishes its work and prints its results when nobody reads what it says beside them', async () => {
+test('sync finishes its work and prints its results even if standard error is closed', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7] })))
   const { code, stdout } = await startCli(['sync', '--json'], { cwd: folder, unread: 'stderr' }).ended
 

@@ -59,7 +59,7 @@ test('--json lists them as one document', async () => {
   ])
 })
 
-test.each(['3', '#3'])('approve %s marks those customers removed, and nobody else', async (run) => {
+test.each(['3', '#3'])('approve %s marks exactly those customers as removed', async (run) => {
   expect(await removals('approve', run)).toEqual({
     code: 0,
     stdout: 'Run 3: 50 customers marked as removed.\n',
@@ -73,7 +73,7 @@ test.each(['3', '#3'])('approve %s marks those customers removed, and nobody els
   expect((await removals()).stdout).not.toContain('acme')
 })
 
-test('discard forgets them, and nobody is removed', async () => {
+test('discard forgets the removals, and no customer is removed', async () => {
   expect(await removals('discard', '4')).toEqual({
     code: 0,
     stdout: 'Run 4: 60 customers no longer held; they stay unchanged.\n',
@@ -84,7 +84,7 @@ test('discard forgets them, and nobody is removed', async () => {
   expect((await removals()).stdout).not.toContain('globex')
 })
 
-test('when all are decided, there is nothing to list', async () => {
+test('after all decisions, there is nothing to list', async () => {
   await removals('approve', '3')
   await removals('discard', '4')
 
@@ -92,7 +92,7 @@ test('when all are decided, there is nothing to list', async () => {
   expect(JSON.parse((await removals('list', '--json')).stdout)).toEqual({ schemaVersion: 1, removals: [] })
 })
 
-test.each(['approve', 'discard'])('what was decided cannot be decided again: %s ends with 2', async (decision) => {
+test.each(['approve', 'discard'])('a decided removal cannot be decided again: %s ends with 2', async (decision) => {
   await removals('approve', '3')
 
   const { code, stdout, stderr } = await removals(decision, '3')
@@ -102,7 +102,7 @@ test.each(['approve', 'discard'])('what was decided cannot be decided again: %s 
   expect(removed()).toBe(50)
 })
 
-test.each(['1', '99'])('a run that holds nothing, such as %s, ends with 2', async (run) => {
+test.each(['1', '99'])('a run without held removals, such as %s, ends with 2', async (run) => {
   const stderr = expect.stringContaining(`Run ${run} holds no removals.`)
   expect(await removals('approve', run)).toEqual({ code: 2, stdout: '', stderr })
   expect(removed()).toBe(0)
@@ -166,7 +166,7 @@ test.each([
   [['forget', '4'], "unknown command 'forget'", '(There are list, approve, discard.)'],
   [['3'], 'approve or discard run 3?', 'customer-mirror removals approve 3'],
   [['list', '3'], 'approve or discard run 3?', 'customer-mirror removals discard 3'],
-])('removals %j ends with 2, changes nothing, and says what was probably meant', async (args, ...said) => {
+])('removals %j ends with 2, changes nothing, and suggests a command', async (args, ...said) => {
   const { code, stdout, stderr } = await runCli(['removals', ...args], { cwd: workplace.folder })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

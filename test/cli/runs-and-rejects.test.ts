@@ -55,7 +55,7 @@ beforeEach(async () => {
 const runs = (...args: string[]) => runCommand(runsCommand, [...args, '--config', workplace.config])
 const rejects = (...args: string[]) => runCommand(rejectsCommand, [...args, '--config', workplace.config])
 
-test('runs lists what the latest runs did, newest first', async () => {
+test('runs lists the latest runs, newest first', async () => {
   const { code, stdout } = await runs()
 
   expect(code).toBe(0)
@@ -66,7 +66,7 @@ test('runs lists what the latest runs did, newest first', async () => {
   expect(rows[1]).toMatch(/ globex +complete +2 +0 +0 +0 +2 /)
 })
 
-test('runs --json carries every number of the report, and who started the run', async () => {
+test('runs --json contains every number of the report, and the trigger of the run', async () => {
   const { runs: listed } = runsDocument.parse(JSON.parse((await runs('--json')).stdout))
 
   expect(
@@ -78,7 +78,7 @@ test('runs --json carries every number of the report, and who started the run', 
   ])
 })
 
-test('runs can be of one organization, and fewer', async () => {
+test('runs can be limited to one organization, and to a number', async () => {
   const ids = async (...args: string[]) =>
     runsDocument.parse(JSON.parse((await runs('--json', ...args)).stdout)).runs.map(({ id }) => id)
 
@@ -87,7 +87,7 @@ test('runs can be of one organization, and fewer', async () => {
   expect(await ids('acme', '--limit', '1')).toEqual([3])
 })
 
-test('rejects tells which records could not be kept, and why', async () => {
+test('rejects lists the records that could not be kept, with the reasons', async () => {
   const { code, stdout } = await rejects()
 
   expect(code).toBe(0)
@@ -96,7 +96,7 @@ test('rejects tells which records could not be kept, and why', async () => {
   expect(stdout).not.toContain('Fictional')
 })
 
-test('rejects --json carries the records as they were received', async () => {
+test('rejects --json contains the records as received', async () => {
   const { rejects: listed } = rejectsDocument.parse(JSON.parse((await rejects('globex', '--json')).stdout))
 
   expect(listed.map(({ recordId, position, payload }) => [recordId, position, payload])).toEqual([
@@ -112,7 +112,7 @@ test('an organization without rejects has none to list', async () => {
 test.each([
   ['runs', runs],
   ['rejects', rejects],
-])('%s of an organization that nobody knows end with 2, and the one that was meant is named', async (_, command) => {
+])('%s of an unknown organization end with 2, with a suggestion', async (_, command) => {
   const { code, stdout, stderr } = await command('globx')
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -61,7 +61,7 @@ test('every reason of a run is explained, in order, and each once', async () => 
 test.each([
   ['failed', 'failed', 'The run ended with the error above'],
   ['interrupted', 'interrupted', 'The scan was stopped before'],
-] as const)('a run that %s tells its error, and that what it saved is kept', async (status, reason, sentence) => {
+] as const)('a run that %s shows its error, and that its saved rows are kept', async (status, reason, sentence) => {
   const error = { code: 'timeout', message: 'acme: no answer within 30 s' }
   await ended({ status, reasons: [reason], error })
 
@@ -76,7 +76,7 @@ test.each([
   [{ basis: 'one-page' }, 'the list fits one page'],
   [{ basis: 'quiet' }, 'nothing moved while it was read'],
   [{ basis: 'witness', witness: 'created_at asc, id asc' }, 'its pages are linked, ordered by created_at asc, id asc'],
-])('a proof says what it rests on: %o', async (basis, words) => {
+])('a proof names its evidence: %o', async (basis, words) => {
   await ended({ proof: 'proven', reasons: [], certificate: { ...CERTIFICATE, ...basis } })
 
   const { stdout } = await show('1')
@@ -85,7 +85,7 @@ test.each([
   expect(stdout).not.toContain('pass')
 })
 
-test('a converged scan says that it is weaker, why, and how often it read the list', async () => {
+test('a converged scan is reported as weaker than proven, with the reason and the number of passes', async () => {
   await ended({ proof: 'converged', reasons: ['ties'], certificate: { ...CERTIFICATE, passes: 3 } })
 
   const { stdout } = await show('1')
@@ -94,7 +94,7 @@ test('a converged scan says that it is weaker, why, and how often it read the li
   expect(stdout).toContain(`  ties: ${explainReason('ties')}`)
 })
 
-test('what went wrong on the way is told apart from what stands in the way of the proof', async () => {
+test('repaired problems are shown apart from the reasons against the proof', async () => {
   const notes = [
     { reason: 'short-page', times: 2 },
     { reason: 'hole', times: 5 },
@@ -115,7 +115,7 @@ test('what went wrong on the way is told apart from what stands in the way of th
   expect(stdout).toContain('  not read: positions 601 to 605 of the list\n')
 })
 
-test('a run that held removals back says how to let them through, and how not', async () => {
+test('a run that held removals back shows how to approve and how to discard them', async () => {
   await mirrorPages(mirror, [customers(1, 100)])
   const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
   const ending = { proof: 'proven', reasons: [], removals, certificate: CERTIFICATE } as const
@@ -128,7 +128,7 @@ test('a run that held removals back says how to let them through, and how not', 
   expect(stdout).toContain('customer-mirror removals discard 2')
 })
 
-test('a run that a search contradicted names the customers it found, by their ids, and what became of the others', async () => {
+test('a run contradicted by a search names the found customers by id, and explains the other removals', async () => {
   const rule = { after: 1, maxShare: 0.5 }
   await mirrorPages(mirror, [customers(1, 100)])
   const gone = customers(1, 15).map(({ id }) => String(id))
@@ -148,7 +148,7 @@ test('a run that a search contradicted names the customers it found, by their id
   expect(run.certificate).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], found: [...found] })
 })
 
-test('a run that went on from another says from which', async () => {
+test('a run that continued another one names it', async () => {
   const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 60 * MINUTE_MS } as const
   const first = await mirror.startRun({ ...start, nowMs: START_MS })
   const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
@@ -164,7 +164,7 @@ test('a run that went on from another says from which', async () => {
   expect(document.parse(JSON.parse((await show('2', '--json')).stdout)).run).toMatchObject({ resumedFrom: 1 })
 })
 
-test('a run without a certificate, from before there were any, is shown all the same', async () => {
+test('an old run without a certificate is still shown', async () => {
   await ended({ proof: 'proven', reasons: [] })
   await ended({ proof: 'unproven', reasons: ['something-new'] })
 
@@ -172,7 +172,7 @@ test('a run without a certificate, from before there were any, is shown all the 
   expect(await show('2')).toMatchObject({ code: 0, stdout: expect.stringContaining('something-new') })
 })
 
-test('--json carries the report and the certificate as it was recorded', async () => {
+test('--json contains the report and the recorded certificate', async () => {
   const certificate = { ...CERTIFICATE, proof: 'proven', basis: 'quiet' }
   await ended({ proof: 'proven', reasons: [], certificate })
 
@@ -230,7 +230,7 @@ test.each([['0'], ['-3'], ['many'], ['1.5'], ['9999999999999999'], ['']])(
   },
 )
 
-test('without a number the command says what is missing', async () => {
+test('without a number the command names the missing argument', async () => {
   const { code, stderr } = await runCli(['runs', 'show'], { cwd: workplace.folder })
 
   expect(code).toBe(2)

@@ -48,7 +48,7 @@ test('a sandbox does not overwrite a configuration, and does not stay behind', a
   expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
 })
 
-test('the demo mirrors three organizations, waits for the rate limit, and writes nobody a second time', async () => {
+test('the demo mirrors three organizations, waits for the rate limit, and writes no customer twice', async () => {
   const cwd = temporaryFolder()
   const { code, stdout, stderr } = await runCli(['demo'], { cwd })
   const folder = join(cwd, 'data', 'demo')
@@ -80,7 +80,7 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
 
 const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
 
-test('the demo does not take away a configuration or a mirror that is not its own', async () => {
+test('the demo does not delete a configuration or a mirror that is not its own', async () => {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'customer-mirror.yaml'), 'organizations: []  # mine\n')
   writeFileSync(join(cwd, 'customers.db'), 'mine')
@@ -92,7 +92,7 @@ test('the demo does not take away a configuration or a mirror that is not its ow
   expect(readFileSync(join(cwd, 'customers.db'), 'utf8')).toBe('mine')
 })
 
-test('the demo does not take away a folder that happens to be called queue', async () => {
+test('the demo does not delete a folder that happens to be called queue', async () => {
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, 'queue'))
   writeFileSync(join(cwd, 'queue', 'mine.txt'), 'mine')

@@ -18,7 +18,7 @@ const printed = z.strictObject({
   ),
 })
 
-test('the coming runs are told on local clocks and in UTC, and who is due now', async () => {
+test('the coming runs are shown in local time and in UTC, with the organizations due now', async () => {
   const sandbox = await aSandbox({ customers: [10, 10, 10] })
   const [acme, globex, initech] = organizationsOf(sandbox)
   if (!acme || !globex || !initech) throw new Error('three organizations were asked for')
@@ -48,7 +48,7 @@ test('the coming runs are told on local clocks and in UTC, and who is due now', 
   expect(table.stdout).toContain('the clocks change on this day')
 })
 
-test('without a schedule there is nothing to tell', async () => {
+test('without a schedule there are no runs to show', async () => {
   const sandbox = await aSandbox({ customers: [1] })
   const { folder } = aWorkplace(organizationsOf(sandbox))
 

@@ -144,7 +144,7 @@ test('solve as a process reads the secret from the environment, and prints nothi
   expect(stderr).toBe('Found. In the configuration:\n')
 })
 
-test('solve with the wrong secret ends with 3, prints no configuration, and tells what to check', async () => {
+test('solve with the wrong secret ends with 3, prints no configuration, and explains what to check', async () => {
   const { request, organization } = await aKnownRequest(recipeOf('ts-body'))
   writeFileSync(request[request.indexOf('--secret-file') + 1] ?? '', `${organization.secret}-but-not-quite`)
   const { code, stdout, stderr } = await runCommand(signingCommand, ['solve', ...request])

@@ -44,7 +44,7 @@ async function said(...args: string[]) {
   return { code, ...organizations[0] }
 }
 
-test('one record without an id costs the proof and not the freshness', async () => {
+test('one record without an id costs the proof, not the freshness', async () => {
   await aRun(48, PROVEN)
   await aRun(2, NOT_PROVEN)
 
@@ -78,17 +78,17 @@ test.each<[string, () => Promise<unknown>, string[]]>([
   ['that no run came after the last one', () => aRun(30, PROVEN), ['no-run-since']],
   ['that its first run is under way', () => mirror.startRun(now()), ['running']],
   ['that a run is under way', () => aRun(30, PROVEN).then(() => mirror.startRun(now())), ['running']],
-])('why tells %s', async (_, arrange, why) => {
+])('why reports %s', async (_, arrange, why) => {
   await arrange()
 
   expect(await said('--max-age', '26h')).toMatchObject({ why })
 })
 
-test('a mirror that nothing was read into says so', async () => {
+test('a mirror without any run is reported', async () => {
   expect(await said()).toMatchObject({ code: 0, readAsOf: null, provenAsOf: null, held: 0, why: ['never-mirrored'] })
 })
 
-test('while removals are held back it ends with 3, whatever came after, until they are approved', async () => {
+test('while removals are held back it ends with 3, whatever later runs do, until they are approved', async () => {
   await aRun(50, PROVEN)
   const { runId, held } = await aRun(26, PROVEN, customers(51, 100))
   await aRun(2, NOT_PROVEN, customers(51, 100))
@@ -101,7 +101,7 @@ test('while removals are held back it ends with 3, whatever came after, until th
   expect(await said()).toMatchObject({ code: 0, held: 0, removed: 50, why: ['rejected-without-id'] })
 })
 
-test('a date that a wrong clock set far ahead is not taken for fresh', async () => {
+test('a date far in the future does not count as fresh', async () => {
   await aRun(0, PROVEN)
   tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '+1 hours')`)
   expect(await said('--max-age', '26h')).toMatchObject({ code: 0, tooOld: false })

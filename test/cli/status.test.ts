@@ -42,7 +42,7 @@ async function mirroredYesterday() {
   return workplace
 }
 
-test('a table tells how current each organization is, those never mirrored included', async () => {
+test('a table shows how current each organization is, including those never mirrored', async () => {
   const { folder } = await mirroredYesterday()
   const { code, stdout, stderr } = await runCli(['status'], { cwd: folder })
 
@@ -69,7 +69,7 @@ test.each([
   expect(organizations.map(({ ageSeconds }) => ageSeconds === null)).toEqual([false, false, true])
 })
 
-test('--max-age is content with what is younger, to the unit', async () => {
+test('--max-age accepts younger readings, to the unit', async () => {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
   await runCommand(syncCommand, ['--config', workplace.config])
   tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '-25 hours')`)
@@ -95,7 +95,7 @@ test('a run that failed does not make an organization any younger', async () => 
   expect(acme).toMatchObject({ active: 3, lastRun: 2, lastStatus: 'failed', tooOld: true })
 })
 
-test('without a mirror it ends with 7 and tells how to make one', async () => {
+test('without a mirror it ends with 7 and explains how to create one', async () => {
   const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
   const { code, stdout, stderr } = await runCli(['status', '--max-age', '26h'], { cwd: folder })
 

@@ -10,7 +10,7 @@ import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
-test('one that fails stops no other, and the program ends with 3', async () => {
+test('a failing organization stops no other, and the program ends with 3', async () => {
   const { folder, mirror } = aWorkplace(
     organizationsOf(await aSandbox({ customers: [150, 5, 7], forbidden: ['globex'] })),
   )
@@ -115,7 +115,7 @@ test('while another run holds the organization, the program ends with 6 and chan
   expect(rowsOf(mirror, 'SELECT id, status FROM runs')).toEqual([{ id: 1, status: 'running' }])
 })
 
-test('an organization that another run holds does not keep the others from being mirrored', async () => {
+test('an organization held by another run does not delay the others', async () => {
   const server = await aFaultServer(hang())
   const other = await aFaultServer(list(3))
   const { folder, mirror } = aWorkplace(
@@ -130,7 +130,7 @@ test('an organization that another run holds does not keep the others from being
   expect(valueOf(mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'globex'`)).toBe(3)
 })
 
-test('an unknown organization ends with 2 before anything is asked, and the one that was meant is named', async () => {
+test('an unknown organization ends with 2 before any request, with a suggestion', async () => {
   const server = await aFaultServer(list(1))
   const { folder } = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'other-key' })])
   const { code, stdout, stderr } = await runCli(['sync', 'acme', 'globx'], { cwd: folder })
@@ -140,7 +140,7 @@ test('an unknown organization ends with 2 before anything is asked, and the one 
   expect(server.requests).toEqual([])
 })
 
-test('without a configuration it ends with 2 and tells how to write one', async () => {
+test('without a configuration it ends with 2 and explains how to write one', async () => {
   const { code, stdout, stderr } = await runCli(['sync'], { cwd: temporaryFolder() })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -154,7 +154,7 @@ test.each<[string[], string]>([
   [['--limit-pages', 'all'], 'It must be a whole number, at least 1.'],
   [['--log-level', 'everything'], 'debug, info, warn'],
   [['--every-night'], "unknown option '--every-night'"],
-])('%j ends with 2 and says what is possible', async (options, said) => {
+])('%j ends with 2 and lists the possible values', async (options, said) => {
   const server = await aFaultServer(list(1))
   const { folder } = aWorkplace([organizationAt(server)])
   const { code, stdout, stderr } = await runCli(['sync', ...options], {

@@ -78,7 +78,7 @@ test('--json leaves its document alone, with what the run held back', async () =
   expect(onlyRun(stdout)).toMatchObject({ held: 50, proof: 'proven' })
 })
 
-test('where lines of JSON were asked for, the warning is one of them', async () => {
+test('with --log-level, the warning is a JSON line', async () => {
   await aNightThatHolds()
   const { stderr } = await sync('globex', '--log-level', 'warn')
   const lines = stderr.split('\n').filter((line) => line.startsWith('{'))
@@ -98,7 +98,7 @@ test('a dry run warns of what the mirror holds back, and names no run that was n
   expect(stderr).not.toContain('removals approve')
 })
 
-test('a run that held removals back and has nothing left to decide says so', async () => {
+test('a run without undecided removals says so', async () => {
   await aNightThatHolds()
   const show = () => runCommand(runsCommand, ['show', '3', '--config', workplace.config])
   expect((await show()).stdout).toContain('customer-mirror removals approve 3')

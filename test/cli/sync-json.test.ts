@@ -7,7 +7,7 @@ import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
-test('a sync appends one line of JSON to a file, whatever its organizations came to', async () => {
+test('a sync appends one line of JSON to a file, whatever its result', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4], forbidden: ['globex'] })))
   const nights = [await runCli(['sync', '--json'], { cwd: folder }), await runCli(['sync', '--json'], { cwd: folder })]
   const lines = nights
@@ -39,7 +39,7 @@ test('each run of the document is known by its number and its times, as they are
   ).toEqual(stored)
 })
 
-test('a dry run has no number: in the mirror that number will be of another run', async () => {
+test('a dry run has no number: another run will get that number', async () => {
   const { folder, mirror } = aWorkplace([organizationAt(await aFaultServer(list(3)))])
   await runCli(['sync'], { cwd: folder })
 
@@ -47,7 +47,7 @@ test('a dry run has no number: in the mirror that number will be of another run'
   expect(valueOf(mirror, 'SELECT count(*) FROM runs')).toBe(1)
 })
 
-test('a run that went on from another says so, and how many customers had been read before', async () => {
+test('a run that continued another one reports it, and the number of customers read before', async () => {
   const page = list(800)
   const busy = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' })
   const acme = organizationAt(await aFaultServer(page, page, page, page, busy, page))

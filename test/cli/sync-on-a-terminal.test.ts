@@ -47,7 +47,7 @@ test('the command of a block shows that run', async () => {
 test.each<[scan: string, said: RegExp]>([
   ['chain', /\d+ customers read so far are saved; the next sync continues from here, if it starts before 20.* UTC\./],
   ['plain', /\d+ customers read so far are saved; the next sync reads the list from its start/],
-])('after Ctrl-C a block says what the next sync makes of a %s scan, and how to look at it', async (scan, said) => {
+])('after Ctrl-C a block explains how the next sync continues a %s scan, and how to inspect it', async (scan, said) => {
   const stop = new AbortController()
   const { config } = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900)))], {
     defaults: { scan, concurrency: 1 },
@@ -60,7 +60,7 @@ test.each<[scan: string, said: RegExp]>([
   expect(withoutBreaks(block)).toContain(withoutBreaks(`customer-mirror runs show 1 --config ${config}`))
 })
 
-test('what the block promises is kept: the next sync goes on, and says so in its line and its table', async () => {
+test('the promise of the block is kept: the next sync continues, and says so in its line and its table', async () => {
   const stop = new AbortController()
   const { config } = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900), list(900)))], {
     defaults: { scan: 'chain', concurrency: 1 },
@@ -73,7 +73,7 @@ test('what the block promises is kept: the next sync goes on, and says so in its
   expect(text).toMatch(/^acme +complete \(resumed\) +900 /m)
 })
 
-test('after a dry run that was stopped nothing is said to be saved, and no run is named that is in no mirror', async () => {
+test('after a stopped dry run, nothing is reported as saved, and no run is named', async () => {
   const stop = new AbortController()
   const { config } = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900)))])
   const { text } = await runOnScreen(syncCommand, ['--dry-run', '--config', config], { signal: stop.signal })
@@ -82,7 +82,7 @@ test('after a dry run that was stopped nothing is said to be saved, and no run i
   expect(text).not.toContain('runs show')
 })
 
-test('where all is well there is nothing below the table', async () => {
+test('without failures there is nothing below the table', async () => {
   const { config, mirror } = aWorkplace([organizationAt(await aFaultServer(list(3)))])
   const { code, lines } = await runOnScreen(syncCommand, ['--config', config], { columns: 200 })
 
@@ -90,7 +90,7 @@ test('where all is well there is nothing below the table', async () => {
   expect(lines.at(-1)).toBe(`Mirror: ${mirror}`)
 })
 
-test('blocks stand beside the results, so that those are alone in a file, and are not broken into lines there', async () => {
+test('blocks go to standard error, apart from the results, and are not wrapped in a file', async () => {
   const { config } = aWorkplace([organizationAt(await aFaultServer(refusal(403, 'forbidden', 'No.')))])
   const { stdout, stderr } = await runCommand(syncCommand, ['--config', config])
 

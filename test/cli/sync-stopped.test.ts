@@ -35,7 +35,7 @@ test.each([
   expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])
 })
 
-test('the page that is on its way when the stop comes is finished and kept, and no other is asked for', async () => {
+test('the current page is finished and kept when the stop comes, and no other is requested', async () => {
   const stop = new AbortController()
   const stopsThenAnswers: Reply = async (response, request) => {
     stop.abort()
@@ -62,7 +62,7 @@ test('a stop ends a long wait at once', async () => {
   expect(onlyRun(stdout)).toMatchObject({ status: 'interrupted', received: 0 })
 })
 
-test('who insists is let go, whatever the page at hand does', async () => {
+test('a second Ctrl-C ends the program at once, even during a page', async () => {
   const server = await aFaultServer(hang())
   const { folder, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1h' } })
   const running = startCli(['sync'], { cwd: folder })
@@ -80,7 +80,7 @@ test('who insists is let go, whatever the page at hand does', async () => {
   expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
 })
 
-test('what a stop left undone, the next sync does', async () => {
+test('the next sync finishes the work of a stopped one', async () => {
   const stop = new AbortController()
   const server = await aFaultServer(list(250), hangsUntil(stop), list(250))
   const { config, mirror } = aWorkplace([organizationAt(server)], ONE_AT_A_TIME)

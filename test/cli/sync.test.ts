@@ -10,7 +10,7 @@ import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
-test('prints a row for each organization and where the mirror is, and says beside it what was done', async () => {
+test('prints a row for each organization and the place of the mirror, and progress on standard error', async () => {
   const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 0] })))
   const { code, stdout, stderr } = await runCli(['sync'], { cwd: folder })
 
@@ -74,7 +74,7 @@ test('a second sync finds nothing to write', async () => {
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)
 })
 
-test('organizations that are named are mirrored in that order, once each; the others are left alone', async () => {
+test('named organizations are mirrored in that order, once each, and no others', async () => {
   const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4, 5] })))
   const { stdout } = await runCli(['sync', '--json', 'initech', 'acme', 'initech'], { cwd: folder })
 
@@ -82,7 +82,7 @@ test('organizations that are named are mirrored in that order, once each; the ot
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM runs')).toBe(2)
 })
 
-test('--dry-run tells what would be done, and makes no file', async () => {
+test('--dry-run reports what would change, and creates no file', async () => {
   const { folder, config } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
   rmSync(join(folder, 'data'), { recursive: true })
   const { code, stdout } = await runCommand(syncCommand, ['--dry-run', '--config', config])
@@ -93,7 +93,7 @@ test('--dry-run tells what would be done, and makes no file', async () => {
   expect(existsSync(join(folder, 'data'))).toBe(false)
 })
 
-test('--dry-run leaves a mirror that exists as it is, byte for byte', async () => {
+test('--dry-run does not change one byte of an existing mirror', async () => {
   const server = await aFaultServer(list(3), list(5))
   const { config, mirror } = aWorkplace([organizationAt(server)])
   await runCommand(syncCommand, ['--config', config])
@@ -105,7 +105,7 @@ test('--dry-run leaves a mirror that exists as it is, byte for byte', async () =
   expect(readdirSync(join(mirror, '..'))).toEqual(['customers.db'])
 })
 
-test('--limit-pages stops after so many pages, keeps them, and does not pass for the whole list', async () => {
+test('--limit-pages stops after that many pages, keeps them, and does not count as a complete reading', async () => {
   const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [450] })))
   const { code, stdout } = await runCommand(syncCommand, ['--limit-pages', '2', '--json', '--config', config])
 
@@ -115,7 +115,7 @@ test('--limit-pages stops after so many pages, keeps them, and does not pass for
   expect(valueOf(mirror, 'SELECT data_as_of FROM freshness')).toBeNull()
 })
 
-test('a service that asks to slow down is waited for, and the wait is told and counted', async () => {
+test('a run waits for a service that asks to slow down; the wait is reported and counted', async () => {
   const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' }), list(3))
   const { config } = aWorkplace([organizationAt(server)])
   const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])

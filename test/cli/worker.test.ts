@@ -8,7 +8,7 @@ import { runCli, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 describe('worker --once', () => {
-  test('mirrors everybody through the queue, and ends with 0', async () => {
+  test('mirrors every organization through the queue, and ends with 0', async () => {
     const sandbox = await aSandbox({ customers: [250, 40] })
     const place = aJobsWorkplace(organizationsOf(sandbox))
     const { code, stdout } = await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
@@ -61,7 +61,7 @@ describe('worker --once', () => {
     expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'interrupted' }])
   })
 
-  test('after Ctrl-C each organization under way says how far it came, those that had not begun say that', async () => {
+  test('after Ctrl-C each active organization reports its progress, and the others that they had not begun', async () => {
     const sandbox = await aSandbox({ customers: Array.from({ length: 10 }, () => 4000), latencyMs: 50 })
     const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: 'embedded' })
     const running = startCli(['worker', '--once', '--config', place.config, '--embedded'], { cwd: place.folder })
@@ -104,7 +104,7 @@ test('a schedule that names no day is a mistake of the configuration', async () 
 
 describe('run', () => {
   if (!isEmbedded) {
-    test('puts one job into the queue, however often it is asked for', async () => {
+    test('puts one job into the queue, even if run is repeated', async () => {
       const sandbox = await aSandbox({ customers: [1, 1] })
       const place = aJobsWorkplace(organizationsOf(sandbox))
       const first = await runCli(['run', 'acme', 'globex', '--config', place.config], { cwd: place.folder })

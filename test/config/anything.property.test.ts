@@ -75,7 +75,7 @@ test('whatever data the file holds, reading it ends in a configuration or a Conf
   )
 })
 
-test('whatever slips into a good file, reading it ends in a configuration or a ConfigError', async () => {
+test('a good file with any damage ends in a configuration or a ConfigError', async () => {
   const cwd = await aFolder()
   const good = `defaults: { scan: chain, signing: { preset: ts-body } }\n${acme('removals:', '  after: 2')}`
   await fc.assert(

@@ -25,7 +25,7 @@ test('a secret comes from the environment or from a file, whose last line break 
   })
 })
 
-test('everything that is missing is named at once, with what to do', async () => {
+test('all missing secrets are named at once, with the fix', async () => {
   const file = join(await aFolder(), 'absent')
   expect(await linesOf(readCredentials(organization({ file }), {}))).toEqual([
     'environment KEY (the API key of organization acme) is not set: export it before running, or use { file: path }',

@@ -85,7 +85,7 @@ test('a file without permission is refused', async () => {
   expect(lines).toEqual(['customer-mirror.yaml cannot be read: this user has no permission'])
 })
 
-/** Root may read everything, so it becomes nobody for the time of `work`. */
+/** Root may read everything, so during `work` the process runs as another user. */
 async function withoutPrivileges<Result>(work: () => Promise<Result>): Promise<Result> {
   const isRoot = process.geteuid?.() === 0
   if (isRoot) process.seteuid?.(65_534)

@@ -90,7 +90,7 @@ test.each([
   expect(await mistakesIn(acme(line))).toEqual([`customer-mirror.yaml:${expected}`])
 })
 
-test('a misspelt preset is told the nearest one', async () => {
+test('a misspelt preset gets a suggestion', async () => {
   const [line] = await mistakesIn(acme('signing: { preset: laravel-pth }'))
   expect(line).toMatch(
     /^customer-mirror.yaml:6:24 organizations.0.signing.preset: .*\(did you mean "laravel-path"\?\)$/,

@@ -4,7 +4,7 @@ import { UsageError } from '../../src/errors.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/source/signing.ts'
 import { acme, configOf } from './configuration-folder.ts'
 
-test('an organization that says nothing gets the built-in settings', async () => {
+test('an organization without settings gets the built-in ones', async () => {
   const config = await configOf(acme())
   expect(config.queue).toBeUndefined()
   expect(config.mirror).toMatch(/\/data\/customers\.db$/)

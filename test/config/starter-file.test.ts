@@ -31,7 +31,7 @@ async function written(): Promise<{ cwd: string; file: string; content: string }
   return { cwd, file, content: await readFile(file, 'utf8') }
 }
 
-test('init writes a file that is a configuration, for this user alone, and tells three next steps', async () => {
+test('init writes a valid configuration, readable by this user only, and prints three next steps', async () => {
   const file = join(await aFolder(), 'mine.yaml')
   const { io, said } = anIo()
   await initCommand(io).parseAsync([file], { from: 'user' })

@@ -26,7 +26,7 @@ test('closing ends a request that is held back, and leaves nothing behind', asyn
   await close()
 })
 
-test('a port in use, and an address this machine has not, are explained', async () => {
+test('a port in use, and an address that this machine does not have, are explained', async () => {
   const service = createService({ organizations: [], recipe, now: Date.now })
   const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
   onTestFinished(close)
@@ -39,15 +39,12 @@ test('a port in use, and an address this machine has not, are explained', async 
   await expect(listen(service, { host: '192.0.2.1', port: 0 })).rejects.toThrow('this machine has no such address')
 })
 
-test.each(['0.0.0.0', '127.0.0.1', 'localhost'])(
-  'a service at %s tells an address at which it can be asked',
-  async (host) => {
-    const service = createService({ organizations: [], recipe, now: Date.now })
-    const { origin, close } = await listen(service, { host, port: 0 })
-    onTestFinished(close)
-    expect((await fetch(origin)).status).toBe(404)
-  },
-)
+test.each(['0.0.0.0', '127.0.0.1', 'localhost'])('a service at %s reports an address for requests', async (host) => {
+  const service = createService({ organizations: [], recipe, now: Date.now })
+  const { origin, close } = await listen(service, { host, port: 0 })
+  onTestFinished(close)
+  expect((await fetch(origin)).status).toBe(404)
+})
 
 test.each([
   ['as the server likes', errorEnvelope(400, UNREADABLE), `"error":"bad_request","message":"${UNREADABLE}"`],

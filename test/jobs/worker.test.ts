@@ -11,7 +11,7 @@ import { message } from '../support/worker-log.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
 import { aSandbox, organizationsOf, type Workplace } from '../support/workplace.ts'
 
-test('a worker mirrors every organization that was never mirrored, and stops when it is told', async () => {
+test('a worker mirrors every organization that was never mirrored, and stops on a signal', async () => {
   const sandbox = await aSandbox({ customers: [250, 40, 3] })
   const place = aJobsWorkplace(organizationsOf(sandbox))
   const worker = startWorkerProcess(place)
@@ -33,7 +33,7 @@ test('a worker mirrors every organization that was never mirrored, and stops whe
 })
 
 describe('being stopped in the middle of a run', () => {
-  test('SIGTERM keeps the pages that came, and the next worker goes on', async () => {
+  test('SIGTERM keeps the received pages, and the next worker continues', async () => {
     const gate = aGate({ fromPage: 4 })
     const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
     await gate.reached
@@ -133,7 +133,7 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
   expect(valueOf(place.mirror, `SELECT last_status FROM freshness WHERE organization = 'globex'`)).toBe('waiting')
 })
 
-// The embedded queue has no second worker, and nobody can add to it from outside.
+// The embedded queue has no second worker, and other processes cannot add to it.
 if (!isEmbedded) {
   test('twelve ticks during one long run do not start another', async () => {
     const gate = aGate({ fromPage: 2 })

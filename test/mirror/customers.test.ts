@@ -64,7 +64,7 @@ test('only the rows that changed are written', async () => {
   ])
 })
 
-test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and told with both values', async (field) => {
+test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and recorded with both values', async (field) => {
   const mirror = await aMirror()
   const column = field === 'vip' ? 'extra' : field
   await mirrorPages(mirror, [[aCustomer(1, { [field]: 'before' })]])
@@ -100,7 +100,7 @@ test('a missing field and null are the same to the mirror', async () => {
   expect(await mirrorPages(mirror, [[aCustomer(1, { phone: undefined })]], LATER)).toMatchObject({ unchanged: 1 })
 })
 
-test('the first run records no changes, later ones tell who was added', async () => {
+test('the first run records no changes, later runs record added customers', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 50)])
   expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
@@ -118,7 +118,7 @@ test.each([
   ['was interrupted', { status: 'interrupted', reasons: ['interrupted'], readToEnd: false }],
   ['was a trial of some pages', { reasons: ['page-limit'], readToEnd: false }],
 ] as const)(
-  'a first run that %s is no base line: the next one completes it and records no changes',
+  'a first run that %s is no baseline: the next one completes it and records no changes',
   async (_, ending) => {
     const mirror = await aMirror()
     await mirrorPages(mirror, [customers(1, 5)], { ending })
@@ -144,7 +144,7 @@ test('the feed of changes only grows, in the order in which things happened', as
   ])
 })
 
-test('a customer who was removed and is listed again has returned, with what changed meanwhile', async () => {
+test('a removed customer that is listed again has returned, with its changed fields', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 3)])
   tamper(mirror.file, `UPDATE customers SET missing_since = '2026-01-04', removed_at = '2026-01-05' WHERE row_id < 3`)
@@ -165,7 +165,7 @@ test('a customer who was removed and is listed again has returned, with what cha
   ])
 })
 
-test('a customer who was only missing is missing no more, and that is no change of theirs', async () => {
+test('a missing customer that is listed again is not missing, and no change is recorded', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 1)])
   tamper(mirror.file, `UPDATE customers SET missing_since = '2026-01-04'`)
@@ -175,7 +175,7 @@ test('a customer who was only missing is missing no more, and that is no change 
   expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
 })
 
-test('an id that is listed twice counts once, and what was read first is kept', async () => {
+test('an id that is listed twice counts once, and the first record is kept', async () => {
   const mirror = await aMirror()
   const twice = [[aCustomer(1, { name: 'First' }), aCustomer(2), aCustomer(1, { name: 'Second' })], [aCustomer(2)]]
 

@@ -32,7 +32,7 @@ const PUBLIC = {
   ],
 }
 
-test.each(Object.entries(PUBLIC))('readers find %s with the columns they were promised', async (table, columns) => {
+test.each(Object.entries(PUBLIC))('readers find %s with the promised columns', async (table, columns) => {
   const { file } = await aMirror()
 
   const found = rowsOf(file, `SELECT name FROM pragma_table_info(?)`, table).map(({ name }) => name)
@@ -49,7 +49,7 @@ test.each(['created_at_utc', 'first_seen_at', 'changed_at'])(
   },
 )
 
-test('active_customers leaves out those who were removed', async () => {
+test('active_customers leaves out removed customers', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 3)])
   tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE name = 'Customer 2'`)
@@ -60,7 +60,7 @@ test('active_customers leaves out those who were removed', async () => {
   ])
 })
 
-test('the file says whose it is and of which version', async () => {
+test('the file has its application id and its version', async () => {
   const { file } = await aMirror()
 
   expect(valueOf(file, 'PRAGMA application_id')).toBe(APPLICATION_ID)
@@ -119,7 +119,7 @@ test('an empty file becomes a mirror', async () => {
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(2)
 })
 
-test('reading where there is no mirror yet says so and makes none', async () => {
+test('reading a missing mirror reports it and creates none', async () => {
   const file = aMirrorFile()
 
   await expect(openMirrorToRead(file)).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'mirror-missing' })
@@ -179,7 +179,7 @@ test('a file in the place of a folder is refused', async () => {
   expect(readFileSync(file, 'utf8')).toBe('notes')
 })
 
-test('damage found while it is used is told as damage, not as an empty mirror', async () => {
+test('damage found during use is reported as damage, not as an empty mirror', async () => {
   const file = aMirrorFile()
   await closed(openMirror(file), (mirror) => mirrorPages(mirror, [customers(1, 100), customers(101, 200)]))
   damage(file, 4096, statSync(file).size)

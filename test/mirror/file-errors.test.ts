@@ -23,7 +23,7 @@ test.each([
   ['SQLITE_IOERR_SHMSIZE', 'mirror-full'],
   ['SQLITE_BUSY', 'mirror-locked'],
   ['SQLITE_BUSY_SNAPSHOT', 'mirror-locked'],
-])('%s is told as %s, with the file, the code and the cause', (code, expected) => {
+])('%s is reported as %s, with the file, the code and the cause', (code, expected) => {
   const cause = new Database.SqliteError('what SQLite says', code)
 
   const error = sqliteError(cause, FILE)
@@ -41,7 +41,7 @@ test.each([
   ['ENOSPC', 'mirror-full'],
   ['EDQUOT', 'mirror-full'],
   ['ENOTDIR', 'mirror-unreadable'],
-])('the system saying %s is told as %s', (code, expected) => {
+])('the system error %s is reported as %s', (code, expected) => {
   const cause = Object.assign(new Error(`${code}: what the system says`), { code, syscall: 'open' })
 
   expect(fileError(cause, FILE)).toMatchObject({ name: 'MirrorUnusable', code: expected, cause })
@@ -63,7 +63,7 @@ test.each([
   expect(String(error)).toMatch(expected === 'mirror-full' ? /the disk is full.*free some space/i : /^((?!is full).)*$/)
 })
 
-test('what says nothing about the file stays what it is', () => {
+test('other errors stay unchanged', () => {
   const broken = new Database.SqliteError('UNIQUE constraint failed', 'SQLITE_CONSTRAINT_UNIQUE')
   const defect = new TypeError('not a function')
 

@@ -75,7 +75,7 @@ test('no view shows the key', async () => {
   expect(views.filter(({ sql }) => String(sql).includes('fingerprint_key'))).toEqual([])
 })
 
-test('a rehearsal has a key of its own, and tells the same as the run', async () => {
+test('a rehearsal has its own key, and the same result as the run', async () => {
   const mirror = await aMirror()
   for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
   const key = keyOf(mirror.file)
@@ -91,7 +91,7 @@ test('a rehearsal has a key of its own, and tells the same as the run', async ()
   expect([rehearsed.recognized, keyOf(mirror.file)]).toEqual([0, key])
 })
 
-test('a run that goes on from an interrupted one knows records by the same key', async () => {
+test('a run that continues an interrupted one recognizes records by the same key', async () => {
   const mirror = await aMirror()
   for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
   const longer = [...customers(101, 125), ...list]

@@ -5,7 +5,7 @@ import { APPLICATION_ID } from '../../src/mirror/database.ts'
 import { aCustomer, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
-test('freshness tells each organization apart', async () => {
+test('freshness has a row for each organization', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[...customers(1, 4), null]], { organization: 'acme' })
   await mirrorPages(mirror, [customers(1, 2)], { organization: 'globex', atMs: START_MS + MINUTE_MS })
@@ -26,7 +26,7 @@ test('freshness tells each organization apart', async () => {
   ])
 })
 
-test('an organization that nobody mirrored yet is not listed', async () => {
+test('an organization that was never mirrored is not listed', async () => {
   expect(await (await aMirror()).listFreshness()).toEqual([])
 })
 
@@ -55,7 +55,7 @@ test('data that was never read to its end has no age', async () => {
   ])
 })
 
-test.each(['proven', 'converged'] as const)('a %s scan counts, whatever else is said about it', async (proof) => {
+test.each(['proven', 'converged'] as const)('a %s scan counts, whatever its other reasons', async (proof) => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)], { ending: { proof, reasons: ['some note'] } })
 
@@ -83,7 +83,7 @@ test('a scan that proves nothing has read the list all the same', async () => {
   ])
 })
 
-test('an organization whose scans never proved anything is read, with an age, and not proven', async () => {
+test('an organization without a proven scan has a reading with an age, and no proof', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[...customers(1, 2), {}]], { ending: { reasons: ['rejected-without-id'] } })
   tamper(mirror.file, `UPDATE runs SET data_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)

@@ -64,7 +64,7 @@ test('one flush is under way at a time, and the mirror is closed after it', asyn
   expect(valueOf(file, 'SELECT COUNT(*) FROM customers')).toBe(15_000)
 })
 
-test('a flush that fails leaves it to SQLite to say so', async () => {
+test('a failed flush leaves the error to SQLite', async () => {
   const file = aMirrorFile()
   const mirror = await openMirror(file)
   const flush = await watchFlushes()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 
-test('the last run of each organization is told, and when its last complete one began', async () => {
+test('the last run of each organization is listed, with the start of its last complete one', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)], { organization: 'acme', atMs: START_MS })
   await mirrorPages(mirror, [], {

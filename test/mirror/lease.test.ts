@@ -42,7 +42,7 @@ test.each(['complete', 'failed', 'interrupted'] as const)(
   },
 )
 
-test('a run that is silent for a minute is given up, and not a moment before', async () => {
+test('a lease expires after a minute without renewal, and not earlier', async () => {
   const mirror = await aMirror()
   await start(mirror)
 
@@ -50,7 +50,7 @@ test('a run that is silent for a minute is given up, and not a moment before', a
   await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
 })
 
-test('a run that says it lives stays the holder', async () => {
+test('a run that renews its lease keeps it', async () => {
   const mirror = await aMirror()
   const run = await start(mirror)
   for (const afterMs of [15_000, 30_000, 45_000, 60_000]) await mirror.renewLease(run, START_MS + afterMs)
@@ -58,7 +58,7 @@ test('a run that says it lives stays the holder', async () => {
   await expect(start(mirror, 60_000 + LEASE_MS / 2)).rejects.toThrow(LEASED)
 })
 
-test('saving a page says so too', async () => {
+test('saving a page renews the lease too', async () => {
   const mirror = await aMirror()
   const run = await start(mirror)
   await mirror.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS - 1)
@@ -66,7 +66,7 @@ test('saving a page says so too', async () => {
   await expect(start(mirror, LEASE_MS)).rejects.toThrow(LEASED)
 })
 
-test('a run that was late but was not replaced goes on', async () => {
+test('a late run that kept its lease continues', async () => {
   const mirror = await aMirror()
   const run = await start(mirror)
 
@@ -75,7 +75,7 @@ test('a run that was late but was not replaced goes on', async () => {
   expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
 })
 
-test('a run that was paused and replaced is locked out, and changes nothing any more', async () => {
+test('a paused run that lost its lease can no longer change anything', async () => {
   const mirror = await aMirror()
   const paused = await start(mirror)
   await mirror.savePages(paused, [aPage(1, customers(1, 3))], START_MS)
@@ -128,7 +128,7 @@ test('the organization of another process that lives is not taken', async () => 
   await expect(start(mirror)).rejects.toThrow(LEASED)
 })
 
-test('a process of another machine is taken to live until its time is up', async () => {
+test('a process of another machine counts as alive until its lease expires', async () => {
   const mirror = await aMirror()
   await start(mirror)
   tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
@@ -137,7 +137,7 @@ test('a process of another machine is taken to live until its time is up', async
   await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
 })
 
-test('a holder is named so that another process can tell whether it is gone', () => {
+test('the holder of a lease is named so that another process can check whether it is alive', () => {
   expect(thisHolder().endsWith(`#${pid}`)).toBe(true)
   expect(isGone(thisHolder())).toBe(false)
   expect(isGone(holderWithPid(goneProcess()))).toBe(true)

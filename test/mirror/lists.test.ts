@@ -67,7 +67,7 @@ test.each([
   ['a chunk that is cut off', `UPDATE list_chunks SET fingerprints = x'00'`],
   ['more customers than there are', 'UPDATE lists SET customers = 7'],
   ['fewer customers than there are', 'UPDATE lists SET customers = 2'],
-])('a list with %s is as good as none, and the run goes well', async (_, sql) => {
+])('a list with %s is ignored, and the run succeeds', async (_, sql) => {
   const mirror = await aMirror()
   await aNight(mirror, customers(1, 3))
   tamper(mirror.file, sql)
@@ -137,7 +137,7 @@ test('a rehearsal knows no list', async () => {
   expect((await nextRun(rehearsal)).list.columns.rowIds).toHaveLength(0)
 })
 
-test('a mirror with remembered pages is brought up to date: no list, and the windows of an interrupted run resolved', async () => {
+test('a mirror with remembered pages is migrated: no list, and the windows of an interrupted run resolved', async () => {
   const versions = ['0001-initial', '0002-scan', '0003-remembered-pages', '0004-remembered-rows']
   const { file, db } = await aMirrorOfVersion(versions)
   const at = '2026-01-05 02:00:00.000'
@@ -164,7 +164,7 @@ test('a mirror with remembered pages is brought up to date: no list, and the win
   expect(valueOf(file, 'SELECT count(*) FROM edited_customers')).toBe(1)
 })
 
-test('the windows of a run that the first version left interrupted are gone on from', async () => {
+test('a run continues from the windows of a run that the first version left interrupted', async () => {
   const { file, db } = await aMirrorOfVersion(['0001-initial', '0002-scan'])
   const at = '2026-01-05 02:00:00.000'
   db.exec(`INSERT INTO runs (id, organization, "trigger", started_at, data_as_of, status, error_code)
@@ -180,15 +180,15 @@ test('the windows of a run that the first version left interrupted are gone on f
   const run = await opened.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS, resumeWithinMs: DAY_MS })
 
   const told = { size: 10, perPage: 10, total: 12, lastPage: 2, beyondEnd: false }
-  const nobody = { createdAt: undefined, rowId: undefined }
+  const unreadable = { createdAt: undefined, rowId: undefined }
   expect([...(await opened.recallWindows(run))]).toEqual([
     { ...told, page: 1, rows: [{ id: customerId(7), createdAt: undefined, rowId: 7 }] },
     {
       ...told,
       page: 2,
       rows: [
-        { id: customerId(8), ...nobody },
-        { id: undefined, ...nobody },
+        { id: customerId(8), ...unreadable },
+        { id: undefined, ...unreadable },
       ],
     },
   ])

@@ -11,12 +11,12 @@ export type Night = {
   rule?: RemovalRule
   /** Whose absence other means confirm. */
   confirmed?: Iterable<string>
-  /** How the run ends, where a proof does not tell it. */
+  /** How the run ends, if the proof does not show it. */
   ending?: Partial<Ending>
   organization?: string
 }
 
-/** One run of the night `n` that received this list; proven, unless told otherwise. */
+/** One run of night `n` that received this list; proven by default. */
 export async function night(mirror: Mirror, n: number, list: readonly unknown[], told: Night = {}): Promise<Report> {
   const { organization = 'acme', ending = {} } = told
   const atMs = START_MS + n * DAY_MS

@@ -8,7 +8,7 @@ import { DAY_MS, fateOf, fates, night, type Night } from './nights.ts'
 const LIST = datedCustomers(1, 50)
 const NEWER = aDatedCustomer(0)
 
-test('where exactly the newest customers are absent, however often, no customer is marked and the run says older-list', async () => {
+test('if exactly the newest customers are absent, no customer is marked, and the run has the reason older-list', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
 
@@ -22,7 +22,7 @@ test('where exactly the newest customers are absent, however often, no customer 
   expect(fates(mirror)).toEqual({ listed: 50, missing: 0, removed: 0 })
 })
 
-test('once the list shows a newer customer it has gone forward: from then on absences count', async () => {
+test('absences count after the list shows a newer customer', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
   for (const n of [2, 3]) await night(mirror, n, LIST.slice(10))
@@ -32,7 +32,7 @@ test('once the list shows a newer customer it has gone forward: from then on abs
   expect(await night(mirror, 5, forward)).toMatchObject({ proof: 'proven', reasons: [], missing: 0, removed: 10 })
 })
 
-test('a replica that catches up takes nothing away, and what it shows again was never missing', async () => {
+test('a replica that catches up removes no customer, and its customers were never missing', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
   await night(mirror, 2, LIST.slice(10))
@@ -41,7 +41,7 @@ test('a replica that catches up takes nothing away, and what it shows again was 
   expect(await night(mirror, 4, LIST)).toMatchObject({ proof: 'proven', reasons: [], unchanged: 50, returned: 0 })
 })
 
-test('a single newest customer who is gone is removed only once a newer one is listed', async () => {
+test('a newest customer that left is removed only after a newer one is listed', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
   for (const n of [2, 3, 4]) await night(mirror, n, LIST.slice(1))
@@ -52,7 +52,7 @@ test('a single newest customer who is gone is removed only once a newer one is l
   expect(fateOf(mirror, 1)).toBe('removed')
 })
 
-test('absences that counted before an older list came count on after it', async () => {
+test('absences before an older list still count after it', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, [NEWER, ...LIST])
   await night(mirror, 2, [NEWER, ...LIST.slice(1)])
@@ -62,7 +62,7 @@ test('absences that counted before an older list came count on after it', async 
   expect(await night(mirror, 4, [NEWER, ...LIST.slice(1)])).toMatchObject({ removed: 1 })
 })
 
-test('where older customers are absent too, they are removed, and the newest are missing without being counted', async () => {
+test('if older customers are absent too, they are removed, and the newest are missing without being counted', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
   const list = LIST.slice(3).filter(({ id }) => id !== customerId(40))
@@ -88,7 +88,7 @@ test('a converged scan counts them no more than a proven one, whatever searches 
   expect(await night(mirror, 5, [NEWER, ...LIST.slice(1)], confirmed)).toMatchObject({ removed: 1 })
 })
 
-test('customers who share the second of the newest one listed are not counted where others are newer', async () => {
+test('customers created in the same second as the newest listed one are not counted if others are newer', async () => {
   const mirror = await aMirror()
   const cut = { created_at: new Date(START_MS - 3 * DAY_MS).toISOString() }
   const list = [aDatedCustomer(1), aDatedCustomer(2, cut), aDatedCustomer(3, cut), ...datedCustomers(4, 20)]
@@ -145,7 +145,7 @@ test('a newer customer who comes in a rejected record shows that the list has go
   expect(await night(mirror, 2, list)).toMatchObject({ proof: 'proven', reasons: [], missing: 1 })
 })
 
-test('the newest customer of another organization says nothing', async () => {
+test('the newest customer of another organization has no effect', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
   await night(mirror, 1, [NEWER], { organization: 'globex' })
@@ -163,7 +163,7 @@ test('a removed customer is not the newest one any more', async () => {
   expect(await night(mirror, 4, LIST)).toMatchObject({ proof: 'unproven', reasons: ['older-list'], missing: 0 })
 })
 
-test('too much at once is held back all the same where the newest are among the absent', async () => {
+test('too many absences at once are held back even if the newest customers are among them', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
 

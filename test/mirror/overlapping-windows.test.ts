@@ -9,7 +9,7 @@ const FIRST = { page: 1, size: 10 }
 const SECOND = { page: 2, size: 9 }
 const THIRD = { page: 3, size: 8 }
 
-test('customers that come again in an overlapping window are duplicates, and their rows are told', async () => {
+test('customers in an overlapping window are duplicates, and their rows are returned', async () => {
   const { saved, warnings } = await load(
     [FIRST, customers(1, 10)],
     [SECOND, customers(10, 18)],
@@ -32,7 +32,7 @@ test('it makes no difference whether the windows are saved together, or in their
   expect(rowIdsOf(saved[1]?.pages).at(-1)).toBe(1)
 })
 
-test('a customer that comes again changed contradicts itself each time, and is stored as it came first', async () => {
+test('a customer received again with a change is counted as a conflict each time, and the first record is stored', async () => {
   const [before, after] = [aCustomer(10), aCustomer(10, { name: 'Renamed' })]
   const same = { page: 2, size: 9 }
 
@@ -46,7 +46,7 @@ test('a customer that comes again changed contradicts itself each time, and is s
   expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 10`)).toBe('Customer 10')
 })
 
-test('a customer that stands elsewhere the second time, or beside a reject, is a duplicate all the same', async () => {
+test('a customer received again at another place, or beside a reject, is still a duplicate', async () => {
   const { saved } = await load(
     [FIRST, customers(1, 10)],
     [SECOND, [aCustomer(3), ...customers(11, 18)]],

@@ -82,7 +82,7 @@ const nights = fc.array(
   { minLength: 1, maxLength: 5 },
 )
 
-test('whatever is listed on however many nights, the mirror holds what a plain model holds, and every number adds up', async () => {
+test('over any nights, the mirror equals a plain model, and every number adds up', async () => {
   const mirror = await openMirror(aMirrorFile())
   onTestFinished(() => mirror.close())
   let example = 0

@@ -55,7 +55,7 @@ test('a reject that keeps coming is one row, brought up to date', async () => {
   expect(JSON.parse(String(rejects[1]?.['reasons']))).toHaveLength(2)
 })
 
-test('a reject is resolved when a whole list comes without it, and opens anew when it comes back', async () => {
+test('a reject is resolved by a complete list without it, and opened again when it is received again', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[BROKEN]])
 
@@ -91,7 +91,7 @@ test("a run resolves no other organization's rejects", async () => {
   expect(await mirror.listRejects({ organization: 'acme', limit: 10 })).toEqual([])
 })
 
-test('a customer whose record is broken tonight keeps its last good values, and is neither missing nor changed', async () => {
+test('a customer with a broken record keeps its last good values, and is neither missing nor changed', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 3)])
   const before = rowsOf(mirror.file, 'SELECT * FROM customers ORDER BY id')
@@ -126,7 +126,7 @@ test('records without an id that are equal are one reject, each of them counted'
   expect(await mirror.listRejects({ limit: 10 })).toHaveLength(2)
 })
 
-test('rejects are listed last seen first, and no more than asked for', async () => {
+test('rejects are listed last seen first, up to the limit', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[{ n: 1 }, { n: 2 }]], { ending: { readToEnd: false } })
   await mirrorPages(mirror, [[{ n: 3 }]], { ...at(1), ending: { readToEnd: false } })
@@ -136,7 +136,7 @@ test('rejects are listed last seen first, and no more than asked for', async () 
   expect(payloads).toEqual(['{"n":3}', '{"n":1}'])
 })
 
-test('a reject that an interrupted run read stays open when the run that goes on from it reads the rest', async () => {
+test('a reject of an interrupted run stays open when the next run reads the rest', async () => {
   const mirror = await aMirror()
   const page = aPage(1, [aCustomer(1), BROKEN])
   const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }

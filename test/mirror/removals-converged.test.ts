@@ -3,14 +3,14 @@ import { customerId, customers, START_MS, aPage } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, night, type Night } from './nights.ts'
 
-const EVERYBODY = customers(1, 5)
+const ALL_FIVE = customers(1, 5)
 const WITHOUT_1_AND_2 = customers(3, 5)
 const RULE = { after: 2, maxShare: 0.1 }
 const CONFIRMED: Night = { proof: 'converged', confirmed: [customerId(1)] }
 
-test('a converged scan marks the absent missing, and removes those absent often enough whose absence is confirmed', async () => {
+test('a converged scan marks absent customers as missing, and removes those absent often enough with a confirmed absence', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
 
   expect(await night(mirror, 2, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
   const report = await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)
@@ -20,9 +20,9 @@ test('a converged scan marks the absent missing, and removes those absent often 
   expect(changes(mirror)).toEqual([[customerId(1), 'removed', report.runId]])
 })
 
-test('without confirmation nobody is removed after any number of converged scans', async () => {
+test('without confirmation no customer is removed after any number of converged scans', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
 
   for (const n of [2, 3, 4, 5, 6]) {
     const report = await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
@@ -32,7 +32,7 @@ test('without confirmation nobody is removed after any number of converged scans
 
 test('a confirmation that comes late still counts', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   for (const n of [2, 3, 4]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
 
   expect(await night(mirror, 5, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
@@ -40,7 +40,7 @@ test('a confirmation that comes late still counts', async () => {
 
 test('converged scans do not count for the proof that a proven scan needs', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   for (const n of [2, 3]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
 
   expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 2, removed: 0 })
@@ -49,43 +49,43 @@ test('converged scans do not count for the proof that a proven scan needs', asyn
 
 test('proven scans do count where a converged one needs absences and a confirmation', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_1_AND_2)
 
   expect(await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
 })
 
-test('a converged scan between two proven ones does not start their count anew', async () => {
+test('a converged scan between two proven ones does not restart their count', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_1_AND_2)
   await night(mirror, 3, WITHOUT_1_AND_2, { proof: 'converged' })
 
   expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
 })
 
-test('somebody seen by a converged scan is listed again', async () => {
+test('a customer seen by a converged scan is listed again', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_1_AND_2)
-  await night(mirror, 3, EVERYBODY, { proof: 'converged' })
+  await night(mirror, 3, ALL_FIVE, { proof: 'converged' })
 
   expect(await night(mirror, 4, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
 })
 
-test('a confirmation of somebody who was received is worth nothing', async () => {
+test('a confirmation for a received customer has no effect', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
 
   const rule = { ...RULE, after: 1 }
-  await night(mirror, 2, EVERYBODY, { ...CONFIRMED, rule })
+  await night(mirror, 2, ALL_FIVE, { ...CONFIRMED, rule })
 
   expect(fateOf(mirror, 1)).toBe('listed')
 })
 
-test('those to be confirmed are the ones that were absent often enough, and nobody that was removed or received', async () => {
+test('candidates for removal are customers absent often enough, without removed and received ones', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   for (const n of [2, 3]) await night(mirror, n, customers(2, 5))
   await night(mirror, 4, customers(3, 5), { proof: 'converged' })
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 5 * DAY_MS })
@@ -96,7 +96,7 @@ test('those to be confirmed are the ones that were absent often enough, and nobo
   expect(candidates).toMatchObject([{ id: customerId(2), username: 'customer-2', email: 'customer-2@example.com' }])
 })
 
-test('nobody is to be confirmed where a guard would hold everybody back', async () => {
+test('there are no candidates when a guard would hold all removals back', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   await night(mirror, 2, customers(22, 100), { rule: { after: 2, maxShare: 1 } })
@@ -112,9 +112,9 @@ test('nobody is to be confirmed where a guard would hold everybody back', async 
 test.each<'proven' | 'converged'>(['proven', 'converged'])('the guards hold after a %s scan', async (proof) => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
-  const everybody = customers(1, 100).map(({ id }) => String(id))
+  const everyId = customers(1, 100).map(({ id }) => String(id))
 
-  const report = await night(mirror, 2, customers(22, 100), { proof, confirmed: everybody })
+  const report = await night(mirror, 2, customers(22, 100), { proof, confirmed: everyId })
 
   expect(report).toMatchObject({ missing: 0, removed: 0, held: 21 })
 })

@@ -13,7 +13,7 @@ test.each([
   ['twenty-one of two hundred and ten, which is a tenth', 210, 21, 0],
   ['twenty-two of two hundred and ten', 210, 22, 22],
   ['half of a thousand', 1000, 500, 500],
-  ['everybody but one', 400, 399, 399],
+  ['all except one', 400, 399, 399],
 ])('%s absent at once', async (_, known, absent, held) => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, known))
@@ -63,7 +63,7 @@ test.each([1, 2, 20, 500])('a list that is suddenly empty is held, were it of %d
   expect(fates(mirror)).toEqual({ listed: known, missing: 0, removed: 0 })
 })
 
-test('a list that is empty and always was, or whose customers are all removed, holds nobody', async () => {
+test('a list that was always empty, or whose customers are all removed, holds no removals', async () => {
   const mirror = await aMirror()
   expect(await night(mirror, 1, [])).toMatchObject({ held: 0 })
   await night(mirror, 2, customers(1, 3))
@@ -74,7 +74,7 @@ test('a list that is empty and always was, or whose customers are all removed, h
   expect(await mirror.listHeldRemovals()).toEqual([])
 })
 
-test('a list of nothing but records that have to be rejected is not empty', async () => {
+test('a list of rejects only is not empty', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 5))
 
@@ -83,7 +83,7 @@ test('a list of nothing but records that have to be rejected is not empty', asyn
   expect(report).toMatchObject({ rejected: 4, missing: 1, held: 0 })
 })
 
-test('a guard marks nobody: not even one that was missing before', async () => {
+test('a guard marks no customer, not even one that was missing before', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   await night(mirror, 2, customers(2, 100))
@@ -94,7 +94,7 @@ test('a guard marks nobody: not even one that was missing before', async () => {
   expect(changes(mirror)).toEqual([])
 })
 
-test('what is held can be listed, and approved once: then they are removed, their values kept', async () => {
+test('held removals can be listed, and approved once: then the customers are removed, with their values kept', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const { runId = 0, startedAtMs } = await night(mirror, 2, customers(31, 100))
@@ -114,7 +114,7 @@ test('what is held can be listed, and approved once: then they are removed, thei
   expect(await night(mirror, 3, customers(31, 100))).toMatchObject({ missing: 0, removed: 0, held: 0 })
 })
 
-test('an approved removal of somebody who comes back is a return', async () => {
+test('a customer that is listed again after an approved removal has returned', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const { runId = 0 } = await night(mirror, 2, customers(31, 100))
@@ -124,7 +124,7 @@ test('an approved removal of somebody who comes back is a return', async () => {
   expect(fateOf(mirror, 30)).toBe('listed')
 })
 
-test('what is discarded is forgotten, marks nobody, and is held again when they stay absent', async () => {
+test('a discarded removal marks no customer, and is held again if the customer stays absent', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const { runId = 0 } = await night(mirror, 2, customers(31, 100))
@@ -138,14 +138,17 @@ test('what is discarded is forgotten, marks nobody, and is held again when they 
   expect(await night(mirror, 3, customers(31, 100))).toMatchObject({ held: 30 })
 })
 
-test.each([0, 7, 99])('a run that holds nothing, such as %d, can be neither approved nor discarded', async (runId) => {
-  const mirror = await aMirror()
+test.each([0, 7, 99])(
+  'a run without held removals, such as %d, can be neither approved nor discarded',
+  async (runId) => {
+    const mirror = await aMirror()
 
-  await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toThrow(`Run ${runId} holds no removals.`)
-  await expect(mirror.discardRemovals(runId)).rejects.toThrow(`Run ${runId} holds no removals.`)
-})
+    await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toThrow(`Run ${runId} holds no removals.`)
+    await expect(mirror.discardRemovals(runId)).rejects.toThrow(`Run ${runId} holds no removals.`)
+  },
+)
 
-test('the latest run that holds customers back holds them alone', async () => {
+test('only the latest run holds a removal', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const { runId: first = 0 } = await night(mirror, 2, customers(31, 100))
@@ -212,7 +215,7 @@ test('a held customer that comes back in a record that has to be rejected is rel
   expect(fateOf(mirror, 1)).toBe('listed')
 })
 
-test('held customers that are removed in the ordinary way meanwhile are held no longer', async () => {
+test('held customers that are removed in the ordinary way are no longer held', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   await night(mirror, 2, customers(31, 100))
@@ -222,7 +225,7 @@ test('held customers that are removed in the ordinary way meanwhile are held no 
   expect(await mirror.listHeldRemovals()).toEqual([])
 })
 
-test('somebody who was received while nothing was decided is not removed by an approval during the same run', async () => {
+test('a customer received before the decision is not removed by an approval during the same run', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const { runId = 0 } = await night(mirror, 2, customers(31, 100))

@@ -16,7 +16,7 @@ const aNight = fc.record({
 
 type Comes = 'listed' | 'absent' | 'rejected'
 
-test('over any nights, everybody is missing and removed exactly as the rules say', async () => {
+test('over any nights, every customer is missing and removed exactly by the rules', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(aNight, { maxLength: 12 }), async (after, nights) => {
       const mirror = await aMirror()

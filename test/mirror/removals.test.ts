@@ -4,12 +4,12 @@ import { aCustomer, aPage, customerId, customers, START_MS } from '../support/bu
 import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { changes, customerRow, DAY_MS, fateOf, night, scanEnding } from './nights.ts'
 
-const EVERYBODY = customers(1, 5)
-const WITHOUT_2 = EVERYBODY.filter(({ id }) => id !== customerId(2))
+const ALL_FIVE = customers(1, 5)
+const WITHOUT_2 = ALL_FIVE.filter(({ id }) => id !== customerId(2))
 
 test('a customer absent from one proven scan is missing since then, and nothing else about it changes', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   const before = customerRow(mirror, 2)
 
   const report = await night(mirror, 2, WITHOUT_2)
@@ -25,7 +25,7 @@ test.each([1, 2, 3])(
   async (after) => {
     const mirror = await aMirror()
     const rule = { after, maxShare: 0.1 }
-    await night(mirror, 1, EVERYBODY)
+    await night(mirror, 1, ALL_FIVE)
     const before = customerRow(mirror, 2)
 
     for (let absent = 1; absent < after; absent += 1) {
@@ -46,7 +46,7 @@ test.each([1, 2, 3])(
 
 test('the run remembers how many it found missing and how many it removed', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_2)
 
   const told = await night(mirror, 3, customers(3, 5))
@@ -57,10 +57,10 @@ test('the run remembers how many it found missing and how many it removed', asyn
 
 test('a customer that was missing and is seen again is listed as before, and starts from nothing when it goes again', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_2)
 
-  const report = await night(mirror, 3, EVERYBODY)
+  const report = await night(mirror, 3, ALL_FIVE)
 
   expect(report).toMatchObject({ updated: 1, returned: 0, missing: 0 })
   expect(fateOf(mirror, 2)).toBe('listed')
@@ -70,7 +70,7 @@ test('a customer that was missing and is seen again is listed as before, and sta
 
 test('a removed customer that is seen again has returned, with what changed about it meanwhile', async () => {
   const mirror = await aMirror()
-  for (const [index, list] of [EVERYBODY, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
+  for (const [index, list] of [ALL_FIVE, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
 
   const back = [...WITHOUT_2, aCustomer(2, { name: 'Back Again' })]
   const report = await night(mirror, 4, back)
@@ -90,9 +90,9 @@ test.each<[string, Partial<Ending>]>([
   ['a trial', { proof: 'unproven', reasons: ['page-limit'], readToEnd: false }],
   ['a run that failed', { status: 'failed', proof: 'unproven', reasons: ['failed'], readToEnd: false }],
   ['a run that was stopped', { status: 'interrupted', proof: 'unproven', reasons: ['interrupted'], readToEnd: false }],
-])('%s marks nobody missing or removed, and neither counts nor starts the count anew', async (_, ending) => {
+])('%s marks no customer as missing or removed, and neither counts nor restarts the count', async (_, ending) => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   for (const n of [2, 3, 4]) {
     expect(await night(mirror, n, WITHOUT_2, { ending })).toMatchObject({ missing: 0, removed: 0, held: 0 })
     expect(fateOf(mirror, 2)).toBe('listed')
@@ -106,27 +106,27 @@ test.each<[string, Partial<Ending>]>([
 
 test('a customer seen by an unproven scan is listed again', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_2)
-  await night(mirror, 3, EVERYBODY, { ending: { proof: 'unproven', reasons: ['hole'] } })
+  await night(mirror, 3, ALL_FIVE, { ending: { proof: 'unproven', reasons: ['hole'] } })
 
   expect(fateOf(mirror, 2)).toBe('listed')
   expect(await night(mirror, 4, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
 })
 
-test('a proven scan without a rule for removals marks nobody', async () => {
+test('a proven scan without a rule for removals marks no customer', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
 
   await mirrorPages(mirror, [WITHOUT_2], { atMs: START_MS + 2 * DAY_MS, ending: { proof: 'proven', reasons: [] } })
 
   expect(fateOf(mirror, 2)).toBe('listed')
 })
 
-test('a customer whose record had to be rejected was seen: it is not missing, and keeps its last good values', async () => {
+test('a customer whose record is rejected counts as seen: not missing, with its last good values', async () => {
   const mirror = await aMirror()
-  const broken = EVERYBODY.map((sent) => (sent['id'] === customerId(2) ? { ...sent, name: ['Two', 'Names'] } : sent))
-  await night(mirror, 1, EVERYBODY)
+  const broken = ALL_FIVE.map((sent) => (sent['id'] === customerId(2) ? { ...sent, name: ['Two', 'Names'] } : sent))
+  await night(mirror, 1, ALL_FIVE)
 
   for (const n of [2, 3, 4]) {
     expect(await night(mirror, n, broken)).toMatchObject({ rejected: 1, missing: 0, removed: 0 })
@@ -137,7 +137,7 @@ test('a customer whose record had to be rejected was seen: it is not missing, an
 
 test('a customer whose record had to be rejected in between was not absent twice in a row', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_2)
   await night(mirror, 3, [...WITHOUT_2, aCustomer(2, { name: ['Two', 'Names'] })])
 
@@ -146,7 +146,7 @@ test('a customer whose record had to be rejected in between was not absent twice
 
 test('a removed customer who comes back in a record that has to be rejected has returned, with the last good values', async () => {
   const mirror = await aMirror()
-  for (const [index, list] of [EVERYBODY, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
+  for (const [index, list] of [ALL_FIVE, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
   expect(fateOf(mirror, 2)).toBe('removed')
   const broken = [...WITHOUT_2, aCustomer(2, { name: ['Two', 'Names'] })]
 
@@ -166,7 +166,7 @@ test('a removed customer who comes back in a record that has to be rejected has 
 
 test('a removed customer who comes back both ways in one run has returned once', async () => {
   const mirror = await aMirror()
-  for (const [index, list] of [EVERYBODY, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
+  for (const [index, list] of [ALL_FIVE, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
   const broken = aCustomer(2, { name: ['Two', 'Names'] })
 
   for (const [n, pages] of [
@@ -182,9 +182,9 @@ test('a removed customer who comes back both ways in one run has returned once',
   expect(changes(mirror).map(([, change]) => change)).toEqual(['removed', 'returned', 'removed', 'returned', 'removed'])
 })
 
-test('a reject of a removed customer of another organization brings no customer back', async () => {
+test("a reject with the id of another organization's removed customer returns no customer", async () => {
   const mirror = await aMirror()
-  for (const [index, list] of [EVERYBODY, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
+  for (const [index, list] of [ALL_FIVE, WITHOUT_2, WITHOUT_2].entries()) await night(mirror, index + 1, list)
 
   const broken = [aCustomer(2, { name: ['Two', 'Names'] })]
   expect(await night(mirror, 4, broken, { organization: 'globex' })).toMatchObject({ rejected: 1, returned: 0 })
@@ -192,16 +192,16 @@ test('a reject of a removed customer of another organization brings no customer 
   expect(fateOf(mirror, 2)).toBe('removed')
 })
 
-test('a reject without a readable id protects nobody', async () => {
+test('a reject without a readable id protects no customer', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
 
   expect(await night(mirror, 2, [...WITHOUT_2, aCustomer(2, { id: 'unreadable' })])).toMatchObject({ missing: 1 })
 })
 
 test('removed customers are not counted missing or removed again', async () => {
   const mirror = await aMirror()
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   for (const n of [2, 3]) await night(mirror, n, WITHOUT_2)
 
   for (const n of [4, 5, 6]) {
@@ -211,9 +211,9 @@ test('removed customers are not counted missing or removed again', async () => {
   expect(changes(mirror)).toHaveLength(1)
 })
 
-test('the absence of one organization says nothing about the customers of another', async () => {
+test('an absence in one organization does not affect the customers of another', async () => {
   const mirror = await aMirror()
-  for (const organization of ['acme', 'globex']) await night(mirror, 1, EVERYBODY, { organization })
+  for (const organization of ['acme', 'globex']) await night(mirror, 1, ALL_FIVE, { organization })
 
   for (const n of [2, 3]) await night(mirror, n, WITHOUT_2, { organization: 'acme' })
 
@@ -228,7 +228,7 @@ test('the absence of one organization says nothing about the customers of anothe
 test('removals are marked with the end of the run or not at all', async () => {
   const mirror = await aMirror()
   const other = await aMirror(mirror.file)
-  await night(mirror, 1, EVERYBODY)
+  await night(mirror, 1, ALL_FIVE)
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * DAY_MS })
   await mirror.savePages(run, [aPage(1, WITHOUT_2)], START_MS + 2 * DAY_MS)
   await other.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 3 * DAY_MS })

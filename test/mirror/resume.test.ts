@@ -12,25 +12,22 @@ test.each([
   ...['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost'],
   ...['config', 'unauthorized', 'forbidden', 'mirror-locked', 'mirror-full'],
   ...['not-found', 'unprocessable', 'page-mismatch', 'size-mismatch', 'repeated-page'],
-])(
-  'a run that ended with %s is gone on from: same start of the scan, same windows, a number of its own',
-  async (code) => {
-    const mirror = await aMirror()
-    const first = await endedWith(mirror, code)
+])('a run that ended with %s is continued: same start of the scan, same windows, its own number', async (code) => {
+  const mirror = await aMirror()
+  const first = await endedWith(mirror, code)
 
-    const second = await start(mirror, START_MS + HOUR_MS)
+  const second = await start(mirror, START_MS + HOUR_MS)
 
-    expect(second).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS, startedAtMs: START_MS + HOUR_MS })
-    expect(second.id).not.toBe(first.id)
-    expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
-    expect(rowsOf(mirror.file, 'SELECT DISTINCT run_id FROM windows')).toEqual([{ run_id: second.id }])
-    await mirror.finishRun(second, anEnding(), START_MS + HOUR_MS)
-    expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS })
-  },
-)
+  expect(second).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS, startedAtMs: START_MS + HOUR_MS })
+  expect(second.id).not.toBe(first.id)
+  expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
+  expect(rowsOf(mirror.file, 'SELECT DISTINCT run_id FROM windows')).toEqual([{ run_id: second.id }])
+  await mirror.finishRun(second, anEnding(), START_MS + HOUR_MS)
+  expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS })
+})
 
 test.each([...['not-json', 'envelope', 'redirect', 'too-large', 'tenant-mixup', 'accounting', 'unexpected']])(
-  'a run that ended with %s is not: its windows are forgotten',
+  'a run that ended with %s is not continued: its windows are deleted',
   async (code) => {
     const mirror = await aMirror()
     await endedWith(mirror, code)
@@ -44,7 +41,7 @@ test.each([...['not-json', 'envelope', 'redirect', 'too-large', 'tenant-mixup', 
   },
 )
 
-test('a run whose process was killed is gone on from, and recorded as interrupted', async () => {
+test('a run whose process was killed is continued, and recorded as interrupted', async () => {
   const mirror = await aMirror()
   const killed = await start(mirror, START_MS)
   await mirror.savePages(killed, [recorded(1)], START_MS)
@@ -61,7 +58,7 @@ test.each([
   ['just within', RESUME_WITHIN_MS, true],
   ['a millisecond beyond', RESUME_WITHIN_MS + 1, false],
   ['by a clock that was set back since, an hour less than', -HOUR_MS, false],
-])('a scan that began %s resumeWithin ago: gone on from?', async (_, ageMs, isResumed) => {
+])('whether a scan that began %s resumeWithin ago is continued', async (_, ageMs, isResumed) => {
   const mirror = await aMirror()
   await endedWith(mirror, 'interrupted')
 
@@ -71,7 +68,7 @@ test.each([
   expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(isResumed ? 2 : 0)
 })
 
-test('the age of a scan is counted from its first beginning, however often it was gone on from', async () => {
+test('the age of a scan is counted from its first start, however often it was continued', async () => {
   const mirror = await aMirror()
   await endedWith(mirror, 'interrupted')
   const second = await endedWith(mirror, 'interrupted', START_MS + 4 * HOUR_MS)
@@ -83,7 +80,7 @@ test('the age of a scan is counted from its first beginning, however often it wa
   expect(await start(mirror, START_MS + 7 * HOUR_MS)).toMatchObject({ resumedFrom: undefined })
 })
 
-test.each([0, undefined])('with resumeWithin %s every run begins anew', async (resumeWithinMs) => {
+test.each([0, undefined])('with resumeWithin %s every run starts again', async (resumeWithinMs) => {
   const mirror = await aMirror()
   await endedWith(mirror, 'interrupted')
 
@@ -107,7 +104,7 @@ test('a run that recorded nothing does not hide the one before it', async () => 
   expect(third.seen.size).toBe(20)
 })
 
-test('after a complete run there is nothing to go on from', async () => {
+test('after a complete run there is nothing to continue', async () => {
   const mirror = await aMirror()
   await endedWith(mirror, 'interrupted')
   await mirror.finishRun(await start(mirror, START_MS + HOUR_MS), anEnding(), START_MS + HOUR_MS)
@@ -115,7 +112,7 @@ test('after a complete run there is nothing to go on from', async () => {
   expect(await start(mirror, START_MS + 2 * HOUR_MS)).toMatchObject({ resumedFrom: undefined })
 })
 
-test('the interrupted run of another organization is no business of this one', async () => {
+test('the interrupted run of another organization is not continued', async () => {
   const mirror = await aMirror()
   await endedWith(mirror, 'interrupted')
 
@@ -125,7 +122,7 @@ test('the interrupted run of another organization is no business of this one', a
   expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(2)
 })
 
-test('a proven run that went on from another takes whoever that one read for seen, and nobody else', async () => {
+test('for a proven run that continued another one, exactly the customers read by both count as seen', async () => {
   const mirror = await aMirror()
   await mirror.finishRun(await saved(mirror, [1, 2, 3], START_MS - HOUR_MS), proven(1), START_MS - HOUR_MS)
   await endedWith(mirror, 'interrupted')

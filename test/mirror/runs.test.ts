@@ -3,7 +3,7 @@ import { addsUp } from '../../src/report.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
-test('a run is recorded with all its numbers, and read back as it was told', async () => {
+test('a run is recorded with all its numbers, and read back unchanged', async () => {
   const mirror = await aMirror()
   const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
   await mirror.savePages(run, [aPage(1, [...customers(1, 3), aCustomer(3), null])], START_MS)
@@ -31,7 +31,7 @@ test('a failed run is recorded with its error', async () => {
   expect(await mirror.listRuns({ limit: 5 })).toMatchObject([{ error, reasons: ['failed'] }])
 })
 
-test('the numbers of a run that is being made can be read while it is made', async () => {
+test('the numbers of a running run can be read', async () => {
   const mirror = await aMirror()
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   await mirror.savePages(run, [aPage(1, customers(1, 3)), aPage(2, customers(3, 4))], START_MS)
@@ -56,7 +56,7 @@ test('a run that was left running is closed as interrupted by the next one, and 
   expect(valueOf(mirror.file, 'SELECT status FROM runs WHERE id = ?', other.id)).toBe('running')
 })
 
-test('runs are listed newest first, of one organization or all, and no more than asked for', async () => {
+test('runs are listed newest first, of one organization or all, up to the limit', async () => {
   const mirror = await aMirror()
   for (const organization of ['acme', 'globex', 'acme']) await mirrorPages(mirror, [], { organization })
   const listed = async (filter: { organization?: string; limit: number }) =>
@@ -68,7 +68,7 @@ test('runs are listed newest first, of one organization or all, and no more than
   expect(await listed({ organization: 'unknown', limit: 10 })).toEqual([])
 })
 
-test('a plain scan marks nobody missing or removed, however many are no longer listed', async () => {
+test('a plain scan marks no customer as missing or removed, however many are absent', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 50)])
 

@@ -30,7 +30,7 @@ test('a mirror of the fourth version keeps every run, and everything that refers
   ).toEqual([])
 })
 
-test('the number of a run that was deleted is not given out again', async () => {
+test('the number of a deleted run is not used again', async () => {
   const file = aMirrorOfVersion4()
   const mirror = await aMirror(file)
 
@@ -52,7 +52,7 @@ test('rows that refer to a run are still held to it once the mirror is open', as
   expect(() => tamper(mirror.file, `DELETE FROM runs WHERE id = 1`)).toThrow('FOREIGN KEY')
 })
 
-test('a waiting run is what freshness says, and the next run goes on from it', async () => {
+test('freshness shows a waiting run, and the next run continues it', async () => {
   const mirror = await aMirror()
   const start = { organization: 'acme', trigger: 'schedule', resumeWithinMs: 60 * MINUTE_MS } as const
   const first = await mirror.startRun({ ...start, nowMs: START_MS })

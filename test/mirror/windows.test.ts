@@ -11,7 +11,7 @@ import { seeds } from '../support/seeds.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS
 
-test('a window is recalled exactly as it was recorded: places, rows, and what the service said of it', async () => {
+test('a window is recalled exactly as recorded: places, rows, and the meta data of its answer', async () => {
   const mirror = await aMirror()
   const told = { page: 3, size: 40, perPage: 20, total: 58, lastPage: 3, beyondEnd: false }
 
@@ -40,7 +40,7 @@ test('rejects keep their places, with an id and without', async () => {
   ])
 })
 
-test('an empty window beyond the end of the list, of which nothing was told, is recalled as such', async () => {
+test('an empty window beyond the end of the list, without meta data, is recalled', async () => {
   const mirror = await aMirror()
   const told = { page: 9, size: 100, perPage: 100, total: undefined, lastPage: undefined, beyondEnd: true }
 
@@ -116,7 +116,7 @@ test('a window that is read again replaces what was read before', async () => {
   expect(recalled[0]?.rows.map(keyOf)).toEqual(saved[1]?.map(keyOf))
 })
 
-test('a customer received by an overlapping window stands in both', async () => {
+test('a customer received in an overlapping window is in both', async () => {
   const mirror = await aMirror()
 
   const { recalled } = await recordAndRecall(mirror, [
@@ -131,7 +131,7 @@ test('a customer received by an overlapping window stands in both', async () => 
   expect(recalled[0]?.rows.at(-1)).toEqual(recalled[1]?.rows[1])
 })
 
-test('whoever stood in a recalled window counts as seen, rejects included', async () => {
+test('every customer in a recalled window counts as seen, rejects included', async () => {
   const mirror = await aMirror()
   const bad = { name: ['Two', 'Names'] }
 
@@ -143,7 +143,7 @@ test('whoever stood in a recalled window counts as seen, rejects included', asyn
   expect(saved.records).toMatchObject({ received: 3, duplicates: 2, inserted: 1, rejected: 0 })
 })
 
-test('pages that are not to be gone on from leave no windows', async () => {
+test('pages of a run that cannot be continued leave no windows', async () => {
   const mirror = await aMirror()
   const run = await start(mirror)
 

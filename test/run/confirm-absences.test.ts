@@ -11,14 +11,14 @@ import { mirroring } from '../support/mirroring.ts'
 const EARLIER = { name: null, username: null, email: 'customer-9@example.com' }
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
 
-test('an absence is confirmed where a search does not find the customer, and finds the control', async () => {
+test('an absence is confirmed if a search does not find the customer, but finds the control', async () => {
   const { asked, search } = searchOf(customers(1, 5))
 
   expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
   expect(asked).toEqual(['customer-1@example.com', 'customer-1', 'customer-9@example.com', 'customer-9'])
 })
 
-test('a customer that the search does find is not confirmed, whatever else is', async () => {
+test('the absence of a customer that the search finds is not confirmed', async () => {
   const { search } = searchOf(customers(1, 5))
 
   expect(await confirmed([absent(3), absent(9), absent(4)], CONTROL, search)).toEqual(new Set([customerId(9)]))
@@ -38,7 +38,7 @@ test('a control whose id comes in upper case is found', async () => {
   expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
 })
 
-test('another customer at the same address does not stand for the one searched for', async () => {
+test('another customer with the same address does not count as the one searched for', async () => {
   const { search } = searchOf([aCustomer(1), aCustomer(2, { email: 'customer-9@example.com' })])
 
   expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
@@ -49,7 +49,7 @@ test.each<[string, Listed | undefined, SentRecord[]]>([
   ['the control is not found', CONTROL, customers(2, 5)],
   ['the control is found under another id', CONTROL, [aCustomer(2, { email: CONTROL.email })]],
   ['the control has nothing to be searched by', { ...CONTROL, email: null, username: null }, customers(1, 5)],
-])('where %s nobody is confirmed, and nobody else is searched for', async (_, control, list) => {
+])('where %s no absence is confirmed, and no other customer is searched for', async (_, control, list) => {
   const { asked, search } = searchOf(list)
 
   expect(await confirmed([absent(8), absent(9)], control, search)).toEqual(new Set())
@@ -67,7 +67,7 @@ test.each([
   ['says that there are more', 3, 4],
   ['does not say how many there are', 3, undefined],
   ['says that there are fewer', 3, 2],
-])('an answer that %s need not be whole, and confirms nobody', async (_, length, total) => {
+])('an answer that %s may be incomplete, and confirms no absence', async (_, length, total) => {
   const search: Search = async (text) => {
     if (text === CONTROL.email) return pageOfList([aCustomer(1)], { page: 1, size: 100 })
     return { ...pageOfList(customers(101, 100 + length), { page: 1, size: 100 }), total }
@@ -76,7 +76,7 @@ test.each([
   expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
 })
 
-test('whether an answer is whole is measured by the size the service serves, not the one that was asked for', async () => {
+test('whether an answer is complete is measured by the served size, not the requested one', async () => {
   const search: Search = async (text) => {
     const list = text === CONTROL.email ? [aCustomer(1)] : customers(101, 150)
     return pageOfList(list, { page: 1, size: 100 }, { cap: 50 })
@@ -89,7 +89,7 @@ test.each<[string, Partial<Candidate>]>([
   ['without an address', { email: null }],
   ['with an empty address', { email: '' }],
   ['with an address of two letters', { email: ' ab ' }],
-])('a customer %s is searched for by username, with a control of its own', async (_, fields) => {
+])('a customer %s is searched for by username, with its own control', async (_, fields) => {
   const { asked, search } = searchOf(customers(1, 5))
 
   expect(await confirmed([absent(9, fields)], CONTROL, search)).toEqual(new Set([customerId(9)]))
@@ -156,7 +156,7 @@ test('a search that the source tries several times uses up as many requests', as
   expect(asked.length).toBeGreaterThan(2)
 })
 
-test('the first one found in a sample ends the searches', async () => {
+test('the first customer found in a sample ends the searches', async () => {
   const { asked, search } = searchOf([aCustomer(1), ...customers(2000, 2249)])
   const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
 
@@ -189,7 +189,7 @@ test.each<[string, SentRecord, Partial<Candidate>]>([
   })
 })
 
-test('a control whom the search does not find, because of a name no service could search for, is not the only one', async () => {
+test('a control that the search cannot find is replaced by another one', async () => {
   const { search } = searchOf(customers(1, 5))
   const hostile = { ...CONTROL, id: customerId(66), email: '%00%'.repeat(20), username: 'x'.repeat(300) }
   const refusing: Search = (text) =>
@@ -222,7 +222,7 @@ test('a text that the service refuses to search for says nothing about other cus
   expect(searched).toMatchObject({ found: new Set([customerId(3)]), unanswered: new Set([customerId(66)]) })
 })
 
-test('a sample of which most were refused speaks for no other customer', async () => {
+test('a sample with mostly refused searches decides for no other customer', async () => {
   const { asked, search } = searchOf(customers(1, 5))
   const failing: Search = (text) =>
     asked.length >= 12 ? Promise.reject(new ContractBroken('HTML', { code: 'not-json' })) : search(text)
@@ -237,16 +237,19 @@ test.each([
   ['the network', new SourceUnavailable('no answer', { code: 'network' })],
   ['a 503', new SourceUnavailable('503', { code: 'server-error', status: 503 })],
   ['a rate limit', new RateLimited('too many requests', { waitMs: 3_600_000 })],
-])('an outage during the searches, by %s, postpones: whom they found by then is found', async (_, outage) => {
-  const { asked, search } = searchOf(customers(1, 5))
-  const failing: Search = (text) => (asked.length === 4 ? Promise.reject(outage) : search(text))
+])(
+  'an outage during the searches, by %s, postpones removals: customers found until then stay found',
+  async (_, outage) => {
+    const { asked, search } = searchOf(customers(1, 5))
+    const failing: Search = (text) => (asked.length === 4 ? Promise.reject(outage) : search(text))
 
-  const searched = await confirmAbsences([absent(3), absent(9), absent(8)], [CONTROL], searchingBy(failing))
+    const searched = await confirmAbsences([absent(3), absent(9), absent(8)], [CONTROL], searchingBy(failing))
 
-  expect(searched).toMatchObject({ found: new Set([customerId(3)]), isPostponed: true })
-})
+    expect(searched).toMatchObject({ found: new Set([customerId(3)]), isPostponed: true })
+  },
+)
 
-test('a stop during the searches postpones', async () => {
+test('a stop during the searches postpones removals', async () => {
   const stop = new AbortController()
   const { search } = searchOf(customers(1, 5))
   const stopped: Search = (text) => {
@@ -283,7 +286,7 @@ test.each([
   ['422', new SourceRefused('422', { code: 'unprocessable', status: 422 })],
   ['404', new SourceRefused('404', { code: 'not-found', status: 404 })],
   ['something else', new ContractBroken('page 2 was answered instead', { code: 'page-mismatch' })],
-])('a service that answers a search with %s removes nobody, and the run ends as its scan did', async (_, failure) => {
+])('a service that answers a search with %s causes no removal, and the run ends like its scan', async (_, failure) => {
   const mirror = await aMirror()
   const night = (n: number, list: readonly unknown[]) => {
     const now = () => START_MS + n * 60 * MINUTE_MS

@@ -61,7 +61,7 @@ test('a scan of many days comes to its end, whatever ends a run in between', asy
   expect(statuses.length).toBeGreaterThan(4)
 })
 
-test('a wait is ended by maxRun as well, without anybody looking at the clock', async () => {
+test('maxRun ends a wait as well', async () => {
   const mirror = await aMirror()
   const source = sourceOf(async (window, { signal, stop = signal }) => {
     if (window.page === 1) return pageOfList(LIST, window)
@@ -72,7 +72,7 @@ test('a wait is ended by maxRun as well, without anybody looking at the clock', 
   expect(report).toMatchObject({ status: 'interrupted', received: 20 })
 })
 
-test('a run without a limit, and one within it, are let alone', async () => {
+test('a run without a limit, and a run within it, are not ended', async () => {
   for (const maxRunMs of [undefined, 24 * 86_400_000]) {
     const { source, now } = slowSource(HOUR_MS)
     const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { ...CHAIN, now, maxRunMs }))
@@ -80,7 +80,7 @@ test('a run without a limit, and one within it, are let alone', async () => {
   }
 })
 
-test('a stop that was asked for is told from maxRun', async () => {
+test('a requested stop is distinguished from maxRun', async () => {
   const { source, now } = slowSource(HOUR_MS)
   const signal = AbortSignal.abort()
   const { error } = await mirrorOrganization(mirroring(await aMirror(), source, { ...CHAIN, now, maxRunMs: 1, signal }))

@@ -4,7 +4,7 @@ import { aReading, pagesOf } from '../support/a-reading.ts'
 import { customers } from '../support/builders.ts'
 import { untilAborted } from '../support/until-aborted.ts'
 
-test('a stop asks for nothing more, and gives what is under way a moment to arrive', async () => {
+test('after a stop no request is sent, and open requests get a moment to arrive', async () => {
   const stop = new AbortController()
   const { asked, saved, run } = aReading(customers(1, 500), {
     concurrency: 3,
@@ -23,7 +23,7 @@ test('a stop asks for nothing more, and gives what is under way a moment to arri
   expect(pagesOf(saved)).toEqual(asked.map(({ page }) => page))
 })
 
-test('a request that is still under way five seconds after a stop is ended, and what arrived is kept', async () => {
+test('a request still open five seconds after a stop is ended, and received pages are kept', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const stop = new AbortController()
@@ -64,7 +64,7 @@ test('a reading that has ended leaves no timer behind, stopped or not', async ()
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a reading that was stopped before it began asks for nothing', async () => {
+test('a reading that was stopped before its start sends no request', async () => {
   const { asked, run } = aReading(customers(1, 50), { stop: AbortSignal.abort() })
 
   await expect(run).rejects.toThrow('aborted')
@@ -72,7 +72,7 @@ test('a reading that was stopped before it began asks for nothing', async () => 
   expect(asked).toEqual([])
 })
 
-test('a reading that is to end at once ends what is under way with the reason given', async () => {
+test('aborting a reading ends open requests with the given reason', async () => {
   const abort = new AbortController()
   const taken = new Error('another run took over')
   const { saved, run } = aReading(customers(1, 500), {
@@ -89,7 +89,7 @@ test('a reading that is to end at once ends what is under way with the reason gi
   expect(pagesOf(saved)).toEqual([1])
 })
 
-test('a reading that was to end before it began asks for nothing', async () => {
+test('a reading that was aborted before its start sends no request', async () => {
   const { asked, run } = aReading(customers(1, 50), { abort: AbortSignal.abort(new Error('taken over')) })
 
   await expect(run).rejects.toThrow('taken over')

@@ -9,7 +9,7 @@ import { customerId, customers } from '../support/builders.ts'
 const broken = (page: number) =>
   new SourceUnavailable(`page ${page}: 500 at every attempt`, { code: 'server-error', status: 500 })
 
-test('every page is handed over once, and what arrived together is handed over together', async () => {
+test('every page is handed over once, and pages that arrived together are handed over together', async () => {
   const { saved, saves, run } = aReading(customers(1, 60))
 
   await run
@@ -19,7 +19,7 @@ test('every page is handed over once, and what arrived together is handed over t
   expect(saves.length).toBeLessThan(6)
 })
 
-test('a page that was read is not held back for one that is long in coming', async () => {
+test('a page that was read does not wait for a slow one', async () => {
   const { saved, run } = aReading(customers(1, 40), {
     concurrency: 1,
     monotonicMs: Date.now,
@@ -37,7 +37,7 @@ test.each([
   ['a refusal', new SourceRefused('401', { code: 'unauthorized', status: 401 })],
   ['a rate limit', new RateLimited('wait an hour', { waitMs: 3_600_000 })],
   ['an answer that cannot be trusted', new ContractBroken('HTML', { code: 'not-json' })],
-  ['an error nobody expected', new TypeError('a defect')],
+  ['an unexpected error', new TypeError('a defect')],
 ])('%s ends the reading with it, after every page that still arrives was handed over', async (_, error) => {
   const { saved, run } = aReading(customers(1, 200), {
     readPage: async ({ page }) => {
@@ -67,7 +67,7 @@ test('a failure that comes while pages are being saved ends the reading all the 
   await expect(run).rejects.toBe(refused)
 })
 
-test('a save that fails ends the reading with its error, and nothing more is asked for', async () => {
+test('a failed save ends the reading with its error, and no more requests are sent', async () => {
   const full = new Error('the disk is full')
   let askedByThen = 0
   const { asked, run } = aReading(customers(1, 500), {
@@ -92,17 +92,17 @@ test('after a save has failed, pages that arrive later are not saved either', as
     save: async (arrivals) => {
       if (arrivals.every(({ window }) => window.page === 1)) return
       saves += 1
-      throw new Error('these are somebody else’s customers')
+      throw new Error('these customers belong to another organization')
     },
   })
 
-  await expect(run).rejects.toThrow('somebody else')
+  await expect(run).rejects.toThrow('another organization')
 
   expect(saves).toBe(1)
 })
 
 test.each([1, 4])(
-  'a service that fails from the start is down: the first failure is told (%d at once)',
+  'a service that fails from the start is down: the first failure is reported (%d at once)',
   async (many) => {
     const { asked, saved, run } = aReading(customers(1, 1000), {
       scan: chainScan(),
@@ -155,7 +155,7 @@ test('failures that other pages come between do not end the reading, however man
 })
 
 test.each([1, 2, 4])(
-  'a poison row anywhere costs that row alone, and the scan says where it stands (%d at once)',
+  'a poison row anywhere costs only that row, and the scan reports its position (%d at once)',
   async (concurrency) => {
     const list = customers(1, 300)
     for (let poison = 0; poison < list.length; poison += 1) {
@@ -180,7 +180,7 @@ test.each([1, 2, 4])(
   },
 )
 
-test('a size the service refuses is told to the scan, which goes on with another', async () => {
+test('a refused size is reported to the scan, which continues with another', async () => {
   const refused = new SourceRefused('422', { code: 'unprocessable', status: 422 })
   const { saved, run } = aReading(customers(1, 300), {
     scan: chainScan(),

@@ -130,14 +130,14 @@ test('customers that this organization had and that were removed are not foreign
   expect((await sync(mirror, 'acme', customers(1, 20), rule)).report).toMatchObject({ returned: 20 })
 })
 
-test('the first run of the first organization knows nobody, and an empty list is nobody’s', async () => {
+test('the first run of the first organization, and an empty list, are no mixup', async () => {
   const mirror = await aMirror()
 
   expect((await sync(mirror, 'acme', customers(1, 20))).report).toMatchObject({ status: 'complete', inserted: 20 })
   expect((await sync(mirror, 'globex', [])).report).toMatchObject({ status: 'complete', received: 0 })
 })
 
-test('records that are rejected count by their ids, and a record without one counts for nobody', async () => {
+test('rejected records count by their ids, and a record without an id does not count', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(1, 100))
   const bad = { name: ['Two', 'Names'] }
@@ -146,7 +146,7 @@ test('records that are rejected count by their ids, and a record without one cou
   expect((await sync(mirror, 'acme', customers(1, 100, { id: 'unreadable' }))).error).toBeUndefined()
 })
 
-test('ids in upper case are known all the same', async () => {
+test('ids in upper case are recognized too', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(1, 100))
   const loud = customers(1, 100).map((sent) => ({ ...sent, id: String(sent['id']).toUpperCase() }))
@@ -170,7 +170,7 @@ test('an organization that is given the address of another keeps its own custome
   expect((await sync(mirror, 'acme', customers(1, 150))).report).toMatchObject({ status: 'complete', unchanged: 150 })
 })
 
-test('a run that goes on from an interrupted one looks at who comes, too', async () => {
+test('a run that continues an interrupted one checks its customers too', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(1001, 2000))
   const stop = new AbortController()

@@ -108,7 +108,7 @@ const LIES: [string, Reason, Misbehaviour][] = [
   ],
 ]
 
-test.each(LIES)('%s: the scan ends within its caps, unproven, and says %s', (_lie, reason, misbehave) => {
+test.each(LIES)('%s: the scan ends within its caps, unproven, with the reasons %s', (_lie, reason, misbehave) => {
   for (const parallel of [1, 6]) {
     for (const order of ['id asc', 'name', 'shuffled'] as const) {
       const { certificate, requests } = scanOf(misbehave, { parallel, order })
@@ -165,7 +165,7 @@ const FIXED: [string, Misbehaviour][] = [
   ['rounds', (list, window) => resized(list, window, [100, 50, 25, 10].find((size) => size <= window.size) ?? 10)],
 ]
 
-test.each(FIXED)('a service that %s odd sizes converges at rest with nobody lost', (_way, misbehave) => {
+test.each(FIXED)('a service that %s odd sizes converges at rest without losing a customer', (_way, misbehave) => {
   for (const parallel of [1, 6]) {
     for (const order of ['id asc', 'name'] as const) {
       const { certificate, lost } = scanOf(misbehave, { parallel, order })
@@ -187,7 +187,7 @@ test.each([0, 1, 333, 949])('a poison row at position %i costs that one row', (p
   }
 })
 
-test('rows deleted and inserted so that the total stays the same do not pass for a complete scan', () => {
+test('a scan with deletions and insertions that leave the total unchanged does not count as complete', () => {
   const lists = seeds(100)
   let passes = 0
   for (let seed = 1; seed <= lists; seed++) {

@@ -46,7 +46,7 @@ test.each([1, 2, 7, 10])(
 )
 
 test.each(['id asc', 'created asc, id asc', 'name', 'last change desc', 'shuffled'] as const)(
-  'a list by %s whose middle always comes out of a cache is not proven, and says why',
+  'a list by %s whose middle always comes from a cache is not proven, and reports the reason',
   (order) => {
     const holdsMiddle = ({ page, size }: Window) => (page - 1) * size <= 500 && 500 < page * size
     for (const parallel of [1, 4]) {
@@ -59,7 +59,7 @@ test.each(['id asc', 'created asc, id asc', 'name', 'last change desc', 'shuffle
 )
 
 test.each([0, 1, 99, 250, 950])(
-  'a list of %i that comes out of a cache whole ends soon, unproven and not empty',
+  'a list of %i that comes completely from a cache ends soon, unproven and not empty',
   (rows) => {
     for (const parallel of [1, 4]) {
       const { certificate, requests } = scanBehind(() => true, { rows, parallel })

@@ -53,7 +53,7 @@ function write(second: number, nano: number, zone: number, form: number): string
 }
 
 test('instants sort as they follow one another, and are equal when they are the same, in whatever form they were sent', () => {
-  // Half of the pairs lie in one second, where only the fraction tells them apart.
+  // Half of the pairs are in one second, where only the fraction differs.
   const pair = fc.tuple(written, written, fc.boolean()).map(([one, other, near]) => {
     if (!near) return [one, other] as const
     const nano = other.nano % 3 === 0 ? one.nano : other.nano

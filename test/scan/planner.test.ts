@@ -35,7 +35,7 @@ test.each([1, 2])('pages of at most %i rows cannot overlap and reach on', (large
   expect(windowAfter(2 * largest, 2, largest)).toBeUndefined()
 })
 
-test('every reason explains itself in a sentence', () => {
+test('every reason has an explanation in one sentence', () => {
   for (const reason of REASONS) expect(explainReason(reason)).toMatch(/^[A-Z].*\.$/)
   expect(isReason('link-broken')).toBe(true)
   expect(isReason('toString')).toBe(false)

@@ -79,7 +79,7 @@ test('an empty list is proven to be empty', () => {
 test.each<['created at the same second' | 'without a creation time']>([
   ['created at the same second'],
   ['without a creation time'],
-])('rows ordered by id and all %s are no ties: deletions between pages are mended in few requests', (which) => {
+])('rows ordered by id and all %s are no ties: deletions between pages are repaired in few requests', (which) => {
   for (const parallel of [1, 4]) {
     const luck = dice(parallel)
     const list = new SimulatedList(luck, { size: 1000, order: 'id asc' })

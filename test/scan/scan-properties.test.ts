@@ -66,7 +66,7 @@ test('a list at rest with restless ties is never certified while a row is missin
   })
 })
 
-test('without an order to vouch for it, a single move is noticed, or nobody is lost by it', () => {
+test('without a stable order, a single move is noticed, or loses no customer', () => {
   play('one move', 1500, ({ certificate, lost }) => {
     if (certificate.proof !== 'unproven') expect(lost).toBe(0)
   })

@@ -51,7 +51,7 @@ function readTogether(
   return [left, early ?? readFrom(other, coverage)]
 }
 
-/** With each row as it was told in full. */
+/** The window with all fields of each row. */
 function inFull(read: ReadWindow) {
   return { ...read, all: read.all.map(rowOf), rows: read.rows.map(rowOf) }
 }
@@ -81,7 +81,7 @@ function overlapByDefinition(...windows: readonly [ReadWindow, ReadWindow]): Ove
   }
 }
 
-test('an overlap is what comparing every row with every row says', () => {
+test('an overlap equals a comparison of every row with every row', () => {
   fc.assert(
     fc.property(aWindow, aWindow, aPast, (one, other, past) => {
       const [left, right] = readTogether(one, other, past)
@@ -109,7 +109,7 @@ test('rows that are known by a number give the same overlap as rows known by the
   )
 })
 
-test('rows that came as they are kept give the same overlap when all but the ends are told by their number', () => {
+test('unchanged rows give the same overlap when all except the ends have only a row number', () => {
   const numbers = new Map<string, number>()
   const keep = (row: Row) => {
     const { id = '' } = row

@@ -19,7 +19,7 @@ export type Played = {
 export type Got = { status: number; headers: Headers; text: string; data: unknown[]; ids: string[]; meta: Meta }
 type Meta = z.output<typeof metaSchema>
 
-/** One organization of 1,000 customers, unless told otherwise. */
+/** By default one organization of 1,000 customers. */
 export async function played(scenario: string | undefined, options: SandboxOptions = {}): Promise<Played> {
   const sandbox = await startSandbox({ organizations: 1, ...options, ...(scenario !== undefined && { scenario }) })
   onTestFinished(() => sandbox.close())

@@ -66,7 +66,7 @@ test.each([
   ['with a later timestamp than was signed', (headers: Record<string, string>) => (headers['X-Timestamp'] += '0')],
   ['without a signature', (headers: Record<string, string>) => delete headers['X-Signature']],
   ['with a wrong signature', (headers: Record<string, string>) => (headers['X-Signature'] = 'f'.repeat(64))],
-])('a request %s is answered 401, and told nothing more', async (_, change) => {
+])('a request %s is answered 401, without further details', async (_, change) => {
   const { acme: asked } = await serve(acme)
   const answer = await ask(asked, '/customers', { change })
   expect(answer.status).toBe(401)
@@ -87,7 +87,7 @@ test('a request is refused once its timestamp is too old', async () => {
   expect((await ask(asked, '/customers', { atMs })).status).toBe(401)
 })
 
-test('with explanations a refused signature is answered with the string that was to be signed', async () => {
+test('with explanations a refused signature is answered with the string that should have been signed', async () => {
   const { acme: asked } = await serve(acme, { explain401: true, now: () => 1_700_000_000_000 })
   const answer = await ask({ ...asked, secret: 'wrong' }, '/customers?page=1', { atMs: 1_700_000_000_000 })
   expect(answer.status).toBe(401)
@@ -97,7 +97,7 @@ test('with explanations a refused signature is answered with the string that was
   })
 })
 
-test('with explanations a stale clock and an unknown key are told apart', async () => {
+test('with explanations a stale clock and an unknown key are distinguished', async () => {
   const { acme: asked } = await serve(acme, { explain401: true, now: () => 1_700_000_000_000 })
   expect(failure(await ask(asked, '/customers', { atMs: 1_600_000_000_000 })).message).toContain(
     'X-Timestamp is 100000000 seconds behind',
@@ -125,7 +125,7 @@ test('a plan that does not permit reading customers is answered 403', async () =
   expect(failure(answer)).toMatchObject({ error: 'forbidden', details: {} })
 })
 
-test('a plan is told to nobody who is not authenticated', async () => {
+test('a plan is reported only to authenticated requests', async () => {
   const { acme: asked } = await serve({ ...acme, plan: 'forbidden' as const })
   expect((await ask({ ...asked, secret: 'wrong' }, '/customers')).status).toBe(401)
 })
@@ -203,7 +203,7 @@ test('Date is the clock of the service, refusals included', async () => {
   expect([answer.status, answer.headers.get('Date')]).toEqual([401, 'Tue, 14 Nov 2023 22:13:20 GMT'])
 })
 
-test('a failure inside is answered 500 without a word of what failed', async () => {
+test('an internal failure is answered 500 without its cause', async () => {
   const failing = () => {
     throw new Error('a table of the database is gone')
   }
@@ -219,7 +219,7 @@ test('a failure inside is answered 500 without a word of what failed', async () 
   expect(answer.headers.get('X-RateLimit-Limit')).toBe('9')
 })
 
-test('a list that moves between two requests is seen as it is at each', async () => {
+test('each request sees the current state of a moving list', async () => {
   let listed = customers
   const { acme: asked } = await serve({ ...acme, customers: { list: () => listed } })
   expect(list(await ask(asked, '/customers')).meta.total).toBe(40)

@@ -70,7 +70,7 @@ test('a request signed over another string is refused', () => {
       const theirs = { ...recipe, template: recipe.template.replace('{nonce}', '') }
       const ours = { ...recipe, template }
       const request = sent(theirs)
-      // Two presets may sign the same string of a request that has no body, and then nobody can tell them apart.
+      // Two presets may sign the same string for a request without a body, and then they cannot be distinguished.
       const accepted = refusal(request, ours) === undefined
       expect(accepted).toBe(request.headers.signature === sent(ours).headers.signature)
     }),

@@ -49,7 +49,7 @@ test('customers are listed in the order they were created, no two in the same se
   )
 })
 
-test('nobody is real: addresses at example.com, telephone numbers kept for fiction, time zones that exist', () => {
+test('customers are fictional: addresses at example.com, telephone numbers for fiction, existing time zones', () => {
   const known = new Set(Intl.supportedValuesOf('timeZone'))
   const customers = generateCustomers({ seed: 'a', count: 500 })
   for (const { email, phone, timezone, username } of customers) {

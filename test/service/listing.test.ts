@@ -65,7 +65,7 @@ test('a page beyond the last is empty', () => {
   expect(links).toMatchObject({ prev: `${ADDRESS}?page=8`, next: null })
 })
 
-test('a list of nobody has one empty page', () => {
+test('an empty list has one empty page', () => {
   expect(listPage([], query(''), ADDRESS)).toMatchObject({
     data: [],
     meta: { current_page: 1, from: null, last_page: 1, to: null, total: 0 },
@@ -77,7 +77,7 @@ test.each(['0', '-1', 'abc', '02', '1.5', '99999999999999999999', ''])('page "%s
   expect(query(`page=${text}`).page).toBe(1)
 })
 
-test('of a parameter given twice the last counts', () => {
+test('the last of repeated parameters counts', () => {
   expect(query('page=2&page=3&per_page=5&per_page=7')).toMatchObject({ page: 3, perPage: 7 })
 })
 

@@ -30,7 +30,7 @@ test('requests that are turned away do not lengthen the wait', () => {
   expect(take(60_000).allowed).toBe(true)
 })
 
-test('whoever waits as long as told is let through', () => {
+test('a request after the requested wait is accepted', () => {
   const take = rateLimiter({ requests: 1, windowMs: 5300 })
   take(0)
   const { retryAfterSeconds } = take(123)

@@ -12,7 +12,7 @@ const configSchema = z.object({
   organizations: z.array(z.object({ id: z.string(), baseUrl: z.string(), apiKey: z.string(), secret: z.string() })),
 })
 
-/** Runs the command until the test ends; resolves when it has told where it listens. */
+/** Runs the command until the test ends; resolves when it has printed its address. */
 async function running(...options: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'sandbox-command-'))
   const file = join(folder, 'customer-mirror.yaml')
@@ -46,7 +46,7 @@ test('prints every organization with its address, key and secret, and serves the
   expect(answers.map((answer) => list(answer).meta.total)).toEqual([120, 7])
 })
 
-test('stops when it is told to', async () => {
+test('stops on a signal', async () => {
   const { organizations, stop, ended } = await running('--customers', '1')
   stop()
   await ended
@@ -118,7 +118,7 @@ test.each([
   ['--signing', '{METHOD}', 'must contain {ts}'],
   ['--signing', '{ts}{secret}', 'unknown token {secret}'],
   ['--timestamp', 'days', 'Allowed choices are s, ms, iso'],
-])('%s %s is refused with what is possible', async (option, value, message) => {
+])('%s %s is refused with the possible values', async (option, value, message) => {
   const stream = new PassThrough()
   const command = sandboxCommand({
     signal: AbortSignal.abort(),

@@ -173,7 +173,7 @@ test('clock-skew: the service is ten minutes ahead and refuses our time', async 
   expect([status, headers.get('Date')]).toEqual([401, 'Tue, 14 Nov 2023 22:23:20 GMT'])
 })
 
-test('mixed-types: each kind of oddity is sent, and ids that are not sent are nobody’s loss', async () => {
+test('mixed-types: each kind of odd record is sent, and ids that are not sent do not count as lost', async () => {
   const { get, truth } = await played('mixed-types')
   const pages = await Promise.all(Array.from({ length: 10 }, (_, index) => get(index + 1)))
   const text = pages.map((page) => page.text).join('')

@@ -48,7 +48,7 @@ test.each(['insert-delete', 'by-name-churn'])('%s: customers come and go and the
   expect(hand.customers).toHaveLength(1000)
 })
 
-test('by-name-churn: the order is by name, and dates do not tell it', async () => {
+test('by-name-churn: the order is by name, which dates do not show', async () => {
   const { hand, readAll } = await played('by-name-churn')
   await readAll()
   expectInOrder(hand.customers.map(({ name }) => name))
@@ -64,7 +64,7 @@ test('purge: a twelfth of all leaves at the fourth request, from pages read befo
   expect(truth.everDeleted().isSubsetOf(read)).toBe(true)
 })
 
-test('count-lies: five read customers leave, five come at the end, and the total says nothing', async () => {
+test('count-lies: five read customers leave, five come at the end, and the total stays the same', async () => {
   const { acme, readAll, truth, hand } = await played('count-lies')
   const mark = truth.mark()
   const ids = await readAll()
@@ -79,7 +79,7 @@ test('count-lies: five read customers leave, five come at the end, and the total
 test.each([
   ['move', (now: readonly string[]) => now[0]],
   ['move-back', (now: readonly string[]) => now.at(-1)],
-])('%s: at every second request a customer is changed and moves; nobody comes or goes', async (name, moved) => {
+])('%s: at every second request a customer is changed and moves; none is added or deleted', async (name, moved) => {
   const { acme, get, hand, truth } = await played(name)
   const ids = () => hand.customers.map(({ id }) => id)
   const before = ids()
@@ -94,7 +94,7 @@ test.each([
   expect(truth.lived({ changes: 0 }).size).toBe(1000)
 })
 
-test('move: a page loop loses customers though nobody left', async () => {
+test('move: a page loop loses customers although none was deleted', async () => {
   const { readAll, truth } = await played('move')
   const mark = truth.mark()
   expect(lostAndRepeated(await readAll(), truth.lived(mark)).lost).toBeGreaterThan(0)
@@ -112,7 +112,7 @@ test('heal: the list moves during the first pass and is at rest after it', async
 })
 
 test.each(['ties', 'unstable', 'shuffle'])(
-  '%s: nobody moves, the total is right, and a page loop loses and repeats customers',
+  '%s: no row moves, the total is right, and a page loop loses and repeats customers',
   async (name) => {
     const { readAll, truth, hand, get } = await played(name)
     const mark = truth.mark()
@@ -144,7 +144,7 @@ test('ties: forty share a second; the same page in the same size is the same aga
   )
 })
 
-test('unstable: nobody is further from home than twenty positions', async () => {
+test('unstable: no customer is more than twenty positions away from its place', async () => {
   const { acme, get } = await played('unstable')
   const home = new Map(acme.customers.map(({ id }, position) => [id, position]))
   const [first, second] = [await get(3), await get(3)]
@@ -157,12 +157,12 @@ test('unstable: nobody is further from home than twenty positions', async () => 
 })
 
 test.each(['insert-delete', 'by-name-churn', 'move', 'ties', 'unstable', 'shuffle'])(
-  '%s: a search finds whoever is listed, and nobody who is not',
+  '%s: a search finds exactly the listed customers',
   async (name) => {
     const { hand, get, truth } = await played(name)
     for (let page = 1; page <= 4; page += 1) await get(page)
     const [, wanted] = hand.customers
-    if (wanted === undefined) throw new Error('nobody is listed')
+    if (wanted === undefined) throw new Error('no customer is listed')
     hand.delete(hand.customers[500]?.id ?? '')
     const found = await get(1, 100, wanted.email)
     const left = truth.everDeleted()

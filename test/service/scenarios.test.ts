@@ -22,11 +22,11 @@ test('--list-scenarios prints each name once, with one sentence, and ends', asyn
   for (const line of lines) expect(line).toMatch(/^[a-z0-9-]+ {2,}[A-Z].*\.$/)
 })
 
-test('--scenario says what is played', async () => {
+test('--scenario names the scenario', async () => {
   expect(await output('--port', '0', '--customers', '3', '--scenario', 'delete')).toContain('plays the scenario delete')
 })
 
-test('a scenario nobody knows is refused with the one that was probably meant', async () => {
+test('an unknown scenario is refused with a suggestion', async () => {
   await expect(startSandbox({ scenario: 'insert-delte' })).rejects.toThrow(UsageError)
   await expect(output('--scenario', 'insert-delte')).rejects.toThrow(
     'There is no scenario "insert-delte" (did you mean "insert-delete"?). customer-mirror sandbox --list-scenarios',
@@ -68,11 +68,11 @@ test('each organization has a play of its own', async () => {
   expect(sandbox.truth('globex').everDeleted().size).toBe(0)
 })
 
-test('who lived through it is who was listed all the time', async () => {
+test('customers that were listed all the time are reported as such', async () => {
   const { hand, truth, acme } = await played(undefined, { customers: 4 })
   const [first, second] = acme.customers
   const [newcomer] = generateCustomers({ seed: 'newcomer', count: 1 })
-  if (!first || !second || !newcomer) throw new Error('nobody')
+  if (!first || !second || !newcomer) throw new Error('no customer')
   const mark = truth.mark()
   hand.delete(first.id)
   hand.delete(second.id)
@@ -88,7 +88,7 @@ test('who lived through it is who was listed all the time', async () => {
 test('what is done by hand is served at once, in the order of the list', async () => {
   const { hand, get, acme } = await played(undefined, { customers: 3 })
   const second = acme.customers[1]
-  if (!second) throw new Error('nobody')
+  if (!second) throw new Error('no customer')
   hand.delete(second.id)
   expect((await get(1)).meta.total).toBe(2)
   hand.insert(second)

@@ -54,7 +54,7 @@ test.each([
     },
     { encoding: 'base64', prefix: 'v1=', secretEncoding: 'hex', timestamp: 'iso', headers: { timestamp: 'X-Time' } },
   ],
-])('the written configuration tells how to sign: %s', async (_, recipe, signing) => {
+])('the written configuration has the signing settings: %s', async (_, recipe, signing) => {
   const file = join(await folder(), 'customer-mirror.yaml')
   await writeConfig(file, await started({ customers: 1, recipe }), { mirror: './elsewhere.db' })
   expect(parse(await readFile(file, 'utf8'))).toMatchObject({ mirror: './elsewhere.db', defaults: { signing } })

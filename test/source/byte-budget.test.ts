@@ -51,7 +51,7 @@ test('a room that was given back takes part again from its next byte on, behind 
   expect([first.mayGoOn, second.mayGoOn]).toEqual([false, true])
 })
 
-test('what a source never gave back is free when it is closed', async () => {
+test('bytes that a source never released are free after it is closed', async () => {
   const budget = createByteBudget(10)
   const [mine, yours] = [budget.share(), budget.share()]
   mine.open().add(1000)
@@ -117,7 +117,7 @@ test('a page that could not be read, a search, and a compressed page leave nothi
   expect(empty.mayGoOn).toBe(true)
 })
 
-test('a page that waits for room is not taken for one that never comes', async () => {
+test('a page that waits for room does not count as lost', async () => {
   await using server = await faultServer(large)
   const budget = createByteBudget(1000)
   const requestTimeoutMs = onThisMachine(300)

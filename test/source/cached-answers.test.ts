@@ -39,7 +39,7 @@ test.each([
   ['by a service whose clock agrees', 0],
   ['by a service an hour ahead', 3_600_000],
   ['by a service an hour behind', -3_600_000],
-])('the very first answer, with the date of three days ago, is not taken for the present: %s', async (_, aheadMs) => {
+])('the very first answer, with the date of three days ago, does not count as current: %s', async (_, aheadMs) => {
   await using server = await faultServer(behindCache({ aheadMs, oldMs: () => 3 * DAY_MS }))
   const { source } = aSource(server)
   const error = await rejection(source.readPage(WINDOW, PATIENT))

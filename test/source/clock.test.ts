@@ -11,7 +11,7 @@ function answerAt(dateMs: number, headers: Record<string, string> = {}) {
   }
 }
 
-test('the offset is unknown until an answer tells the time', () => {
+test('the offset is unknown until an answer has a date', () => {
   const clock = createClock()
   clock.observe({ headers: {}, sentMs: 0, answeredMs: 0 })
   clock.observe({ headers: { date: 'noon' }, sentMs: 0, answeredMs: 0 })
@@ -55,7 +55,7 @@ test('a request signed before the correction is still explained by the offset', 
   expect(clock.explains(0)).toBe(true)
 })
 
-test('the date of a cached answer is not taken for the present', () => {
+test('the date of a cached answer does not count as current', () => {
   const clock = createClock()
   clock.observe(answerAt(NOW_MS - 900_000, { age: '900' }))
   expect(clock.offsetMs).toBeUndefined()

@@ -102,7 +102,7 @@ test('a page that answers 500 for ever is given up after five tries', async () =
   expect(server.requests).toHaveLength(5)
 })
 
-/** Answers nobody until `count` requests are under way together. */
+/** Delays all answers until `count` requests are open at the same time. */
 function together(count: number, reply: Reply): Reply {
   const held: (() => void)[] = []
   return (response, request) => {

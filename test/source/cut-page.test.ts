@@ -8,7 +8,7 @@ const RECORDS = [
   { id: 'a', name: 'Ä ] } 😀', tags: [[1], { meta: [] }] },
   { id: 'b', name: '],"meta":{}', links: [], meta: [2] },
 ]
-/** What stands around `data`, which may come anywhere among it. */
+/** The members around `data`, which may be anywhere among them. */
 const MEMBERS = { success: true, links: { first: null, pages: ['],"meta"'] }, meta: META }
 
 function body(
@@ -82,7 +82,7 @@ test.each([
   expect(cutPage(Buffer.from(text))).toBeUndefined()
 })
 
-test.each(['data', String.raw`d\u0061ta`])('of a list that comes twice, again as %s, both count', (name) => {
+test.each(['data', String.raw`d\u0061ta`])('of a list that is sent twice, again as %s, both count', (name) => {
   const digestOf = (first: number, second: number) =>
     cutPage(Buffer.from(`{"data":[${first}],"meta":{},"${name}":[${second}],"meta":{}}`))?.digest
 

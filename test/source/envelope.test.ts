@@ -65,7 +65,7 @@ test.each([
   expect(problemWith(envelope)).toBe(problem)
 })
 
-test('no problem ever quotes what the service sent', () => {
+test("no problem ever quotes the service's answer", () => {
   fc.assert(
     fc.property(fc.string({ minLength: 8 }), (text) => {
       fc.pre(!'success must be true data must be a list meta must be an object it is not'.includes(text))

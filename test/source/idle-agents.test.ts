@@ -16,7 +16,7 @@ test('a source that is opened after another was closed goes on with its connecti
   expect(socketsOf(server)).toBe(1)
 })
 
-test('one that shares with nobody, or asks with other limits, opens its own', async () => {
+test('a source without shared agents, or with other limits, opens its own connections', async () => {
   await using server = await faultServer(list(250))
   const agents = new IdleAgents()
 

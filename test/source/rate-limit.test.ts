@@ -38,7 +38,7 @@ test('starts are spread evenly over the minute', async () => {
   expect(starts).toEqual([0, 1000, 2000, 3000, 4000])
 })
 
-test('a pause gives back the turns of everybody who had not started, until it is over', async () => {
+test('a pause delays all requests that had not started, until it is over', async () => {
   const time = virtualTime(1000)
   const rateLimit = createRateLimit({ concurrency: 1, ...time })
   const { started, releases, turns } = gates(rateLimit, 2)
@@ -119,7 +119,7 @@ test('an aborted signal ends nothing but its own wait', async () => {
   expect(await kept).toEqual({ paused: false, value: 'next' })
 })
 
-test('a turn whose stop came while it waited is not run and frees its place', async () => {
+test('a task that was stopped while it waited is not run and frees its place', async () => {
   const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
   const { releases } = gates(rateLimit, 1)
   await settle()

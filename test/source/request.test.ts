@@ -78,7 +78,7 @@ function cutChunked(): Parameters<typeof faultServer>[0] {
   }
 }
 
-test('a port where nobody listens is unavailable, with the cause kept', async () => {
+test('a port without a listener is unavailable, with the cause kept', async () => {
   const server = await faultServer(hang())
   await server.close()
   const { source } = aSource(server, { attempts: 2 })
@@ -111,7 +111,7 @@ test.each([
   expect(String(await rejection(aSource(server).source.readPage(FIRST, PATIENT)))).toMatch(message)
 })
 
-test('a certificate nobody vouches for is refused before anything is asked, whatever the environment says', async () => {
+test('an untrusted certificate is refused before any request, whatever the environment says', async () => {
   await using server = await tlsFaultServer(selfSigned(), list(3))
   const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
   try {
@@ -186,7 +186,7 @@ test('an aborted signal asks for nothing', async () => {
   expect(server.requests).toHaveLength(0)
 })
 
-test('a key that no header can carry is said to be one, without showing it', async () => {
+test('a key that no header can carry is reported, without showing it', async () => {
   await using server = await faultServer(json(200, {}))
   const { source } = aSource(server, {}, { credentials: { apiKey: 'bad\nkey', secret: 'x' } })
   const error = await rejection(source.readPage(FIRST, PATIENT))

@@ -40,7 +40,7 @@ test('Retry-After is believed before X-RateLimit-Reset, and the latter when the 
   expect(retryAfterMs({ 'retry-after': 'soon', 'x-ratelimit-reset': '50' }, NOW_MS)).toBe(50_000)
 })
 
-test('of a header sent twice the first counts', () => {
+test('the first of a repeated header counts', () => {
   expect(retryAfterMs({ 'retry-after': ['3', '9'] }, NOW_MS)).toBe(3000)
 })
 

@@ -50,7 +50,7 @@ const limited = (waitMs?: number): RateLimited => new RateLimited('429', { waitM
 const down = (status = 500, waitMs?: number): SourceUnavailable =>
   new SourceUnavailable(String(status), { code: 'server-error', status, waitMs })
 
-test('a refusal is waited out for as long as it says, and told', async () => {
+test('a refusal is waited out for the requested time, and reported', async () => {
   const { retry, slept, events, now } = aPatience()
   const startMs = now()
   expect(await retry.ask(failing(limited(7000), down(503, 20_000)), PATIENT)).toBe('page')
@@ -128,7 +128,7 @@ test('no wait at all is made without a budget', async () => {
   expect(slept).toEqual([])
 })
 
-test('a refusal of one holds back everybody who shares the rateLimit, and each judges by its own budget', async () => {
+test('a refusal delays all organizations that share the rate limit, and each has its own budget', async () => {
   const time = virtualTime()
   const rateLimit = createRateLimit({ concurrency: 4, ...time })
   const one = aPatience({ rateLimit, ...time })
@@ -148,7 +148,7 @@ test('a refusal of one holds back everybody who shares the rateLimit, and each j
   expect(kept.calls).toBe(0)
 })
 
-test('requests that wait through the same pause count its time once and tell of it once', async () => {
+test('requests that wait through the same pause count and report it once', async () => {
   const { retry, events } = aPatience()
   await Promise.all([1, 2, 3, 4].map(() => retry.ask(failing(limited(7000)), PATIENT)))
   expect(events).toHaveLength(1)

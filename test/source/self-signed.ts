@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 
-/** A fresh key and a certificate for 127.0.0.1 that it signed itself: nobody has a reason to trust it. */
+/** A new key and a self-signed certificate for 127.0.0.1, which no client trusts. */
 export function selfSigned(): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = der(0x30, oid('2a8648ce3d040302'))

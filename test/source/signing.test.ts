@@ -166,7 +166,7 @@ test.each([
   ['}{ts}{', '}1700000000{'],
   ['{{ts}}', '{1700000000}'],
   ['{ts}$&{METHOD}$1', '1700000000$&GET$1'],
-])('of the template %j nothing but its known tokens is replaced', (template, expected) => {
+])('in the template %j only known tokens are replaced', (template, expected) => {
   expect(stringToSign(REQUEST, 'key', MOMENT, { ...recipeOf('ts-body'), template })).toBe(expected)
 })
 
@@ -183,7 +183,7 @@ test('another second or another secret always gives another signature', () => {
   )
 })
 
-test('what stands between tokens is signed as it is written, whatever the values hold', () => {
+test('text between tokens is signed unchanged, whatever the values contain', () => {
   const literal = fc.string().filter((text) => !/[{}]/.test(text))
   fc.assert(
     fc.property(literal, literal, fc.string(), (before, after, body) => {

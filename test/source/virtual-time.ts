@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sleep } from '../../src/source/sleep.ts'
 
-/** A clock that stands still until somebody sleeps, and then jumps: waits of minutes cost nothing. */
+/** A clock that advances only by sleeping, at once: waits of minutes cost nothing. */
 export function virtualTime(startMs = 1_700_000_000_000): {
   now: () => number
   monotonicMs: () => number

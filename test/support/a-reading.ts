@@ -6,7 +6,7 @@ import { START_MS } from './builders.ts'
 import { pageOfList } from './listed-source.ts'
 
 type Setting = Partial<Omit<Reading, 'readPage'>> & {
-  /** What happens before a window is answered with its page; the count of requests is from 1. */
+  /** Called before a window is answered with its page; requests are counted from 1. */
   readPage?: (
     window: Window,
     count: number,
@@ -15,7 +15,7 @@ type Setting = Partial<Omit<Reading, 'readPage'>> & {
   save?: (arrivals: Arrival[]) => Promise<unknown>
 }
 
-/** Reads a list, by plain pages of ten and four at once unless told otherwise. */
+/** Reads a list; by default in plain pages of ten, four at once. */
 export function aReading(list: readonly unknown[], { readPage, save, ...setting }: Setting = {}) {
   const asked: Window[] = []
   const saved: Arrival[] = []
@@ -47,7 +47,7 @@ export function aReading(list: readonly unknown[], { readPage, save, ...setting 
   return { run, asked, saved, saves, scan }
 }
 
-/** A scan that would be asked for windows for ever ends the test instead of hanging it. */
+/** A scan that never ends fails the test instead of hanging it. */
 function patient(scan: Scan): Scan {
   let inVain = 0
   return {

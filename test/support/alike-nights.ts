@@ -9,20 +9,20 @@ import { mirroring } from './mirroring.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** One night: what is listed, and what happens meanwhile. */
+/** One night: the list, and the events during the run. */
 export type Night = {
-  /** The list, or what it is once so many pages were answered. */
+  /** The list, or a function from the number of answered pages to the list. */
   list: readonly unknown[] | ((answered: number) => readonly unknown[])
   told?: Partial<Mirroring>
   options?: ListedOptions
   /** Pages after which the run is stopped, or its source fails. */
   stopAfter?: number | undefined
   failAfter?: number | undefined
-  /** Done to the mirror once that many pages were answered. */
+  /** A change of the mirror after that many answered pages. */
   meanwhile?: { after: number; meddle: (mirror: Mirror) => Promise<void> }
 }
 
-/** Makes the nights in a mirror that keeps the list as last read and in one that forgets it: after each they are alike. */
+/** Plays the nights in a mirror that keeps the list as last read and in one that forgets it, and compares them after each night. */
 export async function expectAlike(nights: readonly Night[]) {
   const remembering = await aMirror()
   const forgetting = await aMirror()
@@ -84,7 +84,7 @@ export async function makeNight(mirror: Mirror, index: number, night: Night) {
   return { known, recognized, report }
 }
 
-/** All that the mirror tells anybody, of runs and customers and what became of them. */
+/** All public contents of the mirror. */
 function contents({ file }: Mirror) {
   return {
     customers: rowsOf(file, 'SELECT * FROM customers ORDER BY row_id'),

@@ -4,7 +4,7 @@ import { sortRecords } from '../../src/run/sort-records.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 
-/** A record as JSON carries it, before anybody has looked at it. */
+/** A record as sent in JSON, before it is parsed. */
 export type SentRecord = Record<string, unknown>
 
 /** The moment at which tests begin, in Unix milliseconds. */
@@ -39,7 +39,7 @@ export function customers(from: number, to: number, overrides: SentRecord = {}):
   return Array.from({ length: to - from + 1 }, (_, index) => aCustomer(from + index, overrides))
 }
 
-/** Customer `n` as the mirror is told of it. */
+/** Customer `n` as saved in the mirror. */
 export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer {
   const [customer] = sortRecords([aCustomer(n, overrides)], { pageBytes: 0 }).customers
   if (customer === undefined) throw new Error('the overrides make this customer a reject')

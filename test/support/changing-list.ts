@@ -1,8 +1,8 @@
 import { aCustomer, type SentRecord } from './builders.ts'
 
 /**
- * The list as it is in an edition: every customer has changed since the one before, one is new, one is broken, one is
- * listed twice, and a record belongs to nobody.
+ * The list in one edition: every customer has changed since the edition before, one is new, one is broken, one is listed twice,
+ * and one record has no id.
  */
 export function changingList(edition: number): SentRecord[] {
   const list = Array.from({ length: 1500 + edition }, (_, index) =>

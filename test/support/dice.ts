@@ -1,4 +1,4 @@
-/** Randomness that a number replays (mulberry32). */
+/** Random numbers from a seed (mulberry32). */
 export type Dice = {
   /** From 0 up to, but not including, 1. */
   next(): number

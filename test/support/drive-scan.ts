@@ -18,8 +18,8 @@ export type Ride = {
 }
 
 /**
- * Fetches whatever the scan asks for. With several under way, the service works in any order, and what it answered
- * arrives in any other; `stopAfter` answers it is left where it is.
+ * Answers the requests of the scan. With several open requests, the service answers in any order, and answers arrive in any
+ * other order. After `stopAfter` answers the scan is left unfinished.
  */
 export function drive(
   scan: Scan,

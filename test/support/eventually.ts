@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Asks until the answer pleases, and gives it. The test's own time limit is the only one. */
+/** Repeats until the answer is accepted, and returns it. Only the test's own time limit ends it. */
 export async function eventually<Answer>(
   ask: () => Answer | Promise<Answer>,
   pleases: (answer: Answer) => boolean,

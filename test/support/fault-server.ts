@@ -19,7 +19,7 @@ export type Reply = (response: ServerResponse, request: SeenRequest) => void | P
 
 export type FaultServer = {
   origin: string
-  /** What goes into `baseUrl` of a configuration. */
+  /** The `baseUrl` for a configuration. */
   baseUrl: URL
   /** Every request in order of arrival, also those that were answered badly or not at all. */
   requests: SeenRequest[]
@@ -80,7 +80,7 @@ async function start(server: Server, scheme: string, replies: readonly Reply[]):
     fault.inFlight += 1
     fault.mostInFlight = Math.max(fault.mostInFlight, fault.inFlight)
     response.once('close', () => (fault.inFlight -= 1))
-    // A test that cares about the service's clock says what it shows.
+    // Tests about the service's clock set this header themselves.
     response.sendDate = false
     void reply?.(response, seen)
   })
@@ -112,7 +112,7 @@ export function bytes(status: number, body: string | Uint8Array, headers: ReplyH
   }
 }
 
-/** An honest answer for a list of `total` made-up customers, with `changes` to its envelope or its `meta`. */
+/** A correct answer for a list of `total` made-up customers, with `changes` to its envelope or its `meta`. */
 export function list(total: number, changes: { meta?: object; envelope?: object; headers?: ReplyHeaders } = {}): Reply {
   return async (response, request) => {
     const body = envelopeOf(total, request)
@@ -121,7 +121,7 @@ export function list(total: number, changes: { meta?: object; envelope?: object;
   }
 }
 
-/** What `list` answers: the page asked for, of customers that are only numbered. */
+/** The answer of `list`: the requested page, of numbered customers. */
 export function envelopeOf(
   total: number,
   { page, size }: { page: number; size: number },
@@ -140,7 +140,7 @@ export function envelopeOf(
   }
 }
 
-/** A made-up record with a number for a face. */
+/** A made-up record with a number. */
 export function aRecord(number: number): { id: string; name: string; email: string } {
   const id = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
   return { id, name: `Customer ${number}`, email: `customer${number}@example.com` }
@@ -156,7 +156,7 @@ export function hang(): Reply {
   return () => {}
 }
 
-/** Answers at once and then sends a byte now and then, for ever: no pause is long, only the whole is. */
+/** Answers at once, then sends a byte now and then, for ever: each pause is short, but the answer never ends. */
 export function drip(everyMs: number): Reply {
   return (response) => {
     response.writeHead(200, { 'Content-Type': 'application/json' })

@@ -1,9 +1,9 @@
 import type { SentRecord } from './builders.ts'
 
 /**
- * The name with which `record` would have the fingerprint of `target`, had fingerprints no key: 0.3 s of search. The steps of
- * such a fingerprint are written down below. Each can be undone, and both halves of its state take in the same two characters
- * a step, so that three steps of a name lead from where it begins to where the fields behind it must find it.
+ * The name with which `record` would have the fingerprint of `target` if fingerprints had no key, found in 0.3 s of search. The
+ * steps of such a fingerprint are below. Each step can be inverted, and both halves of the state take the same two characters
+ * in a step, so that three steps of a name lead from the state before it to the state that the following fields need.
  */
 export function forgedName(record: SentRecord, target: SentRecord): string {
   const fields = Object.keys(record)
@@ -14,7 +14,7 @@ export function forgedName(record: SentRecord, target: SentRecord): string {
   const end = fields
     .slice(fields.indexOf('name') + 1)
     .reduceRight<State>((state, field) => before(state, field, String(record[field])), stateOf(target))
-  // Six characters that can be read, and six that are worked out: two freely, two freely from the end, two in the middle.
+  // Six readable characters, and six computed ones: two free ones, two free ones from the end, two in the middle.
   const start = unitsOf('Harmle').reduce(step, headed(begin, 'name', length))
   const middle = new Map<number, { units: number; state: State }>()
   for (let units = 0; units < TRIES; units += 1) {
@@ -33,7 +33,7 @@ export function forgedName(record: SentRecord, target: SentRecord): string {
 
 const TRIES = 2 ** 18
 
-/** Two characters that are letters of some language, told from a number. */
+/** Two letters of some language, from a number. */
 function readable(index: number): number {
   return (0x4e00 + (index & 0x3ff)) | ((0x4e00 + (index >>> 10)) << 16)
 }
@@ -81,7 +81,7 @@ function unstep(state: State, units: number): State {
   return [first ^ units, second ^ units]
 }
 
-/** The state before the last step, of which the two characters taken in are still to be taken out. */
+/** The state before the last step, still mixed with the two characters of that step. */
 function undone([first, second]: State): State {
   return [unstirred(first, INVERSE_FIRST, 15), unstirred(second, INVERSE_SECOND, 13)]
 }
@@ -99,7 +99,7 @@ function unstirred(bits: number, inverse: number, shift: number): number {
 
 const [INVERSE_FIRST, INVERSE_SECOND] = [inverseOf(FIRST), inverseOf(SECOND)]
 
-/** By which a product is to be multiplied to have the other factor back, of numbers of 32 bits. */
+/** The multiplicative inverse of an odd number, modulo 2^32. */
 function inverseOf(odd: number): number {
   let inverse = odd
   for (let bits = 3; bits < 32; bits *= 2) inverse = Math.imul(inverse, 2 - Math.imul(odd, inverse))

@@ -1,6 +1,6 @@
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 
-/** Holds the answers to some requests back until it is opened. */
+/** Delays the answers to some requests until it is opened. */
 export type Gate = {
   intercept: NonNullable<SandboxOptions['intercept']>
   /** The first request that was held back has arrived. */
@@ -10,7 +10,7 @@ export type Gate = {
   open(): void
 }
 
-/** A gate for the pages of organization `key` (by API key; everybody where it gives none) from page `fromPage` on. */
+/** A gate for the pages of organization `key` (by API key; all organizations without one) from page `fromPage` on. */
 export function aGate({ key, fromPage = 1 }: { key?: () => string; fromPage?: number } = {}): Gate {
   const reached = Promise.withResolvers<void>()
   const opened = Promise.withResolvers<void>()

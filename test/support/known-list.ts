@@ -38,7 +38,7 @@ export const DATES = [
 ] as const
 export type Dates = (typeof DATES)[number]
 
-/** A list of customers whose whole past is known: who was listed when, and with which values. Time is counted in ticks. */
+/** A list of customers with its whole history: which customer was listed when, and with which values. Time is counted in ticks. */
 export class KnownList {
   tick = 1
   readonly people: Person[] = []
@@ -47,7 +47,7 @@ export class KnownList {
   readonly order: Order
   readonly dates: Dates
   readonly seed: number
-  /** What passes for the present, in seconds, when customers are created. */
+  /** The current second, for the creation of customers. */
   second = 0
 
   constructor(dice: Dice, seed: number, order: Order, dates: Dates) {
@@ -119,7 +119,7 @@ export class KnownList {
     this.tick += 1
   }
 
-  /** Makes the record of a customer one that must be rejected, or a good one again. */
+  /** Makes the record of a customer a reject, or valid again. */
   turnOdd(): void {
     const person = this.#listed[this.dice.below(this.#listed.length)]
     if (person === undefined) return
@@ -146,7 +146,7 @@ export class KnownList {
     }
   }
 
-  /** The list in the order in which it is served at this moment. */
+  /** The list in its current order. */
   inOrder(): readonly Person[] {
     if (this.order === 'shuffled') return shuffled(this.#listed, this.dice)
     if (this.order !== 'restless ties') return this.#listed

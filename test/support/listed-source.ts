@@ -3,30 +3,30 @@ import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
 import { aSourcePage } from './builders.ts'
 
-/** What mirroring needs of a source. */
+/** The part of a source that mirroring uses. */
 export type PageSource = Pick<Source, 'readPage' | 'search' | 'counters'>
 type ReadPage = Source['readPage']
 
 export type ListedOptions = {
-  /** The most records the service puts on a page, whatever it is asked for. */
+  /** The largest page that the service sends, whatever size is requested. */
   cap?: number
-  /** Whether the service says how long its list is. */
-  tellsTotal?: boolean
+  /** Whether the service reports a total. */
+  reportsTotal?: boolean
 }
 
-/** A page of a list, cut the way the service cuts it. */
+/** A page of a list, as the service cuts it. */
 export function pageOfList(
   list: readonly unknown[],
   { page, size: askedSize }: Window,
-  { cap = 100, tellsTotal = true }: ListedOptions = {},
+  { cap = 100, reportsTotal = true }: ListedOptions = {},
 ): CustomersPage {
   const size = Math.min(askedSize, cap)
   const records = list.slice(size * (page - 1), size * page)
-  const told = tellsTotal ? { total: list.length, lastPage: Math.max(1, Math.ceil(list.length / size)) } : {}
+  const told = reportsTotal ? { total: list.length, lastPage: Math.max(1, Math.ceil(list.length / size)) } : {}
   return aSourcePage(page, records, { size, askedSize, beyondEnd: page > 1 && records.length === 0, ...told })
 }
 
-/** A source that answers each page with what `readPage` makes of it, and counts what it was asked for. */
+/** A source that answers each page by `readPage`, and counts requests. */
 export function sourceOf(
   readPage: ReadPage,
   search: Source['search'] = nothingFound,

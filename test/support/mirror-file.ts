@@ -8,7 +8,7 @@ import type { Report } from '../../src/report.ts'
 import { anEnding, aPage, START_MS } from './builders.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
-/** A row as a reader with nothing but SQLite sees it. */
+/** A row as seen by a reader with only SQLite. */
 export type Row = Record<string, unknown>
 
 const PUBLIC_TABLES = ['runs', 'customers', 'changes', 'rejects', 'leases']
@@ -25,7 +25,7 @@ export async function aMirror(file = aMirrorFile()): Promise<Mirror> {
   return mirror
 }
 
-/** What a query over the file answers, asked by another connection as any reader would. */
+/** The rows of a query, from another connection, like any reader. */
 export function rowsOf(file: string, sql: string, ...parameters: unknown[]): Row[] {
   return withReader(file, (db) => db.prepare<unknown[], Row>(sql).all(...parameters))
 }
@@ -40,7 +40,7 @@ export function valueOf(file: string, sql: string, ...parameters: unknown[]): un
   )
 }
 
-/** Changes the file behind the mirror's back. */
+/** Changes the file through another connection, without the mirror. */
 export function tamper(file: string, sql: string, ...parameters: unknown[]): void {
   const db = new Database(file, { fileMustExist: true })
   try {
@@ -50,7 +50,7 @@ export function tamper(file: string, sql: string, ...parameters: unknown[]): voi
   }
 }
 
-/** Everything the file holds, table by table. */
+/** All contents of the file, table by table. */
 export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): Record<string, Row[]> {
   return Object.fromEntries(tables.map((table) => [table, rowsOf(file, `SELECT * FROM ${table} ORDER BY rowid`)]))
 }

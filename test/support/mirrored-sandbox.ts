@@ -52,7 +52,7 @@ function configured({ organizations, recipe }: Sandbox, settings: Partial<Organi
   }
 }
 
-/** The ids of the customers the mirror takes for active. */
+/** The ids of the active customers in the mirror. */
 export function activeIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): Set<string> {
   const rows = rowsOf(mirror.file, 'SELECT id FROM active_customers WHERE organization = ?', organization)
   return new Set(rows.map(({ id }) => String(id)))

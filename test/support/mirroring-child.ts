@@ -4,7 +4,7 @@ import { changingList } from './changing-list.ts'
 import { listedSource } from './listed-source.ts'
 
 /**
- * A program to be killed: mirrors a list again and again, another edition of it each time, and writes a line when it opens
+ * A program for tests that kill it: mirrors a list again and again, a new edition each time, and writes a line when it opens
  * the mirror and after each save. Arguments: the mirror's file and the first edition.
  */
 const [, , file = '', edition = '1'] = process.argv

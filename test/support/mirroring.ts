@@ -4,7 +4,7 @@ import { MINUTE_MS, START_MS } from './builders.ts'
 import type { PageSource } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'
 
-/** What a run of acme is told: a plain scan, pages of ten, four at once, at a time that stands still. */
+/** The settings of a run of acme: a plain scan, pages of ten, four at once, with a clock that does not move. */
 export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial<Mirroring> = {}): Mirroring {
   return {
     organization: 'acme',
@@ -24,7 +24,7 @@ export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial
   }
 }
 
-/** A clock that moves a second at every look, so that no page waits for others to be saved with. */
+/** A clock that advances a second at every reading, so that every page is saved alone. */
 export function movingClock(): () => number {
   let nowMs = START_MS
   return () => (nowMs += 1000)

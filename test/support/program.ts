@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A file of the program as its rules see it. Paths are relative to the project, with slashes. */
+/** A file of the program, as checked by its rules. Paths are relative to the project, with slashes. */
 export type SourceFile = {
   path: string
   lines: number
@@ -10,7 +10,7 @@ export type SourceFile = {
   code: string
   /** Files by path, packages by name; `typeOnly` ones are gone when the program runs. */
   imports: { target: string; typeOnly: boolean }[]
-  /** What is imported only when it is needed. */
+  /** Imports that run only when needed. */
   lazyImports: string[]
 }
 
@@ -26,7 +26,7 @@ export function readProgram(): SourceFile[] {
   )
 }
 
-/** The files that import a package, or a part of it, in whatever way. */
+/** The files that import a package, or a part of it, in any way. */
 export function importersOf(files: readonly SourceFile[], name: string): string[] {
   const isIt = (target: string) => target === name || target.startsWith(`${name}/`)
   return files
@@ -91,7 +91,7 @@ function readSource(path: string): SourceFile {
     code,
     imports: [...code.matchAll(STATIC_IMPORT)].map(([, clause = '', from = '']) => ({
       target: targetOf(from, path),
-      // `import { type A }` is no such import: what is left of it when types are stripped still loads the file.
+      // `import { type A }` is not type-only: after type stripping, it still loads the file.
       typeOnly: /^\s*type\b/.test(clause),
     })),
     lazyImports: [...code.matchAll(LAZY_IMPORT)].map(([, from = '']) => targetOf(from, path)),
@@ -105,7 +105,7 @@ function targetOf(from: string, path: string): string {
   return from.startsWith('.') ? posix.join(posix.dirname(path), from) : from
 }
 
-/** Comments go, texts stay: a `//` within quotes is no comment. A regular expression that holds a quote ends with its line. */
+/** Removes comments and keeps strings: a `//` within quotes is not a comment. A regular expression with a quote ends with its line. */
 function withoutComments(text: string): string {
   return text.replaceAll(
     /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g,

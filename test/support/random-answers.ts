@@ -49,16 +49,7 @@ export type FaultKind = (typeof FAULTS)[number]
 /** From one answer of a night to another, so often, on these pages. */
 export type Fault = { kind: FaultKind; from: number; to: number; chance: number; pages: (page: number) => boolean }
 
-export const SEARCHES = [
-  'works',
-  'exact',
-  'finds nobody',
-  'finds everybody',
-  '404',
-  '422',
-  '500',
-  'finds others',
-] as const
+export const SEARCHES = ['works', 'exact', 'finds none', 'finds all', '404', '422', '500', 'finds others'] as const
 export type SearchKind = (typeof SEARCHES)[number]
 
 type Cached = { body: string; atMs: number; tick: number }
@@ -149,7 +140,7 @@ export class RandomService {
 
   #found({ size }: Asked, text: string): WireAnswer {
     const wanted = text.toLowerCase()
-    const everybody = this.replica?.people ?? this.list.listed
+    const allPeople = this.replica?.people ?? this.list.listed
     const matches = (person: Person) => {
       const { name, username, email } = this.#recordOf(person)
       const texts = [name, username, email].map((value) => String(value).toLowerCase())
@@ -158,11 +149,11 @@ export class RandomService {
     }
     if (this.search === '404' || this.search === '422' || this.search === '500') return refused(Number(this.search))
     const found = {
-      works: everybody.filter(matches),
-      exact: everybody.filter(matches),
-      'finds nobody': [],
-      'finds everybody': everybody,
-      'finds others': everybody.filter((person) => !matches(person)).slice(0, 3),
+      works: allPeople.filter(matches),
+      exact: allPeople.filter(matches),
+      'finds none': [],
+      'finds all': allPeople,
+      'finds others': allPeople.filter((person) => !matches(person)).slice(0, 3),
     }[this.search]
     const rows = found.slice(0, size).map((person) => this.#recordOf(person))
     return pageOf({ rows, page: 1, size, total: found.length })

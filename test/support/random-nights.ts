@@ -30,7 +30,7 @@ export function randomNights(random: Dice): Night[] {
       ...randomEnding(random),
     }
     if (random.chance(0.7)) return night
-    // Of a run that was interrupted, windows whose pages were forgotten are read again: that takes another number of requests.
+    // After an interruption, windows with forgotten pages are read again, which changes the number of requests.
     const anew = { ...night.told, resumeWithinMs: -1 }
     return { ...night, told: anew, meanwhile: { after: 0, meddle: randomMeddling(random) } }
   })
@@ -48,7 +48,7 @@ function randomEnding(random: Dice): Partial<Night> {
   return random.chance(0.1) ? { failAfter: pages } : {}
 }
 
-/** What somebody does between two nights, in each mirror alike. */
+/** A change by hand between two nights, the same in each mirror. */
 function randomMeddling(random: Dice): (mirror: Mirror) => Promise<void> {
   const sql = [
     `UPDATE customers SET name = 'By Hand' WHERE row_id = ?`,

@@ -2,17 +2,17 @@ import { Agent, type Dispatcher } from 'undici'
 import { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { Dice } from './dice.ts'
 
-/** One answer, as it goes over the wire; `broken` where the connection ends instead. */
+/** One answer on the wire; `broken` if the connection ends instead. */
 export type WireAnswer = { status: number; headers: Record<string, string>; body: string | Buffer; broken?: boolean }
-/** What is asked for; the same `key` for the same address. */
+/** A request; the same `key` for the same address. */
 export type Asked = { page: number; size: number; search: string | undefined; key: string }
 
 type Handler = Dispatcher.DispatchHandler
 type Request = { asked: Asked; handler: Handler; answer?: WireAnswer }
 
 /**
- * Stands in for the agents of undici: requests are answered in any order, and answers arrive in any other. `answer` is called
- * when the service is to answer, `moved` after each thing that happens.
+ * Replaces the agents of undici: requests are answered in any order, and answers arrive in any other order. `answer` is called
+ * when the service answers, `moved` after each event.
  */
 export function wireTo(answer: (asked: Asked) => WireAnswer, moved: () => void, dice: Dice): IdleAgents {
   const underWay: Request[] = []

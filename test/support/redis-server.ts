@@ -7,12 +7,12 @@ import { delimiter, join } from 'node:path'
 import { env } from 'node:process'
 import { Redis } from 'ioredis'
 
-/** A Redis of its own in a temporary folder, that may be killed and started again. */
+/** A Redis in a temporary folder, which a test can kill and start again. */
 export type RedisServer = {
   url: string
   /** As `kill -9`. */
   kill(): Promise<void>
-  /** Starts it again on the same port, with what it had written, if it was to write. */
+  /** Starts it again on the same port, with its stored data, if it stores data. */
   start(): Promise<void>
   /** Runs one command. */
   command(name: string, ...parameters: string[]): Promise<unknown>
@@ -26,7 +26,7 @@ export function redisProgram(): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** Starts Redis or Valkey on a free port; with `appendOnly` it forgets nothing when it is killed. */
+/** Starts Redis or Valkey on a free port; with `appendOnly` it keeps its data when it is killed. */
 export async function startRedis({ appendOnly = false, password = '' } = {}): Promise<RedisServer> {
   const program = redisProgram()
   if (program === undefined) throw new Error('There is no redis-server or valkey-server on the PATH.')
@@ -75,7 +75,7 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
   }
 }
 
-/** A port nobody listens on at this moment. */
+/** A port that is free now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -22,14 +22,14 @@ export type Running = {
 export type CliOptions = {
   /** The folder it is started in. */
   cwd: string
-  /** All of its environment, beside a PATH on which there is nothing but Node and the system. */
+  /** Its whole environment, besides a PATH with only Node and the system. */
   env?: Readonly<Record<string, string>>
 }
 
 export type ProcessOptions = CliOptions & {
-  /** A stream whose reader has gone before anything was written, as with `| head`. */
+  /** A stream whose reader closed it before the first write, as with `| head`. */
   unread?: 'stdout' | 'stderr'
-  /** Another user than the one who runs the tests. */
+  /** A different user than the one that runs the tests. */
   uid?: number
 }
 
@@ -70,8 +70,8 @@ export async function runCli(args: readonly string[], { cwd, env = {} }: CliOpti
 }
 
 /**
- * How to run the program so that the system refuses it what a user may not do: as it is, or, since root may do anything,
- * as a user who owns nothing. Undefined where that user could not even reach the program.
+ * Options to run the program without special permissions: none, or, if the tests run as root, a user who owns nothing. Undefined
+ * if that user cannot reach the program.
  */
 export function asPlainUser(): Pick<ProcessOptions, 'uid'> | undefined {
   if (process.getuid?.() !== 0) return {}

@@ -3,12 +3,12 @@ import { text } from 'node:stream/consumers'
 import { exitCodeOf, type ExitCode } from '../../src/cli/exit-code.ts'
 import type { Io } from '../../src/cli/io.ts'
 
-/** What a command did in this process: the code it would have ended the program with, and everything it wrote. */
+/** The result of a command in this process: its exit code, and its output. */
 export type Done = { code: ExitCode; stdout: string; stderr: string }
 
 type Runnable = { parseAsync(args: readonly string[], options: { from: 'user' }): Promise<unknown> }
 
-/** Runs one command without a process of its own, for promises that are not about the process. */
+/** Runs one command in this process, for promises that are not about the process. */
 export async function runCommand(
   command: (io: Io) => Runnable,
   args: readonly string[],

@@ -4,7 +4,7 @@ import { FakeScreen } from './screen.ts'
 
 type Runnable = { parseAsync(args: readonly string[], options: { from: 'user' }): Promise<unknown> }
 
-/** Runs one command at a terminal, where results and what is said beside them come together; what stands on it afterwards. */
+/** Runs one command at a terminal, which shows results and messages together; returns the text on it afterwards. */
 export async function runOnScreen(
   command: (io: Io) => Runnable,
   args: readonly string[],

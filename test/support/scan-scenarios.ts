@@ -6,7 +6,7 @@ import { IMMUTABLE_ORDERS, type ListOrder, SimulatedList } from './simulated-lis
 
 export type Outcome = {
   certificate: Certificate
-  /** Rows that lived through the scan and were not read. */
+  /** Rows that were listed during the whole scan but were not read. */
   lost: number
   requests: number
   /** Rows at the start. */
@@ -14,20 +14,20 @@ export type Outcome = {
   order: ListOrder
 }
 
-/** How often something happens between two answers, from 0 to 1. */
+/** The probability of each change between two answers, from 0 to 1. */
 type Churn = { insert?: number; delete?: number; move?: number; bulk?: boolean }
 
 const MUTABLE_ORDERS: readonly ListOrder[] = ['name', 'last change asc', 'last change desc']
 
-/** Lists that are read while they change; a seed decides everything, so that a number replays it. */
+/** Lists that change while they are read. A seed decides everything, so that a number repeats it. */
 export const SCENARIOS = {
-  /** Sorted by fields that never change; rows come and go, sometimes many at once. */
+  /** Sorted by fields that never change; rows are added and deleted, sometimes many at once. */
   witnessed: (seed) => {
     const luck = dice(seed)
     const churn = { insert: luck.next() * 0.6, delete: luck.next() * 0.6, bulk: luck.chance(0.3) }
     return read(luck, pick(luck, IMMUTABLE_ORDERS), churn)
   },
-  /** Sorted by creation time, equal times differently at every answer; rows come and go. */
+  /** Sorted by creation time, equal times in another order at every answer; rows are added and deleted. */
   'restless ties': (seed) => {
     const luck = dice(seed)
     return read(luck, pick(luck, ['ties asc', 'ties desc']), { insert: luck.next() * 0.6, delete: luck.next() * 0.6 })
@@ -37,31 +37,31 @@ export const SCENARIOS = {
     const luck = dice(seed)
     return read(luck, pick(luck, [...IMMUTABLE_ORDERS, ...MUTABLE_ORDERS]), {})
   },
-  /** Nothing changes, but equal creation times, of up to everybody, come differently at every answer. */
+  /** Nothing changes, but rows with equal creation times, up to all rows, are in another order at every answer. */
   'still ties': (seed) => {
     const luck = dice(seed)
     return read(luck, pick(luck, ['ties asc', 'ties desc']), {}, pick(luck, [3, 60, 400, 5000]))
   },
-  /** One row moves, once, in a list that follows names. */
+  /** One row moves, once, in a list sorted by name. */
   'one move': (seed) => {
     const luck = dice(seed)
     const when = luck.below(20)
     let answers = 0
     return read(luck, 'name', {}, 1, (list) => answers++ === when && list.move())
   },
-  /** Rows come, go and move in a list that follows names. */
+  /** Rows are added, deleted and moved in a list sorted by name. */
   'moves by name': (seed) => {
     const luck = dice(seed)
     const churn = { insert: luck.next() ** 3 * 0.6, delete: luck.next() ** 3 * 0.6, move: luck.next() ** 3 * 0.6 }
     return read(luck, 'name', churn)
   },
-  /** Rows come, go and move in a list that follows the last change, and looks like one that follows creation. */
+  /** Rows are added, deleted and moved in a list sorted by last change, which looks sorted by creation. */
   'moves by last change': (seed) => {
     const luck = dice(seed)
     const churn = { insert: luck.next() ** 3 * 0.6, delete: luck.next() ** 3 * 0.6, move: luck.next() ** 3 * 0.6 }
     return read(luck, pick(luck, ['last change asc', 'last change desc']), churn)
   },
-  /** By a number that is not shown, in which creation times run twice; many rows are deleted at once. */
+  /** Sorted by a hidden number, in which creation times repeat; many rows are deleted at once. */
   'two runs of creation times': (seed) => {
     const luck = dice(seed)
     const size = 150 + luck.below(700)
@@ -71,7 +71,7 @@ export const SCENARIOS = {
       serial > turn && serial <= size ? serial - turn + luck.below(2) : serial
     return purged(luck, { size, createdSecondOf: isBackward ? (serial) => -createdSecondOf(serial) : createdSecondOf })
   },
-  /** By a number that is not shown and that creation times follow, but for a few rows that are dated otherwise. */
+  /** Sorted by a hidden number, which creation times follow except for a few rows with other dates. */
   'a row dated into the future': (seed) => {
     const luck = dice(seed)
     const size = 150 + luck.below(700)
@@ -81,7 +81,7 @@ export const SCENARIOS = {
     const createdSecondOf = (serial: number) => Math.floor(serial / perSecond) + (odd.has(serial) ? years : 0)
     return purged(luck, { size, createdSecondOf })
   },
-  /** By last change: a row that was not read yet changes, and more than a page of new ones push it away from the end. */
+  /** Sorted by last change: an unread row changes, and more than a page of new rows move it away from the end. */
   'pushed down': (seed) => {
     const luck = dice(seed)
     const order = pick(luck, ['last change asc', 'last change desc'] as const)
@@ -122,7 +122,7 @@ function read(
   return { certificate: scan.certificate(), lost, requests, size, order }
 }
 
-/** A list by a hidden number from which many rows that stand together are deleted, a few times. */
+/** A list sorted by a hidden number, from which many consecutive rows are deleted, a few times. */
 function purged(luck: Dice, options: { size: number; createdSecondOf: (serial: number) => number }): Outcome {
   const list = new SimulatedList(luck, { ...options, order: 'serial' })
   let purges = 1 + luck.below(3)

@@ -3,15 +3,15 @@ import { Writable } from 'node:stream'
 /** A command to the terminal, or one character. */
 const SEQUENCE = new RegExp(String.raw`\u{1b}\[\d*[AK]|[\s\S]`, 'gu')
 
-/** A terminal in memory, of which one can see what stands on it. It knows what the program uses: lines, a row up, and a row erased. */
+/** A terminal in memory, with its visible text. It supports what the program uses: lines, a row up, and a row erased. */
 export class FakeScreen extends Writable {
   readonly isTTY = true
   columns: number
   rows: number
-  /** Every row ever written, those that have scrolled away included. */
+  /** Every row ever written, including those scrolled away. */
   #rows: string[] = ['']
   #row = 0
-  /** Rows that were too long, so that the terminal broke them wherever it had to. */
+  /** Rows that were too long, so that the terminal wrapped them. */
   readonly broken: string[] = []
   #column = 0
 
@@ -26,7 +26,7 @@ export class FakeScreen extends Writable {
     done()
   }
 
-  /** What has been written and not erased since. */
+  /** The text written and not erased since. */
   get text(): string {
     return this.#rows.join('\n').trimEnd()
   }

@@ -2,18 +2,18 @@ import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '.
 import { aCustomer, MINUTE_MS, START_MS, type SentRecord } from './builders.ts'
 import { pageOfList, sourceOf, type PageSource } from './listed-source.ts'
 
-/** A list that may hide customers it has, and how it searches for them. */
+/** A list that may hide customers, and its search. */
 export type SearchedService = {
-  /** Those the pages of the list show. */
+  /** The customers on the pages of the list. */
   shown: readonly SentRecord[]
-  /** Those a search looks through; the same, unless told. */
+  /** The customers that a search can find; by default the same. */
   listed?: readonly SentRecord[]
   search?: SearchKind
   /** The only sizes of a page it serves. */
   sizes?: readonly number[]
 }
 
-/** Customer `n`, who was created `n` days before the first night. */
+/** Customer `n`, created `n` days before the first night. */
 export function aDatedCustomer(n: number, overrides: SentRecord = {}): SentRecord {
   return aCustomer(n, { created_at: new Date(START_MS - n * 24 * 60 * MINUTE_MS).toISOString(), ...overrides })
 }
@@ -73,8 +73,8 @@ export const OUTAGES = {
   'a rate limit': refusing(() => new RateLimited('429', { waitMs: 3_600_000 })),
 } satisfies Record<string, Answer>
 
-/** The whole list, whatever the text. */
-export const EVERYBODY: Answer = finding(() => true)
+/** Answers a search with the whole list, whatever the text. */
+export const EVERY_CUSTOMER: Answer = finding(() => true)
 
 type Answer = (listed: readonly SentRecord[], text: string) => ReturnType<PageSource['search']>
 export type SearchKind = Answer

@@ -2,7 +2,7 @@ import { inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether every example is to be drawn, as by `npm run test:deep`, or a tenth of them, as by `npm test`. */
+    /** Whether every example is drawn, as by `npm run test:deep`, or a tenth of them, as by `npm test`. */
     isDeep: boolean
   }
 }

@@ -1,7 +1,7 @@
 import type { Row, Window, WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
-/** A window whose rows are each told in full. */
+/** A window whose rows all have their fields. */
 type ReadInFull = Omit<WindowAnswer, 'rows'> & { rows: readonly Row[] }
 
 type Customer = { id: string; serial: number; createdSecond: number; name: number; changed: number }
@@ -20,7 +20,7 @@ const ORDERS = {
 } satisfies Record<string, (a: Customer, b: Customer) => number>
 
 export type Order = keyof typeof ORDERS
-/** `ties`: by creation time, and equal times differently at every answer. */
+/** `ties`: by creation time, with equal times in another order at every answer. */
 export type ListOrder = Order | 'ties asc' | 'ties desc' | 'shuffled'
 
 /** Orders by fields that never change. */
@@ -38,11 +38,11 @@ export type ListOptions = {
   order: ListOrder
   /** Customers created in one second, on average. */
   perSecond?: number
-  /** The second in which the customer of this number, from 1, is said to be created. */
+  /** The second of creation that the customer with this number, from 1, shows. */
   createdSecondOf?: (serial: number) => number
 }
 
-/** A service's customer list, with customers that come, go and move between any two answers. */
+/** A service's customer list, with customers added, deleted and moved between any two answers. */
 export class SimulatedList {
   readonly #dice: Dice
   readonly #order: ListOrder
@@ -64,7 +64,7 @@ export class SimulatedList {
     return this.#customers.length
   }
 
-  /** The customers that were there at the start and still are. */
+  /** The customers listed from the start until now. */
   survivors(): string[] {
     return this.#customers.map(({ id }) => id).filter((id) => this.#born.has(id))
   }
@@ -73,12 +73,12 @@ export class SimulatedList {
     this.#place(this.#make())
   }
 
-  /** Deletes customers that stand together. */
+  /** Deletes consecutive customers. */
   delete(count = 1, from = this.#dice.below(this.size)): void {
     for (const gone of this.#customers.splice(from, count)) this.#born.delete(gone.id)
   }
 
-  /** Renames a customer, which counts as a change: it moves where the order follows names or changes. */
+  /** Renames a customer, which is a change: the row moves in a list sorted by name or by last change. */
   move(from = this.#dice.below(this.size)): void {
     const [customer] = this.#customers.splice(from, 1)
     if (customer === undefined) return
@@ -109,7 +109,7 @@ export class SimulatedList {
     if (isOrder(this.#order)) this.#customers.sort(ORDERS[this.#order])
   }
 
-  /** Inserts a customer where the order wants it. */
+  /** Inserts a customer in order. */
   #place(customer: Customer): void {
     const compare = isOrder(this.#order) ? ORDERS[this.#order] : () => 0
     let [from, to] = [0, this.size]

@@ -1,6 +1,6 @@
 /**
- * Timers that count turns of the event loop in place of milliseconds, so that what happens does not depend on how busy the
- * machine is: a short one fires after a few turns, a long one never. Returns what puts the real ones back.
+ * Timers that count turns of the event loop instead of milliseconds, so that a busy machine makes no difference: a short timer
+ * fires after a few turns, a long one never. Returns a function that restores the real timers.
  */
 export function countTurns(): () => void {
   const { setTimeout, clearTimeout } = globalThis

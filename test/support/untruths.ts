@@ -11,32 +11,32 @@ import {
   wasOddBetween,
 } from './known-list.ts'
 
-/** A run beside what is known of the list it read. Ticks are those of the list. */
+/** A run, with the known facts about the list it read. Ticks are those of the list. */
 export type Watched = {
   outcome: Outcome
   list: KnownList
-  /** Start of its scan, which may be that of the run it went on from. */
+  /** Start of its scan, which may be the start of the run it continued. */
   startTick: number
   endTick: number
-  /** The service hid no customer from the list, and was not older than it. */
+  /** Whether the service hid no customer from the list, and its list was current. */
   isHonest: boolean
-  /** Customers were hidden from it, and searches did not surely find them. */
+  /** Whether customers were hidden from the list, and searches might not find them. */
   isHidden: boolean
   /** The list did not change while it was read. */
   isStatic: boolean
-  /** The customers created after the service stopped, where it did: only these may not be removed. */
+  /** If the service stopped, the customers created after that: only these may not be removed. */
   newerThan: readonly Person[] | undefined
   before: Stored
   after: Stored
 }
 
-/** Everything a run says or leaves behind that is not so. */
+/** Every wrong statement of a run, in its report and in the mirror. */
 export function untruthsOf(watched: Watched): string[] {
   const { report } = watched.outcome
   return [
     ...untrueNumbers(watched),
     ...wrongRemovals(watched),
-    // A list that is called empty at once cannot be told from one that is: nothing is removed, it is held.
+    // An answer that wrongly reports an empty list cannot be recognized: removals are held.
     ...(report.proof !== 'unproven' && watched.isHonest && report.received > 0 ? untrueProof(watched) : []),
     ...untrueDates(watched),
     ...(report.status === 'complete' ? unreadBehindNothing(watched) : untrueFailure(watched)),
@@ -53,7 +53,7 @@ function untrueNumbers({ outcome: { report }, before, after }: Watched): string[
     ['customers inserted', after.customers.size - before.customers.size, report.inserted],
     ['changes removed', counted('removed'), report.removed],
     ['changes returned', counted('returned'), report.returned],
-    // A run is a base line until one has read the list to its end.
+    // A run is a baseline until one has read the list to its end.
     ['changes added', counted('added'), before.freshness?.read_as_of == null ? 0 : report.inserted],
     ['a duration of at least 0', report.durationMs >= 0 && report.waitedMs >= 0, true],
     ['held', after.freshness?.held, after.held.size],
@@ -116,7 +116,7 @@ function untrueDates({ outcome: { report }, before, after }: Watched): string[] 
 /** Reasons of a run that is complete and has not read the list to its end. */
 const PARTS: ReadonlySet<string> = new Set(['page-limit', 'cached-answer'])
 
-/** What a service makes of a page may cost a proof; where a fifth of a list at rest is unread, the run has to say why. */
+/** A wrong page may cost the proof; if a fifth of a list at rest is unread, the run must report why. */
 function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {
   if (!isHonest || !isStatic || report.reasons.some((reason) => EXPLAINED.has(reason))) return []
   if (list.order === 'shuffled' || list.order === 'restless ties') return []
@@ -163,7 +163,7 @@ type CustomerRow = {
 type RunRow = { id: number; data_as_of: string } & Record<(typeof STORED)[number], unknown>
 type Freshness = { read_as_of: string | null; proven_as_of: string | null; held: number }
 
-/** What the mirror holds of one organization. */
+/** The contents of the mirror for one organization. */
 export type Stored = ReturnType<typeof readStored>
 
 export function readStored(db: Database.Database, organization: string) {

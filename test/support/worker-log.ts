@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 
-/** What a worker says, with the fields tests ask about. */
+/** A log line of a worker, with the fields used in tests. */
 const logLine = z.looseObject({
   msg: z.string(),
   report: z.looseObject({ organization: z.string() }).optional(),
@@ -14,15 +14,15 @@ export type LogLine = z.output<typeof logLine>
 
 /** What a worker logs. */
 export type WorkerLog = {
-  /** Everything it said so far, as it was written. */
+  /** All of its output so far. */
   lines: string[]
-  /** The first line, said or still to come, that matches. Rejects when the worker ends without one. */
+  /** The first matching line, past or future. Rejects when the worker ends without one. */
   said(matches: (line: LogLine) => boolean): Promise<LogLine>
-  /** The line that tells of the end of a run. */
+  /** The line about the end of a run. */
   ran(organization: string, verdict?: string): Promise<LogLine>
 }
 
-/** Faster than in life, and slow enough for a machine that is busy. */
+/** Faster than in production, and slow enough for a busy machine. */
 export const QUICK: Partial<Timings> = {
   lockMs: 4000,
   stalledMs: 1000,

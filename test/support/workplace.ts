@@ -6,15 +6,15 @@ import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/servi
 import { faultServer, type FaultServer, type Reply } from './fault-server.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
-/** A folder as its user has it: a configuration, and a mirror once something was synced. */
+/** A user's folder: a configuration, and a mirror after the first sync. */
 export type Workplace = { folder: string; config: string; mirror: string }
 
 /** An organization as the configuration file writes it. */
 export type Written = { id: string; baseUrl: string; apiKey: unknown; secret: unknown; [setting: string]: unknown }
 
 /**
- * A folder with a configuration for these organizations; `settings` stand at its top level. Its scans are plain, so that
- * each page is asked for once and the numbers of a run can be foretold.
+ * A folder with a configuration for these organizations, with `settings` at its top level. Its scans are plain, so that each
+ * page is requested once and the numbers of a run are predictable.
  */
 export function aWorkplace(organizations: readonly Written[], settings: Settings = {}): Workplace {
   const folder = temporaryFolder()

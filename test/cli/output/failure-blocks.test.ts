@@ -30,7 +30,7 @@ test('a stopped run reports what is saved, and until when it can be continued: c
   expect(block.replaceAll(/\s+/g, ' ')).toContain('continues from here, if it starts before 1970-01-01 06:00 UTC.')
 })
 
-test('a run whose mirror was replaced is not looked up in the one that is there now', () => {
+test('no command refers to a run whose mirror was replaced', () => {
   const block = blockOf(new MirrorUnusable('/data/customers.db: was replaced', { code: 'replaced' }), 'failed')
 
   expect(block).toContain('✖ acme: ')
@@ -41,7 +41,7 @@ test.each([
   [undefined, ''],
   ['other.yaml', ' --config other.yaml'],
   ["it's here.yaml", String.raw` --config 'it'\''s here.yaml'`],
-])('commands that are shown name the configuration %s', (config, option) => {
+])('shown commands name the configuration %s', (config, option) => {
   const block = blockOf(new MaxRunReached('acme: ended.'), 'interrupted', config)
   const warning = heldWarning([{ runId: 7, organization: 'acme', held: 2, startedAtMs: 0 }], config)
 

@@ -10,15 +10,15 @@ test('text is broken between words', () => {
   ])
 })
 
-test('a word that is longer than the line is broken, and nothing of it is lost', () => {
+test('a word that is longer than the line is broken, and nothing is lost', () => {
   expect(wrapText('GET https://acme.example.com/api', 12)).toEqual(['GET', 'https://acme', '.example.com', '/api'])
 })
 
-test('letters that take two columns are counted so, and marks on others are not', () => {
+test('wide letters count as two columns, and combining marks as none', () => {
   expect([columnsOf('客户'), columnsOf('e\u0301'), columnsOf('Zoë 👍')]).toEqual([4, 1, 6])
 })
 
-test('whatever the text is, no line is too long and nothing is lost; what is cut fits', () => {
+test('for any text, no line is too long and nothing is lost; a cut text fits', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 30 }), (text, width) => {
       const lines = wrapText(text, width)

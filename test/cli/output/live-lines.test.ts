@@ -16,7 +16,7 @@ test.each([
   [20, 3],
   [200, 60],
 ])(
-  'with sixty organizations on %d columns and %d rows, those under way are shown and the others counted',
+  'with sixty organizations on %d columns and %d rows, active ones are shown and the others counted',
   (columns, rows) => {
     const underWay = NAMES.slice(0, 8).map(({ id }) => ({
       id,
@@ -33,13 +33,13 @@ test.each([
   },
 )
 
-test('while all are under way nothing is counted', () => {
+test('while all organizations are active, nothing is counted', () => {
   expect(liveFrame([{ id: 'acme', words: ['5'] }], { waiting: 0, done: 0, failed: 0 }, { columns: 80 })).toEqual([
     'acme  5',
   ])
 })
 
-test('an organization under way shows how far it is; when it ends, that stays and its live line goes', async () => {
+test('an active organization shows its progress; its last line stays after its live line is gone', async () => {
   const screen = new FakeScreen()
   const seen: string[] = []
   const work = async ({ id }: { id: string }, talk: Talk) => {
@@ -80,7 +80,7 @@ test('sixty organizations on a screen of ten rows leave sixty lines, and none of
   expect(screen.text.split('\n').filter((line) => !/^✖ organization-\d+ +failed: forbidden$/.test(line))).toEqual([])
 })
 
-test('a stop is seen at once, while those under way save what has arrived', async () => {
+test('a stop is shown at once, while active organizations save the pages they received', async () => {
   const screen = new FakeScreen()
   const stop = new AbortController()
   const work = async ({ id }: { id: string }) => {
@@ -94,7 +94,7 @@ test('a stop is seen at once, while those under way save what has arrived', asyn
   expect(screen.text).toBe('✖ acme  failed: forbidden')
 })
 
-test('a name that is too long for its column has a line of its own', async () => {
+test('a name that is too long for its column gets its own line', async () => {
   const screen = new FakeScreen({ columns: 50 })
   const id = 'an-organization-with-a-name-that-goes-on'
   await showProgress([{ id }, { id: 'acme' }], screen, async (item) => failed(item.id))

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { showProgress } from '../../../src/cli/output/progress.ts'
 
-test('an error nobody expected ends the command, after the others are done', async () => {
+test('an unexpected error ends the command, after the other organizations are done', async () => {
   const done: string[] = []
   const work = async ({ id }: { id: string }) => {
     if (id === 'acme') throw new TypeError('a defect')

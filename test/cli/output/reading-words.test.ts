@@ -25,7 +25,7 @@ test('the short form of a large list fits beside a name on a narrow terminal', (
   expect(words).toBe('1,234,567/2,345,678 · 52 % · 1,235/s · 15 min 1 s left')
 })
 
-test('whatever the numbers are, it never promises more than 100 %, no negative time, and nothing that is no number', () => {
+test('for any numbers, it shows at most 100 %, no negative time, and only numbers', () => {
   const natural = fc.nat(10_000_000)
   fc.assert(
     fc.property(

@@ -12,7 +12,7 @@ const ROWS = [
   ['globex', 'failed: forbidden', 0, 0, '–'],
 ]
 
-test('for a file or a pipe, and where there is room, every column is there', () => {
+test('a file, a pipe and a wide terminal get every column', () => {
   const table = `organization  status               new  removed  proof
 acme          complete           1,200        0  proven
 globex        failed: forbidden      0        0  –
@@ -21,21 +21,21 @@ globex        failed: forbidden      0        0  –
   expect(renderTable(HEAD, ROWS, { columns: 55 })).toBe(table)
 })
 
-test('where there is less, columns in which there is nothing are left out', () => {
+test('on a narrower terminal, empty columns are left out', () => {
   expect(renderTable(HEAD, ROWS, { columns: 54 })).toBe(`organization  status               new  proof
 acme          complete           1,200  proven
 globex        failed: forbidden      0  –
 `)
 })
 
-test('where that is not enough by a little, columns stand closer together', () => {
+test('if that is not enough by a little, columns move closer together', () => {
   expect(renderTable(HEAD, ROWS, { columns: 43 })).toBe(`organization status              new proof
 acme         complete          1,200 proven
 globex       failed: forbidden     0 –
 `)
 })
 
-test('where that is not enough, each row is a block of what it says', () => {
+test('if that is not enough, each row is a block', () => {
   expect(renderTable(HEAD, ROWS, { columns: 40 })).toBe(`acme
   status  complete
   new     1,200
@@ -46,7 +46,7 @@ globex
 `)
 })
 
-test('what is longer than a block is wide goes on in the next line', () => {
+test('a cell that is wider than its block continues on the next line', () => {
   const rows = [['acme', 'the list moved while it was read']]
 
   expect(renderTable(['organization', 'why'], rows, { columns: 24 })).toBe(`acme
@@ -78,7 +78,7 @@ test('a sync of one proven and one failed organization is a table on 80 columns'
   expect(table).toMatch(/^globex +failed: unauthorized /m)
 })
 
-test('on any terminal no line is longer than it is wide', () => {
+test('on any terminal, no line is wider than the terminal', () => {
   const cell = fc.oneof(
     fc.nat(),
     fc.constantFrom('–', '', 'acme'),

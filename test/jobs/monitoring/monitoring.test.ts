@@ -10,8 +10,8 @@ import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const TOKEN = 'made-up-token-of-the-board'
 
-describe('a worker that is asked how it is', () => {
-  test('is alive, ready once everybody is mirrored, and counts what it did', async () => {
+describe('monitoring of a worker', () => {
+  test('is alive, ready after every organization is mirrored, and counts its work', async () => {
     const { place, origin, worker } = await aWatchedWorker()
     await worker.ran('acme')
     const ready = await eventually(
@@ -53,7 +53,7 @@ describe('a worker that is asked how it is', () => {
     expect(await ask(`${origin}/queues`)).toMatchObject({ status: 404 })
   })
 
-  test('shows them to whoever has the token, and lets nobody change them', async () => {
+  test('shows them to holders of the token, read-only', async () => {
     const { origin, worker } = await aWatchedWorker({ CUSTOMER_MIRROR_BOARD_TOKEN: TOKEN })
     await worker.ran('acme')
     const name = 'queues/api/queues'
@@ -81,7 +81,7 @@ test('a token that could be guessed is refused', async () => {
   expect(stderr).toContain('must have at least 16 characters')
 })
 
-test('a port that is taken ends the worker, and nothing is left behind', async () => {
+test('a port in use ends the worker, and nothing is left behind', async () => {
   const { origin } = await aWatchedWorker()
   const place = await aPlace()
   const { port } = new URL(origin)

@@ -41,7 +41,7 @@ test.each([
   expect(readiness).toEqual({ ready: problems.length === 0, problems, held: [] })
 })
 
-test('removals held back are in what /readyz says, and keep nothing from being ready', async () => {
+test('held removals are in the body of /readyz, and do not make it 503', async () => {
   const { organizations } = await aQueueOf()
   const nowMs = Date.now()
   const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
@@ -90,7 +90,7 @@ test.each([
   ['none', [], 'info', { held: 0 }],
   ['those of another organization', [{ organization: 'globex' }], 'info', { held: 0 }],
   ['some', [{ organization: 'acme' }], 'warn', { held: 2138, heldBy: 12 }],
-])('the line of a run carries the removals that wait for a decision: %s', async (_, open, level, expected) => {
+])('the log line of a run has the removals that wait for a decision: %s', async (_, open, level, expected) => {
   const lines = new PassThrough()
   const report = emptyReport({ organization: 'acme', trigger: 'schedule', startedAtMs: 0 })
   const outcome = { report, error: undefined }
@@ -103,7 +103,7 @@ test.each([
   expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })
 
-test('who left the configuration grows no older, and a first give-up is an increase', async () => {
+test('an organization that left the configuration has no age, and a first give-up is an increase', async () => {
   const { queues } = await aQueueOf()
   const nowMs = Date.now()
   const metrics = createMetrics({

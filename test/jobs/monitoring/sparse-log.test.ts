@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSparseLog } from '../../../jobs/monitoring/sparse-log.ts'
 
-test('a reason is told once, then once a minute with how often it was left out', () => {
+test('a reason is logged once, then once a minute with the number of omissions', () => {
   const { told, log, at } = aLog()
   for (let second = 0; second < 130; second += 1) {
     at(second * 1000)
@@ -12,7 +12,7 @@ test('a reason is told once, then once a minute with how often it was left out',
   expect(log.forget()).toBe(9)
 })
 
-test('another reason is told at once, the same one about another job is not', () => {
+test('another reason is logged at once, the same reason for another job is not', () => {
   const { told, log } = aLog()
   for (const reason of ['could not renew lock for job acme.1', 'READONLY', 'could not renew lock for job globex.2'])
     log.report(reason)
@@ -20,7 +20,7 @@ test('another reason is told at once, the same one about another job is not', ()
   expect(told).toEqual([{ reason: 'could not renew lock for job acme.1' }, { reason: 'READONLY' }])
 })
 
-test('what was forgotten is told anew', () => {
+test('a forgotten reason is logged again', () => {
   const { told, log } = aLog()
   log.report('OOM')
   log.forget()

@@ -83,7 +83,7 @@ test('one that is gone does not keep it until a clock that was set back has come
   await (await lockFolder(folder, { watchMs: 1 })).release()
 })
 
-test('an embedded queue lives in a folder nobody else may read, and is opened again after it was closed', async () => {
+test('an embedded queue is in a private folder, and is opened again after it was closed', async () => {
   const mirrorFile = join(temporaryFolder(), 'customers.db')
   const folder = join(mirrorFile, '..', 'queue')
   prepareQueue(folder)
@@ -98,7 +98,7 @@ test('an embedded queue lives in a folder nobody else may read, and is opened ag
   expect(statSync(folder).mode & 0o777).toBe(0o700)
 })
 
-test('an embedded queue that is damaged is told with what to do about it', async () => {
+test('a damaged embedded queue is reported with its fix', async () => {
   const mirrorFile = join(temporaryFolder(), 'customers.db')
   prepareQueue(join(mirrorFile, '..', 'queue'))
   writeFileSync(join(mirrorFile, '..', 'queue', 'postgres', 'PG_VERSION'), 'nonsense')

@@ -26,7 +26,7 @@ test('failures while they are paused change nothing', async () => {
   expect(place.calls).toEqual(['pause', 'pause'])
 })
 
-test('a worker that fails although the queue takes writes pauses longer each time, and nothing is said to work', async () => {
+test('a worker that fails although the queue accepts writes pauses longer each time, and the queue is not reported as working', async () => {
   const place = aPlace({ settleMs: 60_000, failAgain: 5 })
   place.pauses.failed()
 
@@ -37,7 +37,7 @@ test('a worker that fails although the queue takes writes pauses longer each tim
   expect(place.calls).not.toContain('settled')
 })
 
-test('nothing is asked and nobody is resumed once it was stopped', async () => {
+test('after a stop, the queue is not asked and no worker is resumed', async () => {
   const place = aPlace({ firstPauseMs: 60_000 })
   place.pauses.failed()
   place.pauses.stop()

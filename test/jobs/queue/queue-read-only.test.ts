@@ -12,7 +12,7 @@ const READ_ONLY = `
   BEGIN RAISE EXCEPTION 'cannot execute % in a read-only transaction', TG_OP USING ERRCODE = '25006'; END $$;
   CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON bullmq.meta EXECUTE FUNCTION bullmq.refuse();`
 
-test('a PostgreSQL that takes no writes is told with the reason and what to do', async () => {
+test('a read-only PostgreSQL is reported with the reason and the fix', async () => {
   const folder = await aQueueFolder()
   await alter(folder, READ_ONLY)
 

@@ -17,7 +17,7 @@ test.each([
   ['WRONGPASS invalid username-password pair or user is disabled.', 'user and password'],
   ['permission denied for table meta', 'user and password'],
   ['connect ECONNREFUSED 127.0.0.1:6379', 'Start it'],
-])('%s is told with the queue, the reason and what to do', (said, remedy) => {
+])('%s is reported with the queue, the reason and the fix', (said, remedy) => {
   const error = queueUnavailable(new Error(said), PLACE)
 
   expect(error).toBeInstanceOf(QueueUnavailable)
@@ -33,7 +33,7 @@ test('an address in what a driver says keeps no password', () => {
   expect(`${codeAndReason(error)} ${String(queueUnavailable(error, PLACE))}`).not.toContain('made-up-password')
 })
 
-test('our own errors and defects of this program are told as what they are', () => {
+test('our own errors and defects of this program are reported unchanged', () => {
   for (const error of [new UsageError('no'), new TypeError('x is not a function')])
     expect(queueUnavailable(error, PLACE)).toBe(error)
 })

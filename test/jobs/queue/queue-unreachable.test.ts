@@ -6,7 +6,7 @@ import { freePort } from '../../support/redis-server.ts'
 const PASSWORD = 'made-up-password-of-the-queue'
 
 test.each(['redis', 'postgres'])(
-  '%s that is not there is told within three seconds, without its password',
+  'an unreachable %s is reported within three seconds, without its password',
   async (kind) => {
     const address = `${kind}://user:${PASSWORD}@127.0.0.1:${await freePort()}/0`
     const startedMs = performance.now()

@@ -8,11 +8,11 @@ const BEFORE = 6
 const complete = aRun({ status: 'complete' })
 const lost = { error: { code: 'queue' }, report: { status: 'failed', error: { code: 'queue' } } }
 
-test('a run that another worker made is the answer', async () => {
+test('a run by another worker is the result', async () => {
   expect(await end({ runs: [[complete]] })).toEqual({ report: complete, error: undefined })
 })
 
-test('a run is the answer although the clock was set back before it began', async () => {
+test('a run is the result even if the clock was set back before it began', async () => {
   const earlier = { ...complete, startedAtMs: START_MS - 3_600_000 }
 
   expect(await end({ runs: [[earlier]] })).toEqual({ report: earlier, error: undefined })

@@ -51,7 +51,7 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['taken over', new OrganizationLeased('no', { code: 'lease-lost' }), { kind: 'wait', waitMs: 30_000 }],
   ['no queue', new QueueUnavailable('no'), RETRY],
   ['numbers that do not add up', new AccountingBroken('no'), GIVE_UP],
-  ['interrupted by nobody', new Interrupted('stop'), { kind: 'abandon' }],
+  ['interrupted without a stop of the worker', new Interrupted('stop'), { kind: 'abandon' }],
   ['something unexpected', new TypeError('x is not a function'), RETRY],
 ]
 

@@ -49,7 +49,7 @@ test.each([
   expect(new Date(previousDueMs('acme', NIGHTLY, Date.parse(now))).toISOString()).toBe(due)
 })
 
-test('days on which the clocks change are told', () => {
+test('days on which the clocks change are reported', () => {
   const spring = comingRuns('acme', NIGHTLY, Date.parse('2026-03-27T12:00:00Z'), 3)
   const autumn = comingRuns('acme', NIGHTLY, Date.parse('2026-10-23T12:00:00Z'), 3)
   const never = comingRuns('acme', { ...NIGHTLY, timezone: 'UTC' }, Date.parse('2026-03-27T12:00:00Z'), 3)
@@ -59,7 +59,7 @@ test('days on which the clocks change are told', () => {
   expect(never.some(({ clocksChange }) => clocksChange)).toBe(false)
 })
 
-test('times are told on the clocks of the zone', () => {
+test('times are shown in the time zone', () => {
   expect(localTime(Date.parse('2026-07-11T00:00:00Z'), 'Europe/Paris')).toBe('2026-07-11 02:00 GMT+2')
   expect(localTime(Date.parse('2026-07-10T23:05:00Z'), 'America/New_York')).toBe('2026-07-10 19:05 GMT-4')
 })

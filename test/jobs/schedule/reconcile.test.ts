@@ -39,10 +39,10 @@ test('schedules are made equal to the configuration: added, changed, removed, an
   expect(after.get('globex')).not.toBe(before.get('globex'))
 })
 
-test('a deploy across the moment an organization is due loses no tick', async () => {
+test('a deploy at the moment an organization is due loses no tick', async () => {
   const { backend, queues, reconcile } = await aSchedule(['acme'], { cron: '* * * * *', timezone: 'UTC' })
   await reconcile({ lastRuns: allComplete })
-  // The moment passes while nobody works: the tick that waited for it is overdue.
+  // The moment passes without a worker: its tick is overdue.
   const [tick] = await queues.tick.getDelayed()
   await tick?.promote()
 
@@ -113,7 +113,7 @@ test.each([
   expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(jobs)
 })
 
-test('twelve wishes for one organization are one job, also while it waits for the service', async () => {
+test('twelve requests for one organization are one job, also while it waits for the service', async () => {
   const { backend, queues } = await aSchedule(['acme'])
   for (let wish = 1; wish <= 6; wish += 1) await queues.requestSync('acme', wish % 2 === 0 ? 'schedule' : 'manual')
   const waits = Promise.withResolvers<void>()

@@ -8,7 +8,7 @@ const NEXT_MS = Date.parse('2026-01-12T01:00:00Z')
 
 const acme: Wanted = { organization: 'acme', schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 } }
 
-test('what is as it should be is left alone', () => {
+test('correct schedules are not changed', () => {
   expect(plan({ found: [asFound()], lastRuns: [completeAt(DUE_MS)] })).toEqual({ catchUp: [], upsert: [], remove: [] })
 })
 
@@ -54,7 +54,7 @@ test.each([
   expect(plan({ found: [ahead], lastRuns: [completeAt(DUE_MS)] }).upsert).toEqual(upsert)
 })
 
-test('what left the configuration is removed', () => {
+test('schedules of removed organizations are removed', () => {
   const gone = asFound({ organization: 'globex' })
 
   expect(plan({ found: [asFound(), gone], lastRuns: [completeAt(DUE_MS)] }).remove).toEqual(['globex'])
@@ -65,7 +65,7 @@ describe('catching up', () => {
     expect(plan({ found: [asFound()], lastRuns: [] }).catchUp).toEqual(['acme'])
   })
 
-  test('missed nights are made up by one run', () => {
+  test('one run makes up for missed nights', () => {
     expect(plan({ found: [asFound()], lastRuns: [completeAt(DUE_MS - 5 * 86_400_000)] }).catchUp).toEqual(['acme'])
   })
 
@@ -87,7 +87,7 @@ describe('catching up', () => {
     errorCode: 'unauthorized',
   }
 
-  test('what failed since is not tried every few minutes', () => {
+  test('a failed run is not retried every few minutes', () => {
     expect(plan({ found: [asFound()], lastRuns: [failed] }).catchUp).toEqual([])
   })
 
@@ -100,7 +100,7 @@ describe('catching up', () => {
     expect(plan({ found: [asFound()], lastRuns: [outage] }).catchUp).toEqual(catchUp)
   })
 
-  test('what waits is asked for again within the hour, as its job may have been lost', () => {
+  test('a waiting run is requested again within the hour, as its job may have been lost', () => {
     const waits: LastRun = { ...failed, status: 'waiting', errorCode: 'rate-limited' }
 
     expect(plan({ found: [asFound()], lastRuns: [{ ...waits, startedAtMs: NOW_MS - 3_599_999 }] }).catchUp).toEqual([])
@@ -115,7 +115,7 @@ describe('catching up', () => {
     expect(plan({ found: [asFound()], lastRuns: [ahead] }).catchUp).toEqual(['acme'])
   })
 
-  test('what failed since is tried once more by a worker that starts', () => {
+  test('a starting worker retries a failed run once', () => {
     expect(plan({ found: [asFound()], lastRuns: [failed], atStart: true }).catchUp).toEqual(['acme'])
   })
 

@@ -102,7 +102,7 @@ describe('a Redis that', () => {
     expect(tookMs).toBeLessThan(onThisMachine(10_000))
   })
 
-  test('wants a password is told it, and nobody else is', async () => {
+  test('gets its password, which nothing else shows', async () => {
     const { redis, worker } = await aWorkerOn(await aRedis({ password: PASSWORD }))
     await worker.ran('acme')
     await redis.kill()

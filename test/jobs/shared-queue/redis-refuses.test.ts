@@ -20,7 +20,7 @@ const REFUSALS: [what: string, begin: string[], end: string[], reason: string, r
 ]
 
 describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason, remedy) => {
-  test('is told once, the workers pause, and all of it goes on by itself', async () => {
+  test('is reported once, the workers pause, and work continues by itself', async () => {
     const redis = await aRedis()
     const gate = aGate({ fromPage: 2 })
     const place = await aPlaceOn(redis, { organizations: ORGANIZATIONS, gate })
