@@ -51,18 +51,20 @@ test.each(['chain', 'plain'] as const)(
   },
 )
 
-test('a customer is searched for in the page size in which the service served the list', async () => {
+test.each([
+  ['of fifty, after 100 were refused', 50, 100],
+  ['of twenty, as configured', 20, 20],
+])('a customer is searched for in the page size in which the list was read: %s', async (_, largest, pageSize) => {
   let listed = CUSTOMERS
   const server = await aFaultServer((response, request) => {
     const text = request.url.searchParams.get('search')
-    if (text === null || request.size > 50) return upTo(50, listed)(response, request)
+    if (text === null || request.size > largest) return upTo(largest, listed)(response, request)
     const data = envelopeOf(listed, { page: 1, size: listed }).data.filter(({ email }) => email === text)
     const meta = { current_page: 1, per_page: request.size, total: data.length }
     return json(200, { success: true, data, meta })(response, request)
   })
-  const { config, mirror } = aWorkplace([organizationAt(server, { scan: 'chain' })])
+  const { config, mirror } = aWorkplace([organizationAt(server, { scan: 'chain', pageSize })])
   const night = async () => onlyRun((await runCommand(syncCommand, ['--json', '--config', config])).stdout)
-
   expect(await night()).toMatchObject({ proof: 'proven', removed: 0 })
   listed -= 1
   expect(await night()).toMatchObject({ proof: 'proven', missing: 1, removed: 0 })
@@ -71,7 +73,7 @@ test('a customer is searched for in the page size in which the service served th
 
   const searches = server.requests.filter(({ url }) => url.searchParams.has('search'))
   expect(searches.map(({ url }) => url.searchParams.get('search'))).toContain(`customer${CUSTOMERS}@example.com`)
-  expect(new Set(searches.map(({ size }) => size))).toEqual(new Set([50]))
+  expect(new Set(searches.map(({ size }) => size))).toEqual(new Set([largest]))
   expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(listed)
 })
 
