@@ -1,20 +1,32 @@
 # A worker, or any other command: docker run … customer-mirror sync
-FROM node:24-bookworm-slim
-
-ENV NODE_ENV=production
-WORKDIR /app
-
-# Node 24 is here already, so the optional package that brings it along is left out.
+# The package, as `npm pack` makes it anywhere else.
+FROM node:24-bookworm-slim AS package
+WORKDIR /checkout
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --force
-
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json README.md LICENSE ./
 COPY src ./src
 COPY jobs ./jobs
+RUN mkdir /package && npm pack --pack-destination /package
+
+# The package with what it needs, in the versions of the lock file.
+FROM node:24-bookworm-slim AS installed
+WORKDIR /app
+COPY --from=package /package/ /package/
+RUN tar --extract --file="$(ls /package/*.tgz)" --strip-components=1 --no-same-owner
+COPY package-lock.json ./
+# Node 24 is here already, so the optional package that brings it along is left out.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+COPY --from=installed /app /app
+RUN ln --symbolic /app/src/cli/customer-mirror.mjs /usr/local/bin/customer-mirror
 
 # The mirror, and the embedded queue where there is one. Nothing else is ever written.
 RUN install --directory --owner=node --group=node --mode=0700 /data
 VOLUME /data
 USER node
 
-ENTRYPOINT ["node", "/app/src/cli/customer-mirror.mjs"]
+ENTRYPOINT ["customer-mirror"]
 CMD ["worker"]

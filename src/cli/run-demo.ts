@@ -69,7 +69,10 @@ async function clearAway(config: string, mirror: string): Promise<void> {
 function nextSteps(config: string, mirror: string): string {
   return `Try next:
   sqlite3 ${mirror} "SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2"
-  npx customer-mirror status --config ${config}
-  npx customer-mirror schedule --config ${config}
+  ${PROGRAM} status --config ${config}
+  ${PROGRAM} schedule --config ${config}
 `
 }
+
+/** How this program is called: where it is installed it is compiled, and a checkout of it has an npm script. */
+const PROGRAM = import.meta.url.endsWith('.ts') ? 'npm start --' : 'customer-mirror'

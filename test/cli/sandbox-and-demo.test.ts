@@ -74,7 +74,7 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   expect(next).toHaveLength(3)
   const [, sql = ''] = /^ {2}sqlite3 data\/demo\/customers\.db "(.*)"$/.exec(next[0] ?? '') ?? []
   expect(rowsOf(mirror, sql).length).toBeGreaterThan(3)
-  const [, status = ''] = /^ {2}npx customer-mirror (status .*)$/.exec(next[1] ?? '') ?? []
+  const [, status = ''] = /^ {2}npm start -- (status .*)$/.exec(next[1] ?? '') ?? []
   expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
 })
 

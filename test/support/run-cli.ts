@@ -31,14 +31,17 @@ export type ProcessOptions = CliOptions & {
   unread?: 'stdout' | 'stderr'
   /** A different user than the one that runs the tests. */
   uid?: number
+  /** Another program than the one of this checkout, run as it is. */
+  program?: string
 }
 
 const PLAIN_ENVIRONMENT = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` }
 const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
 
 /** Starts the program as a shell would, without a terminal. */
-export function startCli(args: readonly string[], { cwd, env = {}, unread, uid }: ProcessOptions): Running {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+export function startCli(args: readonly string[], { cwd, env = {}, unread, uid, program }: ProcessOptions): Running {
+  const [command, before] = program === undefined ? [process.execPath, [PROGRAM]] : [program, []]
+  const child = spawn(command, [...before, ...args], {
     cwd,
     env: { ...PLAIN_ENVIRONMENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
