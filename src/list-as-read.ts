@@ -7,7 +7,9 @@ export type ListColumns = {
   /** Fingerprint of the record as stored; UNKNOWN where the record must be read and compared again. */
   readonly fingerprints: Float64Array
   /** Fingerprint of the id alone. */
-  readonly idFingerprints: Float64Array
+  readonly idFingerprints: Uint32Array
+  /** How the customer compares with the next one, as the rows of a window are compared. */
+  readonly comparisons: Uint8Array
   /** The warnings of the record, as an index into `warnings` of the list. */
   readonly oddities: Uint8Array
 }
@@ -38,7 +40,8 @@ export function emptyColumns(count: number): ListColumns {
   return {
     rowIds: new Uint32Array(count),
     fingerprints: new Float64Array(count),
-    idFingerprints: new Float64Array(count),
+    idFingerprints: new Uint32Array(count),
+    comparisons: new Uint8Array(count),
     oddities: new Uint8Array(count),
   }
 }

@@ -13,15 +13,6 @@ export type Reject = {
   reasons: { field: string; message: string }[]
 }
 
-/** A record of a page, with the fingerprints that identify it next time. */
-export type SortedRow = Row & {
-  /** The customer's row number, if the record is stored unchanged. */
-  readonly rowId: number | undefined
-  readonly fingerprint: number
-  readonly idFingerprint: number
-  readonly warnings: Warnings | undefined
-}
-
 /** The records of one page. Each is in exactly one of `known`, `customers` and `rejects`. */
 export type Sorted = {
   /** Row numbers of the records that are stored unchanged. */
@@ -31,8 +22,10 @@ export type Sorted = {
   readonly places: readonly number[]
   readonly rejects: readonly Reject[]
   readonly warnings: Warnings
-  /** Every record in order; empty if the whole page is known: `known` then has its rows in order. */
-  readonly rows: readonly SortedRow[]
+  /** The row number of each record that is known; 0 of the others. */
+  readonly rowIds: ArrayLike<number>
+  /** Every record in order, without those that are known, unless there are rejects too; empty if the whole page is known. */
+  readonly rows: readonly (Row | undefined)[]
 }
 
 /** One page whose records were sorted. */

@@ -2,10 +2,11 @@ import type { Mirror } from '../src/store.ts'
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../src/fingerprint.ts'
 import { ListMemory } from '../src/list-memory/list-memory.ts'
-import { sortRecords } from '../src/run/sort-records.ts'
+import { sortPage } from '../src/run/read-page.ts'
 import { expectAlike, makeNight, type Night } from './support/alike-nights.ts'
-import { aCustomer, customerId, customers, type SentRecord } from './support/builders.ts'
+import { aCustomer, aSourcePage, customerId, customers, type SentRecord } from './support/builders.ts'
 import { forgedName } from './support/forged-name.ts'
+import { printOf } from './support/json-bytes.ts'
 import { aMirror, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
 
 const told = { scan: 'chain', concurrency: 1, removals: { after: 2, maxShare: 0.9 } } as const
@@ -76,19 +77,24 @@ test.each([
 )
 
 test('where all records have one fingerprint, only those of their own customers are known', () => {
-  const sent = [...customers(1, 3), { ...aCustomer(4), id: 4 }, null]
-  const fingerprint = (value: unknown) => (typeof value === 'string' ? Number.parseInt(value, 16) : 7)
+  const sent = [aCustomer(1), aCustomer(3), aCustomer(2), { ...aCustomer(4), id: 4 }, null]
+  const fingerprint = {
+    record: () => 7,
+    id: (bytes: DataView, from: number) => Number.parseInt(String.fromCharCode(bytes.getUint8(from + 7)), 16),
+  }
   const columns = {
     rowIds: Uint32Array.of(1, 2, 3, 4),
     fingerprints: Float64Array.of(7, 7, 7, 7),
-    idFingerprints: Float64Array.of(1, 2, 3, 4),
+    idFingerprints: Uint32Array.of(1, 2, 3, 4),
+    comparisons: new Uint8Array(4),
     oddities: new Uint8Array(4),
   }
   const memory = new ListMemory({ columns, windows: [], warnings: [{}] }, { doubted: new Set(), written: new Set() })
 
-  const sorted = sortRecords(sent, { pageBytes: 0, fingerprint, memory })
+  const { sorted } = sortPage(aSourcePage(1, sent), undefined, { memory, fingerprint })
 
-  expect(sorted).toMatchObject({ known: [1], customers: [{ id: customerId(2) }, { id: customerId(3) }] })
+  expect(sorted).toMatchObject({ customers: [{ id: customerId(3) }, { id: customerId(2) }] })
+  expect(Array.from(sorted.rowIds)).toEqual([1, 0, 0, 0, 0])
   expect(sorted.rejects).toHaveLength(2)
 })
 
@@ -100,7 +106,8 @@ function aNight(listed: readonly unknown[]): Night {
 function remember({ file }: Mirror, records: readonly SentRecord[]): void {
   const key = valueOf(file, 'SELECT key FROM fingerprint_key')
   expect(key).toBeInstanceOf(Uint8Array)
-  const forged = Float64Array.from(records, fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array()))
+  const fingerprint = fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array())
+  const forged = Float64Array.from(records, (record) => printOf(fingerprint, record))
   const stored = valueOf(file, 'SELECT fingerprints FROM list_chunks')
   const rest = stored instanceof Uint8Array ? stored.subarray(forged.byteLength) : stored
   tamper(file, 'UPDATE list_chunks SET fingerprints = ? || ?', Buffer.from(forged.buffer), rest)

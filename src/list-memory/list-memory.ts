@@ -1,5 +1,5 @@
 import { addWarnings, type Warnings } from '../customer.ts'
-import type { ListAsRead, ListedWindow } from '../list-as-read.ts'
+import { UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
 import { PlaceIndex } from './place-index.ts'
 
 /** Rows of customers, by their number in the mirror. */
@@ -13,9 +13,6 @@ export type KnownPage = {
   /** What is odd about its records. */
   readonly warnings: Warnings
 }
-
-/** A record that came as it is stored. */
-export type KnownRecord = { readonly rowId: number; readonly place: number }
 
 /**
  * The list as the last complete run read it. It answers which customers a page or a record is known to be, without asking
@@ -49,18 +46,26 @@ export class ListMemory {
     return { window, rowIds, warnings: this.#warningsOf(window) }
   }
 
-  /** The customer a record is known to be: the fingerprints of the record and of its id must both agree. */
-  recordOf(fingerprint: number, idFingerprint: number): KnownRecord | undefined {
-    const place = this.#index.find(fingerprint)
-    if (place < 0 || this.#list.columns.idFingerprints[place] !== idFingerprint) return undefined
-    const rowId = this.#list.columns.rowIds[place] ?? 0
-    return this.isCertain(rowId) ? { rowId, place } : undefined
+  /**
+   * The place of the customer a record is known to be, or -1: the fingerprints of the record and of its id must both agree.
+   * Records mostly stand as they stood before: `likely` is looked at first.
+   */
+  placeOf(fingerprint: number, idFingerprint: number, likely = -1): number {
+    if (fingerprint === UNKNOWN) return -1
+    const { fingerprints, idFingerprints, rowIds } = this.#list.columns
+    const place = fingerprints[likely] === fingerprint ? likely : this.#index.find(fingerprint)
+    if (place < 0 || idFingerprints[place] !== idFingerprint) return -1
+    return this.isCertain(rowIds[place] ?? 0) ? place : -1
   }
 
   /** What is odd about the record at a place. */
   oddityAt(place: number): Warnings | undefined {
     const oddity = this.#list.columns.oddities[place] ?? 0
     return oddity === 0 ? undefined : this.#list.warnings[oddity]
+  }
+
+  get columns(): ListColumns {
+    return this.#list.columns
   }
 
   /** Whether a customer is still stored as the list says. */

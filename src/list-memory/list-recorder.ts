@@ -2,12 +2,10 @@ import type { Warnings } from '../customer.ts'
 import { emptyColumns, UNKNOWN, type ListColumns } from '../list-as-read.ts'
 import type { KnownPage } from './list-memory.ts'
 
-/** What it takes to know a record again. */
-export type Marked = {
-  /** UNKNOWN where the record must be read again the next time. */
-  readonly fingerprint: number
-  readonly idFingerprint: number
-  readonly warnings: Warnings | undefined
+/** What it takes to know the records of a window again: entry `n` of each belongs to the record `n`. */
+export type Marks = Pick<ListColumns, 'fingerprints' | 'idFingerprints' | 'comparisons' | 'oddities'> & {
+  /** What is odd about records that are not known from the list before; `oddities` has the others. */
+  readonly warnings: ReadonlyMap<number, Warnings>
 }
 
 /** A window that was read: `columns` from `from` on hold its `count` records. */
@@ -50,19 +48,19 @@ export class ListRecorder {
   }
 
   /**
-   * A window whose records were read: their row numbers, 0 for one without a customer, and the records in the same order; none
-   * where only the rows are known. A window that is read again replaces what was recorded of it.
+   * A window whose records were read: their row numbers, 0 for one without a customer, and what it takes to know them again,
+   * where that is known. A window that is read again replaces what was recorded of it.
    */
   add(
     window: { start: number; size: number; digest: string | undefined; outline: string },
     rowIds: ArrayLike<number>,
-    records: readonly Marked[],
+    marks?: Marks,
   ): void {
     const count = rowIds.length
     const from = this.#room(count)
     const columns = this.#segment
     columns.rowIds.set(rowIds, from)
-    for (let place = 0; place < records.length; place += 1) this.#mark(columns, from + place, records[place])
+    if (marks !== undefined) this.#mark(columns, from, marks)
     const { start, size, digest, outline } = window
     this.#windows.set(`${start}/${size}`, { start, columns, from, count, digest, outline })
   }
@@ -73,12 +71,16 @@ export class ListRecorder {
     this.#windows.set(`${window.start}/${window.size}`, { start: window.start, columns, from, count, digest, outline })
   }
 
-  #mark(columns: ListColumns, at: number, record: Marked | undefined): void {
-    if (record === undefined) return
-    const oddity = this.#oddityOf(record.warnings)
-    columns.fingerprints[at] = oddity === undefined ? UNKNOWN : record.fingerprint
-    columns.idFingerprints[at] = record.idFingerprint
-    columns.oddities[at] = oddity ?? 0
+  #mark(columns: ListColumns, from: number, marks: Marks): void {
+    columns.fingerprints.set(marks.fingerprints, from)
+    columns.idFingerprints.set(marks.idFingerprints, from)
+    columns.comparisons.set(marks.comparisons, from)
+    columns.oddities.set(marks.oddities, from)
+    for (const [place, warnings] of marks.warnings) {
+      const oddity = this.#oddityOf(warnings)
+      columns.oddities[from + place] = oddity ?? 0
+      if (oddity === undefined) columns.fingerprints[from + place] = UNKNOWN
+    }
   }
 
   #room(count: number): number {
@@ -91,8 +93,7 @@ export class ListRecorder {
     return from
   }
 
-  #oddityOf(warnings: Warnings | undefined): number | undefined {
-    if (warnings === undefined) return 0
+  #oddityOf(warnings: Warnings): number | undefined {
     const kind = JSON.stringify(warnings)
     const known = this.#oddities.get(kind)
     if (known !== undefined || this.#warnings.length > MOST_ODDITIES) return known

@@ -43,6 +43,7 @@ function appendWindow(window: RecordedWindow, { columns, index, count }: Growing
   const { columns: source, from, digest, outline } = window
   let length = count
   let place = -1
+  let before = -1
   let isUnbroken = digest !== undefined
   for (let at = from; at < from + window.count; at += 1) {
     const rowId = source.rowIds[at] ?? 0
@@ -56,6 +57,8 @@ function appendWindow(window: RecordedWindow, { columns, index, count }: Growing
       columns.fingerprints[stands] = UNKNOWN
     }
     if (at === from) place = stands
+    else if (stands > 0 && before === stands - 1) keepComparison(source, at - 1, columns, before)
+    before = stands
     isUnbroken &&= stands >= 0 && stands === place + (at - from)
   }
   const isPart = isUnbroken && digest !== undefined && window.count > 0
@@ -69,18 +72,25 @@ function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number
   to.oddities[place] = from.oddities[at] ?? 0
 }
 
+/** Two customers who stand together in a window do so in the list: what the first compares like is true there too. */
+function keepComparison({ comparisons }: ListColumns, at: number, to: ListColumns, place: number): void {
+  const comparison = comparisons[at] ?? 0
+  if (comparison !== 0) to.comparisons[place] = comparison
+}
+
 /**
  * Customers of windows that an interrupted run had read are known by their rows only. Where nothing has written them since the
  * list before, that run found them stored as that list says.
  */
 function carryOver(columns: ListColumns, count: number, { list, isCertain }: NextListOptions['before']): void {
   let byRow: PlaceIndex | undefined
-  for (let place = 0; place < count; place += 1) {
-    if (columns.idFingerprints[place] !== UNKNOWN) continue
+  const { idFingerprints } = columns
+  for (let place = idFingerprints.indexOf(UNKNOWN); place >= 0 && place < count;) {
     const rowId = columns.rowIds[place] ?? 0
     byRow ??= PlaceIndex.over(list.columns.rowIds)
     const before = byRow.find(rowId)
     if (before >= 0 && isCertain(rowId)) copyEntry(list.columns, before, columns, place)
+    place = idFingerprints.indexOf(UNKNOWN, place + 1)
   }
 }
 
@@ -95,11 +105,12 @@ function isRecognizable({ fingerprints }: ListColumns, { place, count }: ListedW
   return true
 }
 
-function cut({ rowIds, fingerprints, idFingerprints, oddities }: ListColumns, count: number): ListColumns {
+function cut({ rowIds, fingerprints, idFingerprints, comparisons, oddities }: ListColumns, count: number): ListColumns {
   return {
     rowIds: rowIds.subarray(0, count),
     fingerprints: fingerprints.subarray(0, count),
     idFingerprints: idFingerprints.subarray(0, count),
+    comparisons: comparisons.subarray(0, count),
     oddities: oddities.subarray(0, count),
   }
 }

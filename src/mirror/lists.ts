@@ -29,19 +29,25 @@ export function loadList(db: Connection, organization: string): ListAsRead {
   return { columns, windows: loadWindows(db, organization), warnings }
 }
 
-type Chunk = { chunk: number; row_ids: Buffer; fingerprints: Buffer; id_fingerprints: Buffer; oddities: Buffer }
+type Chunk = { chunk: number } & Record<
+  'row_ids' | 'fingerprints' | 'id_fingerprints' | 'comparisons' | 'oddities',
+  Buffer
+>
 
 /** How many customers were copied; none of a chunk that does not fit. */
-function copyChunk({ chunk, row_ids, fingerprints, id_fingerprints, oddities }: Chunk, columns: ListColumns): number {
+function copyChunk({ chunk, ...stored }: Chunk, columns: ListColumns): number {
   const at = chunk * CHUNK
-  const count = oddities.length
-  const isWhole =
-    row_ids.length === count * 4 && [fingerprints, id_fingerprints].every(({ length }) => length === count * 8)
-  if (!isWhole || at + count > columns.rowIds.length) return 0
-  bytesOf(columns.rowIds).set(row_ids, at * 4)
-  bytesOf(columns.fingerprints).set(fingerprints, at * 8)
-  bytesOf(columns.idFingerprints).set(id_fingerprints, at * 8)
-  columns.oddities.set(oddities, at)
+  const count = stored.oddities.length
+  if (at + count > columns.rowIds.length) return 0
+  const copied = [
+    [stored.row_ids, columns.rowIds],
+    [stored.fingerprints, columns.fingerprints],
+    [stored.id_fingerprints, columns.idFingerprints],
+    [stored.comparisons, columns.comparisons],
+    [stored.oddities, columns.oddities],
+  ] as const
+  if (copied.some(([bytes, column]) => bytes.length !== count * column.BYTES_PER_ELEMENT)) return 0
+  for (const [bytes, column] of copied) bytesOf(column).set(bytes, at * column.BYTES_PER_ELEMENT)
   return count
 }
 
@@ -77,8 +83,8 @@ function storeChunks(db: Connection, organization: string, { before, after }: Ch
   const chunks = Math.ceil(after.rowIds.length / CHUNK)
   const store = statement(
     db,
-    `REPLACE INTO list_chunks (organization, chunk, row_ids, fingerprints, id_fingerprints, oddities)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+    `REPLACE INTO list_chunks (organization, chunk, row_ids, fingerprints, id_fingerprints, comparisons, oddities)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   for (let chunk = 0; chunk < chunks; chunk += 1) {
     const [was, is] = [chunkOf(before, chunk), chunkOf(after, chunk)]
@@ -91,9 +97,12 @@ function storeChunks(db: Connection, organization: string, { before, after }: Ch
 const NO_BYTES = Buffer.alloc(0)
 
 /** The columns of one chunk, as they are stored. */
-function chunkOf({ rowIds, fingerprints, idFingerprints, oddities }: ListColumns, chunk: number): Buffer[] {
+function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
+  const { rowIds, fingerprints, idFingerprints, comparisons, oddities } = columns
   const [from, to] = [chunk * CHUNK, (chunk + 1) * CHUNK]
-  return [rowIds, fingerprints, idFingerprints, oddities].map((column) => bytesOf(column.subarray(from, to)))
+  return [rowIds, fingerprints, idFingerprints, comparisons, oddities].map((column) =>
+    bytesOf(column.subarray(from, to)),
+  )
 }
 
 /** The bytes of a column: little-endian, on the machines there are. */

@@ -53,9 +53,9 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
 }
 
 /** The row of each record in order, a rejected one's too where the customer came beside it. */
-function savedPage({ rows, known, places, rejects }: SortedPage, saved: CustomersSaved): SavedPage {
-  if (rows.length === 0) return { rowIds: known, unchanged: NO_PLACES }
-  const rowIds = rows.map(({ rowId = 0 }) => rowId)
+function savedPage({ rows, rowIds: known, customers, places, rejects }: SortedPage, saved: CustomersSaved): SavedPage {
+  if (customers.length === 0 && rejects.length === 0) return { rowIds: known, unchanged: NO_PLACES }
+  const rowIds = Array.from(known)
   const unchanged = new Set<number>()
   for (const [index, place] of places.entries()) {
     rowIds[place] = saved.rowIds[index] ?? 0
@@ -69,15 +69,15 @@ const NO_PLACES: ReadonlySet<number> = new Set()
 
 function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   const byId = new Map<string | undefined, number>()
-  for (const [place, { id }] of rows.entries()) if (rowIds[place] !== 0) byId.set(id, rowIds[place] ?? 0)
-  for (const [place, { id }] of rows.entries()) rowIds[place] ||= (id === undefined ? 0 : byId.get(id)) ?? 0
+  for (const [place, row] of rows.entries()) if (rowIds[place] !== 0) byId.set(row?.id, rowIds[place] ?? 0)
+  for (const [place, row] of rows.entries()) rowIds[place] ||= (row?.id === undefined ? 0 : byId.get(row.id)) ?? 0
 }
 
 /** The row numbers of a page, or where they stand in the list as last read. */
-function windowRows({ rows, known, listedAt }: SortedPage, { rowIds }: SavedPage): WindowRows {
+function windowRows({ rows, rejects, known, listedAt }: SortedPage, { rowIds }: SavedPage): WindowRows {
   if (listedAt !== undefined) return { place: listedAt, count: known.length }
-  const rejected = rows.flatMap(({ id }, place) => (rowIds[place] === 0 ? [id ?? null] : []))
-  return { rowIds, rejected }
+  if (rejects.length === 0) return { rowIds, rejected: [] }
+  return { rowIds, rejected: rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : [])) }
 }
 
 /** Adds what a committed transaction saved to the run's own numbers. */

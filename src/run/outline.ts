@@ -1,6 +1,7 @@
 import type { Row } from '../customer.ts'
-import { orderOfRows, type RowOrder } from '../scan/row-order.ts'
+import { orderOf, orderOfRows, type RowOrder } from '../scan/row-order.ts'
 import type { Sorted } from '../sorted-page.ts'
+import type { Recognized } from './recognize.ts'
 
 /** What the scan needs of a window besides its row numbers. It is kept with a window that may come again. */
 export type Outline = {
@@ -10,11 +11,22 @@ export type Outline = {
   readonly order: RowOrder | undefined
 }
 
-export function outlineOf({ rows, rejects }: Pick<Sorted, 'rows' | 'rejects'>): Outline {
-  const [first, last] = [rows.at(0), rows.at(-1)]
-  const ends = first === undefined || last === undefined ? undefined : ([endOf(first), endOf(last)] as const)
-  return { ends, order: rejects.length === 0 ? orderOfRows(rows) : undefined }
+/** The outline of a page that was sorted; with `marks` its rows were compared, and `rowAt` gives any of them. */
+export function outlineOf({ sorted, marks, rowAt }: SortedAndRead): Outline {
+  const { rows, rejects } = sorted
+  const last = rows.length - 1
+  const rowsAt = rowAt ?? ((place: number) => rows[place] ?? NO_ROW)
+  const ends = last < 0 ? undefined : ([endOf(rowsAt(0)), endOf(rowsAt(last))] as const)
+  if (rejects.length > 0) return { ends, order: undefined }
+  return {
+    ends,
+    order: marks === undefined ? orderOfRows(rows.map((_, at) => rowsAt(at))) : orderOf(marks.comparisons),
+  }
 }
+
+type SortedAndRead = { sorted: Pick<Sorted, 'rows' | 'rejects'> } & Partial<Pick<Recognized, 'marks' | 'rowAt'>>
+
+const NO_ROW: Row = { id: undefined, createdAt: undefined }
 
 function endOf({ id, createdAt }: Row): Row {
   return { id, createdAt }

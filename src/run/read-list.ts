@@ -10,7 +10,8 @@ import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../sorted-page.ts'
 import type { Mirror } from '../store.ts'
 import { writeOutline } from './outline.ts'
-import { sortPage, type ReadPage, type Recognition } from './read-page.ts'
+import { sortPage, type ReadPage } from './read-page.ts'
+import type { Recognition } from './recognize.ts'
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
 import { rowsForScan } from './report-window.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
@@ -132,12 +133,12 @@ function follow(
   { window, page }: Arrival<ReadPage>,
   { saved, before }: { saved: SavedPage; before: ListAsRead },
 ): void {
-  const { size, total, beyondEnd, outline, known, digest, sorted } = page
+  const { size, total, beyondEnd, outline, known, digest, marks, sorted } = page
   const place = { start: size * (sorted.page - 1), size }
   const rows = rowsForScan(page, saved)
   scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
   if (known !== undefined) recorder.addKnown(place, known, before.columns)
-  else recorder.add({ ...place, digest, outline: writeOutline(outline) }, saved.rowIds, sorted.rows)
+  else recorder.add({ ...place, digest, outline: writeOutline(outline) }, saved.rowIds, marks)
 }
 
 const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }

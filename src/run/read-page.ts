@@ -1,10 +1,11 @@
-import type { Fingerprint } from '../fingerprint.ts'
-import type { KnownPage, ListMemory } from '../list-memory/list-memory.ts'
+import type { KnownPage } from '../list-memory/list-memory.ts'
+import type { Marks } from '../list-memory/list-recorder.ts'
 import type { Window } from '../scan/window.ts'
 import { sortRecords } from './sort-records.ts'
 import type { Sorted, SortedPage } from '../sorted-page.ts'
 import type { CustomersPage } from '../source/customers.ts'
 import { outlineOf, readOutline, type Outline } from './outline.ts'
+import { recognizeRecords, type Recognition } from './recognize.ts'
 
 /** A page that was read and sorted, ready to be saved. Its records are not kept: they are worth as much memory again. */
 export type ReadPage = {
@@ -12,6 +13,8 @@ export type ReadPage = {
   /** What is known of the page, where its bytes came before. */
   readonly known: KnownPage | undefined
   readonly outline: Outline
+  /** By which its records are known again; undefined where all must be read again. */
+  readonly marks: Marks | undefined
   /** By which the page is known again; undefined where its records must be read again. */
   readonly digest: string | undefined
   /** The page size in effect. */
@@ -24,9 +27,6 @@ export type ReadPage = {
   readonly release: CustomersPage['release']
 }
 
-/** What a run knows of records that came before, and how it marks those that come now. */
-export type Recognition = { readonly memory: ListMemory; readonly fingerprint: Fingerprint }
-
 /**
  * Sorts a page into customers and rejects, or takes it for what it is known to be: then its records are not even parsed.
  * Throws ContractBroken where its records cannot be parsed.
@@ -34,12 +34,13 @@ export type Recognition = { readonly memory: ListMemory; readonly fingerprint: F
 export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
   const { size, total, lastPage, beyondEnd, digest, refusal, release } = page
   const known = pageThatFits(recognition.memory.pageOf(digest), size)
-  const { sorted, received, outline } = known === undefined ? sortNew(page, recognition) : takeKnown(known)
+  const { sorted, received, outline, marks } = known === undefined ? sortNew(page, recognition) : takeKnown(known)
   const answered = window && { ...window, perPage: size, total, lastPage, beyondEnd }
   return {
     sorted: { ...sorted, page: page.page, received, listedAt: known?.window.place, window: answered },
     known,
     outline,
+    marks,
     digest: sorted.rejects.length === 0 ? digest : undefined,
     size,
     total,
@@ -54,14 +55,22 @@ function pageThatFits(known: KnownPage | undefined, size: number): KnownPage | u
   return known === undefined || known.rowIds.length > size ? undefined : known
 }
 
-type SortedWithOutline = { sorted: Sorted; received: number; outline: Outline }
+type SortedWithOutline = { sorted: Sorted; received: number; outline: Outline; marks?: Marks }
 
 function takeKnown({ rowIds, warnings, window }: KnownPage): SortedWithOutline {
-  const sorted = { known: rowIds, customers: [], places: [], rejects: [], warnings, rows: [] }
+  const sorted = { known: rowIds, rowIds, customers: [], places: [], rejects: [], warnings, rows: [] }
   return { sorted, received: rowIds.length, outline: readOutline(window.outline) }
 }
 
-function sortNew(page: CustomersPage, { memory, fingerprint }: Recognition): SortedWithOutline {
-  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, fingerprint, memory })
-  return { sorted, received: sorted.rows.length, outline: outlineOf(sorted) }
+function sortNew(page: CustomersPage, recognition: Recognition): SortedWithOutline {
+  for (const cutting of ['quickly', 'exactly'] as const) {
+    const cut = page.cut?.(cutting)
+    const recognized = cut && recognizeRecords(cut, page.bytes, recognition)
+    if (recognized !== undefined) {
+      const { sorted, marks } = recognized
+      return { sorted, received: sorted.rows.length, outline: outlineOf(recognized), marks }
+    }
+  }
+  const sorted = sortRecords(page.records(), { pageBytes: page.bytes })
+  return { sorted, received: sorted.rows.length, outline: outlineOf({ sorted }) }
 }

@@ -1,30 +1,24 @@
-import type { Row } from '../customer.ts'
 import type { RowOrNumber } from '../scan/window.ts'
 import type { SavedPage } from '../sorted-page.ts'
 import type { ReadPage } from './read-page.ts'
 
-/** The rows of a saved page as the scan takes them. A known page gives row numbers only, but for its first and last row. */
-export function rowsForScan({ sorted: { rows }, known, outline }: ReadPage, saved: SavedPage): RowOrNumber[] {
+/**
+ * The rows of a saved page as the scan takes them: a known record is often its row number only, except for the first and the
+ * last of a page, which are reported in full.
+ */
+export function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, saved: SavedPage): RowOrNumber[] {
   const { rowIds, unchanged } = saved
-  if (known === undefined) {
-    return rows.map(({ id, createdAt, rowId }, place) => ({
-      id,
-      createdAt,
-      rowId: rowIds[place] === 0 ? undefined : rowIds[place],
-      isKept: rowId !== undefined || unchanged.has(place),
-    }))
-  }
-  const reported: RowOrNumber[] = Array.from(rowIds)
-  const last = rowIds.length - 1
-  for (const [place, end] of [
-    [0, outline.ends?.[0]],
-    [last, outline.ends?.[1]],
-  ] as const) {
-    if (end !== undefined) reported[place] = keptRow(end, rowIds[place])
+  const [first, last] = outline.ends ?? []
+  const reported: RowOrNumber[] = []
+  for (let place = 0; place < rowIds.length; place += 1) {
+    const rowId = rowIds[place] ?? 0
+    const row = sorted.rows[place] ?? (place === 0 ? first : place === rowIds.length - 1 ? last : undefined)
+    if (row === undefined) {
+      reported.push(rowId)
+      continue
+    }
+    const isKept = sorted.rowIds[place] !== 0 || unchanged.has(place)
+    reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId, isKept })
   }
   return reported
-}
-
-function keptRow({ id, createdAt }: Row, rowId: number | undefined): RowOrNumber {
-  return { id, createdAt, rowId, isKept: true }
 }

@@ -1,110 +1,91 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { addWarnings, idSchema, recordSchema, rowOf, toCustomer, type Customer, type Warnings } from '../customer.ts'
+import { addWarnings, idSchema, recordSchema, toCustomer, type Customer, type Row, type Warnings } from '../customer.ts'
 import { cutPayload } from './cut-payload.ts'
-import type { Fingerprint } from '../fingerprint.ts'
-import { UNKNOWN } from '../list-as-read.ts'
-import type { Reject, Sorted, SortedRow } from '../sorted-page.ts'
-
-/** What is known of records that came before. */
-export type RecordMemory = {
-  recordOf(fingerprint: number, idFingerprint: number): { rowId: number; place: number } | undefined
-  oddityAt(place: number): Warnings | undefined
-}
+import type { Reject } from '../sorted-page.ts'
 
 export type SortOptions = {
   /** The size of the page they came in, which spares measuring each record of a small page. */
   pageBytes: number
-  /** Marks each record, so that it can be known again; without it none is. */
-  fingerprint?: Fingerprint | undefined
-  /** Records that are known to be stored as they came need not be checked again. */
-  memory?: RecordMemory | undefined
+  /** Records that are known to be stored as they came are not looked at. */
+  known?: KnownRecords | undefined
+}
+
+/** Records that came before, by their places. */
+export type KnownRecords = {
+  /** The customer's row number; 0 where the record is not known. */
+  readonly rowIds: ArrayLike<number>
+  warningsAt(place: number): Warnings | undefined
 }
 
 /** Characters of JSON above which a record is rejected. */
 export const MAX_RECORD_LENGTH = 1024 * 1024
 
 /** Sorts the records of one page, in order. */
-export function sortRecords(records: readonly unknown[], options: SortOptions): Sorted {
-  const { pageBytes, fingerprint, memory } = options
-  const sorted = nothingSorted()
+export function sortRecords(records: readonly unknown[], { pageBytes, known }: SortOptions): Sorting {
+  const sorted = nothingSorted(records.length)
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   records.forEach((record, position) => {
+    const rowId = known?.rowIds[position] ?? 0
+    if (rowId !== 0) return keepKnown(rowId, { position, warnings: known?.warningsAt(position) }, sorted)
     try {
-      const marks = fingerprint === undefined ? NOT_MARKED : marksOf(record, fingerprint)
-      const known = memory?.recordOf(marks.fingerprint, marks.idFingerprint)
-      if (known === undefined) sortRecord(record, { position, mayBeTooLong, marks }, sorted)
-      else keepKnown(record, { ...marks, ...known, warnings: memory?.oddityAt(known.place) }, sorted)
+      sortRecord(record, { position, mayBeTooLong }, sorted)
     } catch (error) {
       // The stack overflowed: JSON can be nested deeper than it can be written again.
       if (!(error instanceof RangeError)) throw error
       addReject(nestedTooDeeply(record, position), sorted)
     }
   })
-  // The first record of an id counts. One that is known and one that is new do not say which came first.
-  if (sorted.known.length === 0 || sorted.customers.length === 0) return sorted
-  const read = new Set(sorted.customers.map(({ id }) => id))
-  const isTwice = sorted.rows.some(({ id = '', rowId }) => rowId !== undefined && read.has(id))
-  return isTwice ? sortRecords(records, { pageBytes, fingerprint }) : sorted
+  return sorted
 }
 
-type Sorting = {
+/** A page in the making: see Sorted. */
+export type Sorting = {
   known: number[]
   customers: Customer[]
   places: number[]
   rejects: Reject[]
   warnings: Warnings
-  rows: SortedRow[]
+  /** By their places, what is odd about customers that were read. */
+  oddities: Map<number, Warnings>
+  rowIds: Uint32Array
+  rows: (Row | undefined)[]
 }
 
-function nothingSorted(): Sorting {
-  return { known: [], customers: [], places: [], rejects: [], warnings: {}, rows: [] }
+function nothingSorted(count: number): Sorting {
+  const rowIds = new Uint32Array(count)
+  return { known: [], customers: [], places: [], rejects: [], warnings: {}, oddities: new Map(), rowIds, rows: [] }
 }
 
-/** What it takes to know a record again. */
-type Marks = { fingerprint: number; idFingerprint: number }
+type Known = { position: number; warnings: Warnings | undefined }
 
-const NOT_MARKED: Marks = { fingerprint: UNKNOWN, idFingerprint: UNKNOWN }
-
-function marksOf(record: unknown, fingerprint: Fingerprint): Marks {
-  const { id }: { id?: unknown } = Object(record)
-  return { fingerprint: fingerprint(record), idFingerprint: typeof id === 'string' ? fingerprint(id) : UNKNOWN }
-}
-
-function keepKnown(record: unknown, known: Marks & Pick<SortedRow, 'warnings'> & { rowId: number }, sorted: Sorting) {
-  const { rowId, fingerprint, idFingerprint, warnings } = known
-  const { id, createdAt } = rowOf(record)
+function keepKnown(rowId: number, { position, warnings }: Known, sorted: Sorting): void {
   sorted.known.push(rowId)
-  sorted.rows.push({ id, createdAt, rowId, fingerprint, idFingerprint, warnings })
+  sorted.rowIds[position] = rowId
+  sorted.rows.push(undefined)
   if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
 }
 
-type Looking = { position: number; mayBeTooLong: boolean; marks: Marks }
+type Looking = { position: number; mayBeTooLong: boolean }
 
-function sortRecord(record: unknown, { position, mayBeTooLong, marks }: Looking, sorted: Sorting): void {
+function sortRecord(record: unknown, { position, mayBeTooLong }: Looking, sorted: Sorting): void {
   const result = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
   if (!result.success || tooLong) return addReject(toReject(record, position, result.error, tooLong), sorted)
   const warnings: Warnings = {}
   const customer = toCustomer(result.data, record, warnings)
-  const isOdd = Object.keys(warnings).length > 0
-  if (isOdd) addWarnings(sorted.warnings, warnings)
+  if (Object.keys(warnings).length > 0) {
+    addWarnings(sorted.warnings, warnings)
+    sorted.oddities.set(position, warnings)
+  }
   sorted.customers.push(customer)
   sorted.places.push(position)
-  sorted.rows.push({
-    id: customer.id,
-    createdAt: customer.created_at ?? undefined,
-    rowId: undefined,
-    fingerprint: marks.fingerprint,
-    idFingerprint: marks.idFingerprint,
-    warnings: isOdd ? warnings : undefined,
-  })
+  sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
 }
 
 function addReject(reject: Reject, sorted: Sorting): void {
   sorted.rejects.push(reject)
-  const id = reject.recordId ?? undefined
-  sorted.rows.push({ ...NOT_MARKED, id, createdAt: undefined, rowId: undefined, warnings: undefined })
+  sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
 }
 
 function toReject(record: unknown, position: number, error: z.ZodError | undefined, tooLong: boolean): Reject {

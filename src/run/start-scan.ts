@@ -36,7 +36,7 @@ function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorde
   for (const { page, size, rows, ...read } of windows) {
     const start = read.perPage * (page - 1)
     const rowIds = rows.map(({ rowId = 0 }) => rowId)
-    recorder.add({ start, size: read.perPage, digest: undefined, outline: '' }, rowIds, [])
+    recorder.add({ start, size: read.perPage, digest: undefined, outline: '' }, rowIds)
     yield { ...read, window: { page, size }, rows: rows.map((row) => ({ ...row, isKept: row.rowId !== undefined })) }
   }
 }

@@ -31,8 +31,8 @@ export async function refuseTenantMixup(
 
 /** The first page with a customer on it, each customer once: by its row number where it is known, else by its id. */
 function customersOfFirst(pages: readonly SortedPage[]): (string | number)[] {
-  for (const { rows, known } of pages.toSorted((one, other) => one.page - other.page)) {
-    const customers = rows.length === 0 ? Array.from(known) : rows.flatMap(({ rowId, id }) => rowId ?? id ?? [])
+  for (const { rows, rowIds } of pages.toSorted((one, other) => one.page - other.page)) {
+    const customers = Array.from(rowIds).flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId))
     if (customers.length > 0) return [...new Set(customers)]
   }
   return []

@@ -24,29 +24,55 @@ export type RowOrder = {
 
 /** The order of rows that have a readable id, in the order served. */
 export function orderOfRows(rows: readonly Row[]): RowOrder {
-  let [met, ties, longestTie, tie] = [0, 0, 1, 0]
-  let undated = false
-  let before: Row | undefined
-  let instantBefore: string | undefined
-  for (const row of rows) {
-    const instant = sortableInstant(row.createdAt)
-    undated ||= instant === undefined
-    const times = before === undefined ? 0 : compareText(instantBefore, instant)
-    tie = times === 0 ? tie + 1 : 1
-    if (before !== undefined) {
-      met |= flagOf(times, compareText(before.id, row.id))
-      if (times === 0) ties += 1
-      if (tie > longestTie) longestTie = tie
-    }
-    before = row
-    instantBefore = instant
+  const comparisons = new Uint8Array(rows.length)
+  compareEach(comparisons, (place) => rows[place])
+  return orderOf(comparisons)
+}
+
+/** A comparison is a number below 16 for the way in which two rows compare, 0 where there is no other, and a flag. */
+const [DATED, UNDATED] = [16, 32]
+
+/**
+ * Compares each row with the next one, and notes whether it has a readable creation time, in a byte a row that is never 0. Bytes
+ * that are given are kept, and their rows are not asked for.
+ */
+export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => Row | undefined): void {
+  let [comparedAt, instantThere]: [number, string | undefined] = [-1, undefined]
+  for (let place = 0; place < comparisons.length; place += 1) {
+    if (comparisons[place] !== 0) continue
+    const row = rowAt(place)
+    const instant = comparedAt === place ? instantThere : sortableInstant(row?.createdAt)
+    const dated = instant === undefined ? UNDATED : DATED
+    comparisons[place] = dated
+    if (place === comparisons.length - 1) return
+    const next = rowAt(place + 1)
+    ;[comparedAt, instantThere] = [place + 1, sortableInstant(next?.createdAt)]
+    comparisons[place] = dated + 1 + wayOf(compareText(instant, instantThere), compareText(row?.id, next?.id))
   }
-  return { met, ties, steps: Math.max(0, rows.length - 1 - ties), longestTie, tieAtEnd: tie, undated }
+}
+
+/** The order of the rows that were compared so; what the last compares with does not count. */
+export function orderOf(comparisons: Uint8Array): RowOrder {
+  let [met, ties, longestTie, tie] = [0, 0, 1, comparisons.length > 0 ? 1 : 0]
+  let undated = false
+  const last = comparisons.length - 1
+  for (let place = 0; place <= last; place += 1) {
+    const comparison = Number(comparisons[place])
+    undated ||= comparison >= UNDATED
+    if (place === last) break
+    const way = (comparison % DATED) - 1
+    const isTie = way >= TIE_FROM && way < TIE_FROM + ORDERS.length
+    met |= 1 << way
+    tie = isTie ? tie + 1 : 1
+    if (isTie) ties += 1
+    if (tie > longestTie) longestTie = tie
+  }
+  return { met, ties, steps: Math.max(0, last - ties), longestTie, tieAtEnd: tie, undated }
 }
 
 /** The ways in which neighbours compare, by their flags. */
 export function* waysMet(met: RowOrder['met']): Generator<Comparison> {
-  for (const times of ORDERS) for (const ids of ORDERS) if ((met & flagOf(times, ids)) !== 0) yield { times, ids }
+  for (const times of ORDERS) for (const ids of ORDERS) if ((met & (1 << wayOf(times, ids))) !== 0) yield { times, ids }
 }
 
 export function compareRows(one: Row, other: Row): Comparison {
@@ -58,6 +84,10 @@ function compareText(one = '', other = ''): Order {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-function flagOf(times: Order, ids: Order): number {
-  return 1 << (3 * times + ids + 4)
+/** From 0 to 8. */
+function wayOf(times: Order, ids: Order): number {
+  return 3 * times + ids + 4
 }
+
+/** The lowest way in which rows of one creation time compare. */
+const TIE_FROM = wayOf(0, -1)

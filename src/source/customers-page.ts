@@ -3,6 +3,7 @@ import type { Answer } from './answer.ts'
 import { decodedText } from './body.ts'
 import type { Question, Window } from './customers-url.ts'
 import { cutPage } from './cut-page.ts'
+import { cutRecords, type CutRecords, type Cutting } from './cut-records.ts'
 import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
@@ -16,6 +17,8 @@ export type CustomersPage = {
   digest: string | undefined
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
+  /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
+  cut?: ((cutting: Cutting) => CutRecords | undefined) | undefined
   /** `meta.total` and `meta.last_page`, where they are given. */
   total: number | undefined
   lastPage: number | undefined
@@ -49,15 +52,16 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
     throw broken(place, 'page-mismatch', `page ${meta.current_page} was answered instead`)
   }
   if (size < 1 || size > asked.size) throw broken(place, 'size-mismatch', `meta.per_page is ${size}`)
-  const isLazy = outline !== undefined
+  const lazy = outline === undefined ? undefined : cut
   const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
-  const eager = isLazy ? undefined : atMost(size, data, place)
+  const eager = lazy === undefined ? atMost(size, data, place) : undefined
   return {
     page: asked.page,
     size,
     askedSize: asked.size,
-    digest: isLazy ? cut?.digest : undefined,
+    digest: lazy?.digest,
     records: eager === undefined ? parse : () => eager,
+    cut: lazy && ((cutting) => cutRecords(lazy.records, { most: size, cutting })),
     total,
     lastPage,
     bytes: body.byteLength,

@@ -14,6 +14,7 @@ import type { Credentials } from './signing.ts'
 import type { Sleep } from './sleep.ts'
 
 export type { CustomersPage } from './customers-page.ts'
+export type { CutRecords } from './cut-records.ts'
 export type { Stopping } from './rate-limit.ts'
 
 /** The customers of one organization, as its service lists them. */

@@ -4,6 +4,8 @@ import { hash } from 'node:crypto'
 export type CutPage = {
   /** SHA-256 of the bytes between the brackets of `data`. */
   digest: string
+  /** The bytes between these brackets. */
+  records: Buffer
   /** The body as parsed, with an empty `data`. */
   envelope: object
 }
@@ -19,10 +21,11 @@ export function cutPage(body: Buffer): CutPage | undefined {
   const from = afterOpening(body)
   if (from === undefined) return undefined
   for (const to of closings(body, from)) {
-    const digest = hash('sha256', body.subarray(from, to), 'base64url')
+    const records = body.subarray(from, to)
+    const digest = hash('sha256', records, 'base64url')
     const envelope = parsed(body.subarray(0, from), digest, body.subarray(to))
     if (!isMarked(envelope, digest)) continue
-    return { digest, envelope: { ...envelope, data: [] } }
+    return { digest, records, envelope: { ...envelope, data: [] } }
   }
   return undefined
 }
@@ -46,13 +49,21 @@ const MOST_AFTER = 4096
 const CLOSING = /\](?=\s*(?:,\s*"(?:meta|links|success)"|\}\s*$))/g
 const MOST_TRIES = 4
 
-/** The positions where the last element of `data` may end; empty when `data` is. */
-function closings(body: Buffer, from: number): number[] {
+/** The positions where the last element of `data` may end, the likeliest first; none when `data` is empty. */
+function* closings(body: Buffer, from: number): Generator<number> {
+  const last = body.lastIndexOf(']')
   const start = Math.max(from, body.length - MOST_AFTER)
+  if (last >= start && isClosing(body.toString('latin1', last)) && !isBlankIn(body, from, last)) yield last
   const found = body.toString('latin1', start).matchAll(CLOSING)
-  return Array.from(found.take(MOST_TRIES), ({ index }) => start + index).filter(
-    (to) => !body.subarray(from, to).every(isBlank),
-  )
+  for (const { index } of found.take(MOST_TRIES)) if (!isBlankIn(body, from, start + index)) yield start + index
+}
+
+function isClosing(text: string): boolean {
+  return text.search(CLOSING) === 0
+}
+
+function isBlankIn(body: Buffer, from: number, to: number): boolean {
+  return body.subarray(from, to).every(isBlank)
 }
 
 /** Whether a byte can only stand between values: no value begins with a space or a byte below it. */

@@ -7,7 +7,8 @@ const LIST: ListAsRead = {
   columns: {
     rowIds: Uint32Array.of(11, 12, 13, 14),
     fingerprints: Float64Array.of(101, 102, 0, 104),
-    idFingerprints: Float64Array.of(1, 2, 3, 4),
+    idFingerprints: Uint32Array.of(1, 2, 3, 4),
+    comparisons: new Uint8Array(4),
     oddities: Uint8Array.of(0, 1, 0, 2),
   },
   windows: [{ place: 0, count: 2, digest: 'first', outline: '{"ends":[]}' }],
@@ -27,7 +28,7 @@ test('a page whose digest is known is the rows at its place, with what is odd ab
 test('a record is known when its fingerprint and that of its id agree', () => {
   const { memory } = aMemory()
 
-  expect(memory.recordOf(104, 4)).toEqual({ rowId: 14, place: 3 })
+  expect(memory.placeOf(104, 4)).toBe(3)
   expect(memory.oddityAt(3)).toEqual({ odd_email: 1, unknown_field: 2 })
   expect(memory.oddityAt(0)).toBeUndefined()
 })
@@ -37,7 +38,9 @@ test.each([
   ['a fingerprint that is nowhere', 105, 4],
   ['no fingerprint, like a customer that must be read again', 0, 3],
 ])('a record with %s is not known', (_, fingerprint, idFingerprint) => {
-  expect(aMemory().memory.recordOf(fingerprint, idFingerprint)).toBeUndefined()
+  const { memory } = aMemory()
+
+  for (const likely of [-1, 0, 1, 2, 3, 4]) expect(memory.placeOf(fingerprint, idFingerprint, likely)).toBe(-1)
 })
 
 test.each(['doubted', 'written'] as const)('a customer that is %s is known by no page and no record', (how) => {
@@ -45,15 +48,21 @@ test.each(['doubted', 'written'] as const)('a customer that is %s is known by no
   sets[how].add(12)
 
   expect(memory.pageOf('first')).toBeUndefined()
-  expect(memory.recordOf(102, 2)).toBeUndefined()
-  expect(memory.recordOf(101, 1)).toEqual({ rowId: 11, place: 0 })
+  expect([memory.placeOf(102, 2), memory.placeOf(102, 2, 1)]).toEqual([-1, -1])
+  expect(memory.placeOf(101, 1)).toBe(0)
+})
+
+test('a record is found at its place wherever it is looked for first', () => {
+  const { memory } = aMemory()
+
+  for (const likely of [-1, 0, 1, 2, 3, 4]) expect(memory.placeOf(102, 2, likely)).toBe(1)
 })
 
 test('an empty list knows nothing', () => {
   const memory = new ListMemory(EMPTY_LIST, { doubted: new RowSet(), written: new RowSet() })
 
   expect(memory.pageOf('first')).toBeUndefined()
-  expect(memory.recordOf(101, 1)).toBeUndefined()
+  expect(memory.placeOf(101, 1)).toBe(-1)
 })
 
 function aMemory() {

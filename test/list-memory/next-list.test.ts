@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Warnings } from '../../src/customer.ts'
 import { EMPTY_LIST, UNKNOWN, type ListAsRead } from '../../src/list-as-read.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
-import { ListRecorder, type Marked } from '../../src/list-memory/list-recorder.ts'
+import { ListRecorder, type Marks } from '../../src/list-memory/list-recorder.ts'
 import { nextList } from '../../src/list-memory/next-list.ts'
 import { seeds } from '../support/seeds.ts'
 
@@ -26,8 +26,7 @@ describe('the order', () => {
 
   test('records without a customer have no place', () => {
     const recorder = new ListRecorder()
-    const reject = { fingerprint: UNKNOWN, idFingerprint: UNKNOWN, warnings: undefined }
-    recorder.add(window(0, undefined), [1, 0, 2], [told([1]), reject, told([2])])
+    recorder.add(window(0, undefined), [1, 0, 2], marks([[1], [UNKNOWN], [2]]))
 
     expect(rowsOf(nextList(recorder, { customers: 2, before }))).toEqual([1, 2])
   })
@@ -60,11 +59,11 @@ describe('what is not known again', () => {
 
   test('a window without a digest, whose records are known all the same', () => {
     const recorder = new ListRecorder()
-    recorder.add(window(0, undefined), [1], [told([1])])
+    recorder.add(window(0, undefined), [1], marks([[1]]))
     const list = nextList(recorder, { customers: 1, before })
 
     expect(list.windows).toEqual([])
-    expect(new ListMemory(list, NO_DOUBTS).recordOf(mark(1), idMark(1))).toMatchObject({ rowId: 1 })
+    expect(new ListMemory(list, NO_DOUBTS).placeOf(mark(1), idMark(1))).toBe(0)
   })
 
   test('more kinds of oddities than a byte can tell apart', () => {
@@ -93,7 +92,7 @@ describe('with a list before', () => {
 
   test('a known window among new ones keeps its records, its digest and its oddities', () => {
     const recorder = new ListRecorder(yesterday.warnings)
-    recorder.add(window(0, 'new'), [9, 1], [told([9, 0, { missing_field: 1 }]), told([1])])
+    recorder.add(window(0, 'new'), [9, 1], marks([[9, 0, { missing_field: 1 }], [1]]))
     takeKnown(recorder, '0', 1)
 
     const list = nextList(recorder, { customers: 4, before: { list: yesterday, isCertain: () => true } })
@@ -109,7 +108,7 @@ describe('with a list before', () => {
 
   test('customers known only by their row keep what the list before says, unless they were written since', () => {
     const recorder = new ListRecorder(yesterday.warnings)
-    recorder.add(window(0, undefined), [4, 2, 8], [])
+    recorder.add(window(0, undefined), [4, 2, 8])
 
     const list = nextList(recorder, { customers: 3, before: { list: yesterday, isCertain: (row) => row !== 4 } })
 
@@ -121,6 +120,18 @@ describe('with a list before', () => {
     if (known === undefined) throw new Error('not known')
     recorder.addKnown({ start, size: 10 }, known, yesterday.columns)
   }
+})
+
+test('a customer compares with the next one as it did in a window in which both stood together, and else in no known way', () => {
+  const list = read([
+    [0, [[1], [2], [3]]],
+    [2, [[3], [4]]],
+    [4, [[5], [6], [4], [7]]],
+  ])
+
+  expect(rowsOf(list)).toEqual([1, 2, 3, 4, 5, 6, 7])
+  const known = [comparison(1, 2), comparison(2, 3), comparison(3, 4), 0, comparison(5, 6), 0, 0]
+  expect(Array.from(list.columns.comparisons)).toEqual(known)
 })
 
 test('whatever windows a run reads, what the next one knows by them is what they held', () => {
@@ -137,8 +148,8 @@ test('whatever windows a run reads, what the next one knows by them is what they
       }
       for (const [n, version] of [...last.values()].flat()) {
         const versions = new Set([...last.values()].flat().flatMap(([other, its]) => (other === n ? [its] : [])))
-        const known = memory.recordOf(mark(n, version), idMark(n))
-        expect(known?.rowId).toBe(versions.size === 1 ? n : undefined)
+        const place = memory.placeOf(mark(n, version), idMark(n))
+        expect(list.columns.rowIds[place]).toBe(versions.size === 1 ? n : undefined)
       }
     }),
     { numRuns: seeds(300) },
@@ -153,11 +164,22 @@ function mark(n: number, version = 0): number {
 }
 
 function idMark(n: number): number {
-  return n + 0.5
+  return n + 500
 }
 
-function told([n, version, warnings]: Told): Marked {
-  return { fingerprint: mark(n, version), idFingerprint: idMark(n), warnings }
+/** The marks of these rows, each with the next in its comparison. */
+function marks(rows: readonly Told[]): Marks {
+  return {
+    fingerprints: Float64Array.from(rows, ([n, version]) => (n === UNKNOWN ? UNKNOWN : mark(n, version))),
+    idFingerprints: Uint32Array.from(rows, ([n]) => (n === UNKNOWN ? UNKNOWN : idMark(n))),
+    comparisons: Uint8Array.from(rows, ([n], place) => comparison(n, rows[place + 1]?.[0])),
+    oddities: new Uint8Array(rows.length),
+    warnings: new Map(rows.flatMap(([, , warnings], place) => (warnings === undefined ? [] : [[place, warnings]]))),
+  }
+}
+
+function comparison(n: number, next = 0): number {
+  return 1 + 16 * n + next
 }
 
 function window(start: number, digest: string | undefined) {
@@ -169,7 +191,7 @@ function read(windows: readonly (readonly [start: number, rows: readonly Told[]]
   const recorder = new ListRecorder()
   for (const [start, rows] of windows) {
     const rowIds = rows.map(([n]) => n)
-    recorder.add(window(start, String(start)), rowIds, rows.map(told))
+    recorder.add(window(start, String(start)), rowIds, marks(rows))
   }
   const customers = new Set(windows.flatMap(([, rows]) => rows.map(([n]) => n))).size
   return nextList(recorder, { customers, before })

@@ -18,6 +18,7 @@ import {
   START_MS,
   type SentRecord,
 } from '../support/builders.ts'
+import { printOf } from '../support/json-bytes.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS } from './nights.ts'
 
@@ -31,7 +32,9 @@ test('the list is given back as the last complete run read it, in order, with it
   const { list } = await nextRun(mirror)
 
   expect(Array.from(list.columns.rowIds)).toEqual([1, 2, 3])
-  expect(Array.from(list.columns.fingerprints)).toEqual([aCustomer(3), odd, aCustomer(1)].map(fingerprint))
+  expect(Array.from(list.columns.fingerprints)).toEqual(
+    [aCustomer(3), odd, aCustomer(1)].map((sent) => printOf(fingerprint, sent)),
+  )
   expect(list.windows).toEqual([{ place: 0, count: 3, digest: 'digest', outline: '{}' }])
   expect(list.warnings).toEqual([{}, { unknown_field: 1 }])
   expect(Array.from(list.columns.oddities)).toEqual([0, 1, 0])
@@ -65,6 +68,7 @@ test('the list another program stored is not relied on', async () => {
 test.each([
   ['a chunk that is gone', 'DELETE FROM list_chunks'],
   ['a chunk that is cut off', `UPDATE list_chunks SET fingerprints = x'00'`],
+  ['a chunk without its comparisons', `UPDATE list_chunks SET comparisons = x''`],
   ['more customers than there are', 'UPDATE lists SET customers = 7'],
   ['fewer customers than there are', 'UPDATE lists SET customers = 2'],
 ])('a list with %s is ignored, and the run succeeds', async (_, sql) => {
@@ -231,7 +235,7 @@ async function aNight(mirror: Mirror, records: readonly SentRecord[], told: Nigh
     const digest = start === 0 ? 'digest' : undefined
     const page = sortPage(aSourcePage(start / 100 + 1, part), undefined, { memory, fingerprint })
     const { pages } = await mirror.savePages(run, [page.sorted], atMs)
-    recorder.add({ start, size: 100, digest, outline: '{}' }, pages[0]?.rowIds ?? [], page.sorted.rows)
+    recorder.add({ start, size: 100, digest, outline: '{}' }, pages[0]?.rowIds ?? [], page.marks)
   }
   beforeItEnds?.()
   const list = nextList(recorder, {

@@ -195,7 +195,7 @@ async function recordAndRecall(mirror: Mirror, windows: readonly (readonly [read
     const page = recorded(records, told)
     const { pages } = await mirror.savePages(first, [page], START_MS)
     const rowIds = pages[0]?.rowIds ?? []
-    saved.push(page.rows.map(({ id, createdAt }, place) => ({ id, createdAt, rowId: rowIds[place] || undefined })))
+    saved.push(page.rows.map((row, at) => ({ id: row?.id, createdAt: row?.createdAt, rowId: rowIds[at] || undefined })))
   }
   const error = { code: 'interrupted', message: 'acme: stopped as asked' }
   await mirror.finishRun(first, anEnding({ status: 'interrupted', reasons: ['interrupted'], error }), START_MS)

@@ -3,6 +3,7 @@ import type { Customer } from '../../src/customer.ts'
 import { sortRecords } from '../../src/run/sort-records.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
+import { cutRecords } from '../../src/source/cut-records.ts'
 
 /** A record as sent in JSON, before it is parsed. */
 export type SentRecord = Record<string, unknown>
@@ -47,10 +48,14 @@ export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer
 }
 
 /** A page as it comes from the source. */
-export function aSourcePage(page: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
+export function aSourcePage(number: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
   const bytes = JSON.stringify(records).length
   const unknown = { total: undefined, lastPage: undefined, digest: undefined }
-  return { page, size: 100, askedSize: 100, records: () => records, bytes, beyondEnd: false, ...unknown, ...overrides }
+  const size = overrides.size ?? 100
+  const texts = records.map((record) => JSON.stringify(record)).join(',')
+  const cut: CustomersPage['cut'] = (cutting) => cutRecords(Buffer.from(texts), { most: size, cutting })
+  const page = { page: number, size, askedSize: 100, records: () => records, bytes, beyondEnd: false, ...unknown }
+  return { ...page, ...(records.length > 0 && { cut }), ...overrides }
 }
 
 /** A page sorted for the mirror to save. */

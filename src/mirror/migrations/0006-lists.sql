@@ -47,7 +47,8 @@ CREATE TABLE list_chunks (
   chunk           INTEGER NOT NULL,                -- from 0
   row_ids         BLOB NOT NULL,                   -- little-endian uint32 a customer: its row in customers
   fingerprints    BLOB NOT NULL,                   -- little-endian float64 a customer; 0 where its record must be read again
-  id_fingerprints BLOB NOT NULL,                   -- the same of its id
+  id_fingerprints BLOB NOT NULL,                   -- little-endian uint32 a customer: the same of its id
+  comparisons     BLOB NOT NULL,                   -- a byte a customer: how it compares with the next one; 0 where unknown
   oddities        BLOB NOT NULL,                   -- a byte a customer: which of the warnings
   UNIQUE (organization, chunk)
 );

@@ -1,0 +1,152 @@
+/** The records of a page where they stand in its bytes. */
+export type CutRecords = {
+  readonly bytes: DataView
+  /** Record `n` is at `[starts[n], ends[n])`. */
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+  /** Where the text under `"id"` begins in each, which is as long as a UUID; -1 where there is none to be found. */
+  readonly ids: readonly number[]
+  /** Whether that text is this id, in upper or lower case. */
+  hasId(place: number, id: string): boolean
+  /** Parses one record; undefined where the bytes were cut in the wrong place. */
+  record(place: number): unknown
+  /** Parses all of them. */
+  records(): readonly unknown[] | undefined
+}
+
+/** `quickly` takes what stands between two objects for a border, also within a text; `exactly` reads every character. */
+export type Cutting = 'quickly' | 'exactly'
+
+/**
+ * Cuts the elements of an array of objects apart, given the bytes between its brackets; undefined where they are more than
+ * `most`. A cut in the wrong place can do no harm to a caller who takes a record as known only when the very same bytes were
+ * parsed before, and parses the others: JSON values with a comma between each and the next are an array of just these values.
+ */
+export function cutRecords(
+  data: Buffer,
+  { most, cutting }: { most: number; cutting: Cutting },
+): CutRecords | undefined {
+  const text = data.toString('latin1')
+  const borders = bordersIn(text, cutting, most)
+  if (borders === undefined) return undefined
+  const { starts, ends } = borders
+  const ids = starts.map((start, place) => idWithin(text, start, ends[place] ?? start))
+  return {
+    ...{ bytes: new DataView(data.buffer, data.byteOffset, data.length), starts, ends, ids },
+    hasId: (place, id) => hasText(text, ids[place] ?? -1, id),
+    record: (place) => valueIn(decoded(data.subarray(starts[place], ends[place]))),
+    records: () => valuesIn(decoded(data), { most, cutting }),
+  }
+}
+
+type Borders = { starts: number[]; ends: number[] }
+
+function bordersIn(text: string, cutting: Cutting, most: number): Borders | undefined {
+  const borders: Borders = { starts: [], ends: [] }
+  let start = 0
+  for (const { end, next } of cutting === 'quickly' ? cutsIn(text) : exactCutsIn(text)) {
+    addRecord(borders, text, start, end)
+    if (borders.starts.length === most) return undefined
+    start = next
+  }
+  addRecord(borders, text, start, text.length)
+  return borders
+}
+
+/** The highest of the characters that JSON allows between values; none of them begins or ends one. */
+const BLANK = 0x20
+
+/** The same record has the same bytes wherever it stands on a page: blanks around it are left out. */
+function addRecord({ starts, ends }: Borders, text: string, from: number, to: number): void {
+  let [start, end] = [from, to]
+  while (start < end && text.charCodeAt(start) <= BLANK) start += 1
+  while (start < end && text.charCodeAt(end - 1) <= BLANK) end -= 1
+  starts.push(start)
+  ends.push(end)
+}
+
+/** Where one record ends, and the next one begins. */
+type Cut = { end: number; next: number }
+
+/** What stands between two objects; a service writes it the same way everywhere. */
+const BETWEEN = /\}\s*,\s*\{/
+
+function* cutsIn(text: string): Generator<Cut> {
+  const between = BETWEEN.exec(text)?.[0]
+  if (between === undefined) return
+  const ahead = between.length - 1
+  for (let at = text.indexOf(between); at >= 0; at = text.indexOf(between, at + ahead)) {
+    yield { end: at + 1, next: at + ahead }
+  }
+}
+
+function* exactCutsIn(text: string): Generator<Cut> {
+  let depth = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]
+    if (character === '"') at = endOfText(text, at)
+    else if (character === '{' || character === '[') depth += 1
+    else if (character === '}' || character === ']') depth -= 1
+    else if (character === ',' && depth === 0) yield { end: at, next: at + 1 }
+  }
+}
+
+/** Where the text that begins at a quotation mark ends. */
+function endOfText(text: string, from: number): number {
+  let at = from + 1
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at
+}
+
+const ID_LENGTH = 36
+const ID_NAME = '"id"'
+const BEFORE_TEXT = /\s*:\s*"/y
+
+function idWithin(text: string, start: number, end: number): number {
+  const name = text.indexOf(ID_NAME, start)
+  if (name < 0 || name >= end) return -1
+  BEFORE_TEXT.lastIndex = name + ID_NAME.length
+  const from = text.startsWith(':"', BEFORE_TEXT.lastIndex)
+    ? BEFORE_TEXT.lastIndex + 2
+    : BEFORE_TEXT.test(text)
+      ? BEFORE_TEXT.lastIndex
+      : end
+  return from + ID_LENGTH < end && text[from + ID_LENGTH] === '"' ? from : -1
+}
+
+function hasText(text: string, at: number, id: string): boolean {
+  if (at < 0) return false
+  return text.startsWith(id, at) || text.slice(at, at + ID_LENGTH).toLowerCase() === id
+}
+
+/** Never guesses: a replaced byte would be a changed customer. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    // No JSON: the caller reads the page as a whole, and finds out what is wrong with it.
+    return ''
+  }
+}
+
+function valueIn(json: string): unknown {
+  try {
+    const value: unknown = JSON.parse(json)
+    return value
+  } catch {
+    return undefined
+  }
+}
+
+function valuesIn(text: string, { most, cutting }: { most: number; cutting: Cutting }): readonly unknown[] | undefined {
+  const { starts = [], ends = [] } = bordersIn(text, cutting, most) ?? {}
+  const values: unknown[] = []
+  for (const [place, start] of starts.entries()) {
+    const value = valueIn(text.slice(start, ends[place]))
+    if (value === undefined) return undefined
+    values.push(value)
+  }
+  return values
+}
