@@ -28,29 +28,40 @@ export function findUnjudged(db: Connection, run: Run, absent: readonly Dated[])
   return new Set(dated.filter(({ createdAt }) => createdAt >= listed).map(({ rowId }) => rowId))
 }
 
+/** The newest absent customer was created at `than`; a time after `last` is wrong. */
+type Times = { than: string; last: string }
+
 /**
- * When the newest customer was created who was received, in a reject or otherwise; any that is newer `than` that will do, and is
- * mostly found at once. Customers created after `last` are left out.
+ * When the newest customer was created who was received, in a reject or otherwise; any that is newer `than` that will do.
+ * Customers created after `last` are left out.
  */
-function findNewestListed(
-  db: Connection,
-  run: Run,
-  absent: readonly Dated[],
-  { than, last }: { than: string; last: string },
-): string | undefined {
+function findNewestListed(db: Connection, run: Run, absent: readonly Dated[], times: Times): string | undefined {
+  const newer = findNewerAtEnds(db, run, times)
+  if (newer !== undefined) return newer
   // A customer who is not absent was received. Most of a table is read sooner row by row than by way of an index.
   const lastRow = statement<[], number | null>(db, 'SELECT MAX(row_id) FROM customers').pluck().get() ?? 0
   const from = run.seen.size * 10 > lastRow ? 'customers NOT INDEXED' : 'customers'
-  const received = `FROM ${from} WHERE organization = @organization AND removed_at IS NULL
-    AND created_at_utc <= @last AND row_id NOT IN (SELECT value FROM json_each(@absent))`
-  const parameters = { organization: run.organization, last, absent: JSON.stringify(absent.map(({ rowId }) => rowId)) }
-  const newer = statement<[Record<string, unknown>], string>(
-    db,
-    `SELECT created_at_utc ${received} AND created_at_utc > @than LIMIT 1`,
-  ).pluck()
   const newest = statement<[Record<string, unknown>], string | null>(
     db,
-    `SELECT MAX(created_at_utc) ${received}`,
+    `SELECT MAX(created_at_utc) FROM ${from} WHERE organization = @organization AND removed_at IS NULL
+       AND created_at_utc <= @last AND row_id NOT IN (SELECT value FROM json_each(@absent))`,
   ).pluck()
-  return newer.get({ ...parameters, than }) ?? newest.get(parameters) ?? undefined
+  const rowIds = JSON.stringify(absent.map(({ rowId }) => rowId))
+  return newest.get({ organization: run.organization, last: times.last, absent: rowIds }) ?? undefined
+}
+
+/** The newest customers are mostly those that came first or last. */
+const LOOKED_AT = 100
+
+/** When a newer customer was created who was received, where one stands at either end of the table. */
+function findNewerAtEnds(db: Connection, { seen }: Run, { than, last }: Times): string | undefined {
+  const createdAt = statement<[number], string | null>(
+    db,
+    'SELECT created_at_utc FROM customers WHERE row_id = ? AND removed_at IS NULL',
+  ).pluck()
+  for (const rowId of seen.ends(LOOKED_AT)) {
+    const created = createdAt.get(rowId)
+    if (typeof created === 'string' && created > than && created <= last) return created
+  }
+  return undefined
 }

@@ -1,7 +1,7 @@
 import type { Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '../run.ts'
 import type { Connection } from './database.ts'
 import { findUnjudged } from './older-list.ts'
-import { findAbsent, isCandidate, isTooMuch } from './removals.ts'
+import { findAbsent, isCandidate, isTooMuch, mayBeCandidates } from './removals.ts'
 import { statement } from './statement.ts'
 
 /**
@@ -13,6 +13,7 @@ export function findRemovalCandidates(
   run: Run,
   { rule, proof }: { rule: RemovalRule; proof: RemovingProof },
 ): Candidate[] {
+  if (!mayBeCandidates(db, run.organization, rule)) return []
   const absent = findAbsent(db, run) ?? []
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
   if (candidates.length === 0 || isTooMuch(db, run, absent.length, rule)) return []

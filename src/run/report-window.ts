@@ -6,7 +6,10 @@ import type { ReadPage } from './read-page.ts'
  * The rows of a saved page as the scan takes them: a known record is often its row number only, except for the first and the
  * last of a page, which are reported in full.
  */
-export function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, saved: SavedPage): RowOrNumber[] {
+export function rowsForScan(
+  { sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>,
+  saved: SavedPage,
+): RowOrNumber[] {
   const { rowIds, unchanged } = saved
   const [first, last] = outline.ends ?? []
   const reported: RowOrNumber[] = []

@@ -78,8 +78,9 @@ CREATE TRIGGER customers_edited AFTER UPDATE ON customers
 WHEN NEW.last_run_id = OLD.last_run_id
   OR NEW.last_run_id IS NOT (SELECT run_id FROM leases WHERE organization = NEW.organization)
 BEGIN
-  REPLACE INTO edited_customers (organization, row_id)
-    VALUES (OLD.organization, OLD.row_id), (NEW.organization, NEW.row_id);
+  REPLACE INTO edited_customers (organization, row_id) VALUES (OLD.organization, OLD.row_id);
+  REPLACE INTO edited_customers (organization, row_id) SELECT NEW.organization, NEW.row_id
+    WHERE NEW.row_id <> OLD.row_id OR NEW.organization <> OLD.organization;
 END;
 CREATE TRIGGER customers_deleted AFTER DELETE ON customers
 BEGIN
