@@ -10,7 +10,7 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 /** Files in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
   /^src\/(scan|list-memory)\//,
-  /^src\/(customer|report|errors)\.ts$/,
+  /^src\/(customer|report|errors|backoff)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/schedule-plan\.ts$/,
@@ -82,6 +82,15 @@ describe('which files may import which', () => {
       'src/service/sandbox.ts',
     ])
     expect(matching(product, /\bcreateServer\b/, /^src\/http\/listen\.ts$/)).toEqual([])
+  })
+
+  test.each([
+    ['whether a process lives', /\bkill\(/, /^src\/process-name\.ts$/],
+    ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/backoff\.ts$/],
+    ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/reading\.ts$/],
+  ])('there is one way to say %s', (_what, pattern, where) => {
+    expect(matching(product, pattern, where)).toEqual([])
+    expect(matching(product, pattern)).toHaveLength(1)
   })
 
   test('the mirror is used only through its verbs', () => {

@@ -1,10 +1,9 @@
-import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { kill, pid } from 'node:process'
+import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueUnavailable } from '../../src/errors.ts'
+import { isGone, nameOfProcess } from '../../src/process-name.ts'
 
 /** A folder that is ours until it is released, or this process ends. */
 export type FolderLock = { release(): Promise<void> }
@@ -18,7 +17,7 @@ const WATCH_MS = 25_000
 /** Takes a folder for this process. Throws QueueUnavailable while another process has it. */
 export async function lockFolder(folder: string, { watchMs = WATCH_MS } = {}): Promise<FolderLock> {
   const file = join(folder, 'lock')
-  const holder = describeProcess(pid)
+  const holder = nameOfProcess()
   if (!(await take(file, holder))) {
     await clearIfGone(file, folder, watchMs)
     if (!(await take(file, holder))) throw inUse(folder)
@@ -48,19 +47,13 @@ async function take(file: string, holder: string): Promise<boolean> {
 /** Removes the lock of a process that is gone. Of several that try at once, one succeeds and the others find its lock. */
 async function clearIfGone(file: string, folder: string, watchMs: number): Promise<void> {
   const holder = await readFile(file, 'utf8').catch(() => '')
-  if (!(await isGone(holder, file, watchMs))) throw inUse(folder)
+  if (!(isGone(holder) ?? (await isSilent(file, watchMs)))) throw inUse(folder)
   const aside = `${file}.${pid}`
   await rename(file, aside).catch(() => {})
   const moved = await readFile(aside, 'utf8').catch(() => holder)
   // Somebody was quicker, and what was moved is the new lock: it goes back.
   if (moved !== holder) await rename(aside, file)
   else await rm(aside, { force: true })
-}
-
-async function isGone(holder: string, file: string, watchMs: number): Promise<boolean> {
-  const [machine, id] = holder.split('#')
-  if (machine !== thisMachine()) return isSilent(file, watchMs)
-  return !isAlive(Number(id)) || describeProcess(Number(id)) !== holder
 }
 
 /** A sign of life from long ago, or from the future, may also show that the clock was set: then the next one is waited for. */
@@ -73,39 +66,6 @@ async function isSilent(file: string, watchMs: number): Promise<boolean> {
 
 async function lastSignMs(file: string): Promise<number> {
   return (await stat(file).catch(() => ({ mtimeMs: 0 }))).mtimeMs
-}
-
-function isAlive(id: number): boolean {
-  try {
-    kill(id, 0)
-    return true
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
-  }
-}
-
-/** `machine#process#start`: numbers of processes are used again, and in a container the first one is always 1. */
-function describeProcess(id: number): string {
-  return `${thisMachine()}#${id}#${startOf(id)}`
-}
-
-function thisMachine(): string {
-  try {
-    return `${hostname()}/${readlinkSync('/proc/self/ns/pid')}`
-  } catch {
-    return hostname()
-  }
-}
-
-/** When the process was started, in ticks since the machine was; empty where the system does not tell. */
-function startOf(id: number): string {
-  try {
-    const text = readFileSync(`/proc/${id}/stat`, 'utf8')
-    // The name of the program stands in parentheses and may hold anything; what is wanted is the 20th word after it.
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-  } catch {
-    return ''
-  }
 }
 
 function inUse(folder: string): QueueUnavailable {

@@ -1,3 +1,4 @@
+import { backoffMs } from '../../src/backoff.ts'
 import { within } from './deadline.ts'
 import type { Timings } from '../timings.ts'
 
@@ -43,17 +44,17 @@ export function pauseWorkers(pausing: Pausing): Pauses {
 class WorkerPauses implements Pauses {
   readonly #pausing: Pausing
   #state: 'working' | 'paused' | 'trying' | 'stopped' = 'working'
-  #waitMs: number
+  /** Pauses since the queue last worked, and the times it refused a write in them. */
+  #tries = 1
   #timer: NodeJS.Timeout | undefined
 
   constructor(pausing: Pausing) {
     this.#pausing = pausing
-    this.#waitMs = pausing.timings.firstPauseMs
   }
 
   failed(): void {
     if (this.#state === 'paused' || this.#state === 'stopped') return
-    if (this.#state === 'trying') this.#waitLonger()
+    if (this.#state === 'trying') this.#tries += 1
     this.#state = 'paused'
     for (const worker of this.#pausing.workers) worker.pause(true).catch(this.#pausing.onRefused)
     this.#wait()
@@ -69,11 +70,9 @@ class WorkerPauses implements Pauses {
   }
 
   #wait(): void {
-    this.#schedule(() => void this.#ask(), jittered(this.#waitMs, this.#pausing.random()))
-  }
-
-  #waitLonger(): void {
-    this.#waitMs = Math.min(this.#pausing.timings.longestPauseMs, this.#waitMs * 2)
+    const { timings, random } = this.#pausing
+    const bounds = { firstMs: timings.firstPauseMs, longestMs: timings.longestPauseMs, least: LEAST_SHARE }
+    this.#schedule(() => void this.#ask(), backoffMs(this.#tries, random(), bounds))
   }
 
   async #ask(): Promise<void> {
@@ -88,7 +87,7 @@ class WorkerPauses implements Pauses {
     const answer = await within(asked, timings.longestPauseMs, 'late' as const)
     if (this.#state !== 'paused') return
     if (answer === 'written') return this.#resume()
-    this.#waitLonger()
+    this.#tries += 1
     this.#wait()
   }
 
@@ -105,7 +104,7 @@ class WorkerPauses implements Pauses {
 
   #settle(): void {
     this.#state = 'working'
-    this.#waitMs = this.#pausing.timings.firstPauseMs
+    this.#tries = 1
     this.#pausing.onSettled()
   }
 
@@ -115,7 +114,5 @@ class WorkerPauses implements Pauses {
   }
 }
 
-/** A wait between half of `waitMs` and all of it, so that workers which failed together do not come back together. */
-export function jittered(waitMs: number, random: number): number {
-  return Math.round((waitMs * (1 + random)) / 2)
-}
+/** Workers that failed together do not come back together, and none asks a queue that refuses it again at once. */
+const LEAST_SHARE = 0.5

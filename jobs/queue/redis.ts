@@ -1,9 +1,11 @@
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
+import { backoffMs } from '../../src/backoff.ts'
 import type { Store } from './backend.ts'
 import { within } from './deadline.ts'
 
 const PROBE_STAYS_MS = 60_000
+const RECONNECT = { firstMs: 400, longestMs: 5000 }
 
 /** The queue on Redis or Valkey. Rejects when it is not there, or does not let us in, within `connectMs`. */
 export async function openRedis(address: string, connectMs: number, prefix: string): Promise<Store> {
@@ -12,7 +14,7 @@ export async function openRedis(address: string, connectMs: number, prefix: stri
     connectTimeout: connectMs,
     // A job that is under way outlives a Redis that is gone for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
-    retryStrategy: (times) => Math.min(5000, 200 * 2 ** Math.min(times, 6)),
+    retryStrategy: (times) => backoffMs(times, 1, RECONNECT),
   })
   // An outage is told by those who use the connection; without a listener it would be printed, password and all.
   client.on('error', () => {})

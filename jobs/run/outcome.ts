@@ -58,15 +58,6 @@ function leastMsAfter(from: Origin, { leasedWaitMs, mirrorWaitMs }: Circumstance
   return from === 'mirror' ? mirrorWaitMs : undefined
 }
 
-/** How long to wait before try number `attempts + 1`: exponential, with full jitter, capped. `random` is from 0 to 1. */
-export function retryDelayMs(
-  attempts: number,
-  random: number,
-  { firstMs, longestMs }: { firstMs: number; longestMs: number },
-): number {
-  return Math.round(random * Math.min(longestMs, firstMs * 2 ** (attempts - 1)))
-}
-
 function waitFor(waitMs: number, { waitedMs, maxWaitMs, startsLeft }: Circumstances): Verdict {
   return waitedMs + waitMs > maxWaitMs || startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs }
 }

@@ -2,7 +2,7 @@ import { withBackend, type IQueueBackend } from 'bullmq'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
-import { retryDelayMs } from './outcome.ts'
+import { backoffMs } from '../../src/backoff.ts'
 import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
 
 /** Organizations that are mirrored at the same time by one worker. */
@@ -33,7 +33,7 @@ export function startSyncWorker(backend: Backend, processing: Processing) {
         backoffStrategy: (attempts, _type, error) => {
           const { firstRetryMs: firstMs, longestRetryMs: longestMs } = timings
           const leastMs = error instanceof RunFailed ? error.leastMs : 0
-          return leastMs + retryDelayMs(attempts, random(), { firstMs, longestMs })
+          return leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
         },
       },
     },

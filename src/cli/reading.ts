@@ -36,9 +36,9 @@ export function limitOption(most: number) {
   })
 }
 
-/** One JSON document, as every command with `--json` prints it. */
-export function jsonDocument(content: Record<string, unknown>): string {
-  return `${JSON.stringify({ schemaVersion: 1, ...content }, null, 2)}\n`
+/** One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. */
+export function jsonDocument(content: Record<string, unknown>, { onOneLine = false } = {}): string {
+  return `${JSON.stringify({ schemaVersion: 1, ...content }, null, onOneLine ? undefined : 2)}\n`
 }
 
 /** Unix milliseconds as ISO 8601; null for none. */

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typin
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfAll } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
+import { jsonDocument } from './reading.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
@@ -28,8 +29,7 @@ export function syncCommand(io: Io) {
       const { toJson } = await import('../report.ts')
       // A dry run is not stored: its number belongs to another run of the mirror.
       const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
-      const document = { schemaVersion: 1, runs }
-      io.stdout.write(`${JSON.stringify(document, null, isTerminal(io.stdout) ? 2 : undefined)}\n`)
+      io.stdout.write(jsonDocument({ runs }, { onOneLine: !isTerminal(io.stdout) }))
     } else {
       io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile, screenOf(io.stdout)))
     }

@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { kill, pid } from 'node:process'
 import { OrganizationLeased } from '../errors.ts'
+import { isGone } from '../process-name.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -32,7 +32,7 @@ export function takeLease(
   clocks: Clocks,
 ): void {
   const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
-  if (lease !== undefined && !hasExpired(lease, clocks) && !isGone(lease.holder)) {
+  if (lease !== undefined && !hasExpired(lease, clocks) && isGone(lease.holder) !== true) {
     throw new OrganizationLeased(
       `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
         'Let it finish, or stop it; a run that died is given up after a minute.',
@@ -100,23 +100,6 @@ export function releaseLease(db: Connection, run: { id: number; organization: st
   )
 }
 
-/** Names this process so that another can tell whether it still lives: `machine#process`. */
-export function thisHolder(): string {
-  return `${machine()}#${pid}`
-}
-
-/** Whether the process of that name is known to be gone. False when in doubt: a process of another machine, say. */
-export function isGone(holder: string): boolean {
-  const [where, processId] = holder.split('#')
-  if (where !== machine() || processId === undefined) return false
-  try {
-    kill(Number(processId), 0)
-    return false
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
-  }
-}
-
 /**
  * Names what the monotonic clock of this process counts from: processes of the same name read the same time. The containers of
  * a machine do; the machine started again does not.
@@ -131,15 +114,6 @@ let boot: string | undefined
 function readBoot(): string {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/time')}`
-  } catch {
-    return hostname()
-  }
-}
-
-/** Containers may share a host name and still not see each other's processes, so the process namespace is part of it. */
-function machine(): string {
-  try {
-    return `${hostname()}/${readlinkSync('/proc/self/ns/pid')}`
   } catch {
     return hostname()
   }

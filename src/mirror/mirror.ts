@@ -8,7 +8,8 @@ import {
   type Connection,
 } from './database.ts'
 import { flushJournal, type JournalFlush } from './journal.ts'
-import { renewLease, thisHolder } from './lease.ts'
+import { nameOfProcess } from '../process-name.ts'
+import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved, savePages } from './pages.ts'
 import { listRejects } from './rejects.ts'
@@ -44,7 +45,7 @@ export async function rehearseMirror(file: string, organizations: readonly strin
 type Written = { journal: JournalFlush; place: OpenFile }
 
 function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Written> = {}): Mirror {
-  const holder = thisHolder()
+  const holder = nameOfProcess()
   /** One transaction, after which everything that was written is found under the name of the mirror. */
   const writeInPlace = <Result>(work: () => Result): Result =>
     writeTransaction(db, file, () => {

@@ -1,3 +1,4 @@
+import { backoffMs } from '../backoff.ts'
 import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors.ts'
 import type { RateLimit, Stopping } from './rate-limit.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
@@ -114,8 +115,7 @@ class BudgetedRetry implements Retry {
 type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: unknown; waitMs: number }
 
 const DEFAULT_ATTEMPTS = 5
-const FIRST_BACKOFF_MS = 1000
-const LONGEST_BACKOFF_MS = 30_000
+const BACKOFF = { firstMs: 1000, longestMs: 30_000 }
 /** After an answer that asks to slow down, no request is sent within the same second. */
 const FLOOR_MS = 1000
 
@@ -128,13 +128,8 @@ function waitBeforeNext(
   const { askAgain } = factsOf(error)
   if (askAgain === 'never') return undefined
   const mustWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
-  if (mustWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random))
-  return tries < attempts ? backoffMs(tries, random) : undefined
-}
-
-/** Exponential backoff with full jitter: anything from nothing to a bound that doubles with every try, up to a cap. */
-export function backoffMs(tries: number, random: () => number): number {
-  return Math.round(random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tries - 1)))
+  if (mustWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random(), BACKOFF))
+  return tries < attempts ? backoffMs(tries, random(), BACKOFF) : undefined
 }
 
 /** Whether a refusal names this wait, and not a shorter one that another request has extended since. */

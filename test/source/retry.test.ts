@@ -1,8 +1,7 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
 import { createRateLimit } from '../../src/source/rate-limit.ts'
-import { backoffMs, createRetry, type RetryOptions } from '../../src/source/retry.ts'
+import { createRetry, type RetryOptions } from '../../src/source/retry.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import { PATIENT, rejection } from './a-source.ts'
 import { virtualTime } from './virtual-time.ts'
@@ -160,14 +159,4 @@ test('a signal ends a wait with its reason', async () => {
   const { retry } = aPatience({ onEvent: () => controller.abort(new Error('enough')) })
   const error = await rejection(retry.ask(failing(limited(600_000)), { signal: controller.signal }))
   expect(error).toMatchObject({ message: 'enough' })
-})
-
-test('backoff lies between nothing and a bound that doubles up to thirty seconds', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 2000 }), fc.double({ min: 0, max: 1, noNaN: true }), (tries, chance) => {
-      const waitMs = backoffMs(tries, () => chance)
-      expect(waitMs).toBeGreaterThanOrEqual(0)
-      expect(waitMs).toBeLessThanOrEqual(Math.min(30_000, 1000 * 2 ** (tries - 1)))
-    }),
-  )
 })

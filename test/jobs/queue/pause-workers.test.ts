@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { jittered, pauseWorkers, type Pauses } from '../../../jobs/queue/pause-workers.ts'
+import { pauseWorkers, type Pauses } from '../../../jobs/queue/pause-workers.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const TIMINGS = { firstPauseMs: 1, longestPauseMs: 4, settleMs: 1 }
@@ -57,14 +57,6 @@ test('a queue that is back is asked at once, however long the wait would be', as
     () => place.calls,
     (calls) => calls.includes('settled'),
   )
-})
-
-test.each([
-  [1000, 0, 500],
-  [1000, 0.5, 750],
-  [60_000, 1, 60_000],
-])('a wait of %d ms at chance %d is %d ms', (waitMs, random, ms) => {
-  expect(jittered(waitMs, random)).toBe(ms)
 })
 
 function aPlace({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../../src/errors.ts'
-import { isWaiting, retryDelayMs, verdictOf, type Circumstances, type Verdict } from '../../../jobs/run/outcome.ts'
+import { isWaiting, verdictOf, type Circumstances, type Verdict } from '../../../jobs/run/outcome.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {
@@ -107,15 +107,6 @@ describe('circumstances', () => {
   test('a job that was started too often waits no more', () => {
     expect(verdictOf(new RateLimited('wait', { waitMs: 1 }), { ...USUAL, startsLeft: 0 })).toEqual(GIVE_UP)
   })
-})
-
-test('waits before a retry double up to a cap, and spread over all of it', () => {
-  const bounds = { firstMs: 30_000, longestMs: 900_000 }
-  const longest = [1, 2, 3, 4, 5, 6, 7, 40].map((attempt) => retryDelayMs(attempt, 1, bounds))
-
-  expect(longest).toEqual([30_000, 60_000, 120_000, 240_000, 480_000, 900_000, 900_000, 900_000])
-  expect(retryDelayMs(5, 0, bounds)).toBe(0)
-  expect(retryDelayMs(5, 0.5, bounds)).toBe(240_000)
 })
 
 function isErrorClass(exported: unknown): boolean {

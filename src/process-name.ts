@@ -1,0 +1,50 @@
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { kill, pid } from 'node:process'
+
+/**
+ * Names a process so that another can find out whether it is gone: `machine#process#start`. Numbers of processes are used
+ * again, and in a container the first one is always 1.
+ */
+export function nameOfProcess(id = pid): string {
+  return `${thisMachine()}#${id}#${startOf(id)}`
+}
+
+/** Whether the process of that name is gone; undefined where that cannot be seen: a process of another machine, say. */
+export function isGone(name: string): boolean | undefined {
+  const [machine, id, start] = name.split('#')
+  if (machine !== thisMachine() || id === undefined) return undefined
+  if (!isAlive(Number(id))) return true
+  const startNow = startOf(Number(id))
+  // The start of either may be unknown; then the number has to do.
+  return Boolean(start) && startNow !== '' && startNow !== start
+}
+
+function isAlive(id: number): boolean {
+  try {
+    kill(id, 0)
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+  }
+}
+
+/** Containers may share a host name and still not see each other's processes, so the process namespace is part of it. */
+function thisMachine(): string {
+  try {
+    return `${hostname()}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
+}
+
+/** When the process was started, in ticks since the machine was; empty where the system does not say. */
+function startOf(id: number): string {
+  try {
+    const text = readFileSync(`/proc/${id}/stat`, 'utf8')
+    // The name of the program stands in parentheses and may hold anything; the start is the 20th word after it.
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  } catch {
+    return ''
+  }
+}
