@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { chainsTo, importCycle, importersOf, readProgram, type SourceFile } from './support/program.ts'
+import { readProse } from './support/prose.ts'
 
 const program = readProgram()
 const product = program.filter(({ path }) => /^(src|jobs)\//.test(path))
@@ -221,6 +222,28 @@ describe('the form of files', () => {
 
   test('no type is asserted with any', () => {
     expect(matching(product, /(:\s*any\b|<any>|\bas any\b|@ts-(ignore|nocheck))/)).toEqual([])
+  })
+})
+
+describe('plain English', () => {
+  const prose = readProse()
+  const found = (pattern: RegExp) =>
+    prose.flatMap(({ path, texts }) => texts.filter((text) => pattern.test(text)).map((text) => `${path}: ${text}`))
+
+  test('the texts of every folder are read, names of tests among them', () => {
+    expect(prose.length).toBeGreaterThan(300)
+    expect(found(/the texts of every folder are read/)).toHaveLength(1)
+    expect(found(/^## Exit codes$/m)).toHaveLength(1)
+  })
+
+  test('a text speaks of customers, rows and users, not of people without a name', () => {
+    const nameless = ['no', 'every', 'some', 'any'].map((start) => `${start}body`)
+    expect(found(new RegExp(String.raw`\b(${[...nameless, 'who(m)?ever'].join('|')})\b`, 'i'))).toEqual([])
+  })
+
+  test('no sentence opens with a genitive', () => {
+    const opening = ['O', 'f'].join('')
+    expect(found(new RegExp(String.raw`(^|[.:;!?*/'"\u0060(]\s*)\b${opening}\s`, 'm'))).toEqual([])
   })
 })
 

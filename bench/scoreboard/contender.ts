@@ -3,7 +3,7 @@ import type { RateLimit } from '../../src/source/rate-limit.ts'
 import type { Hole } from '../../src/scan/certificate.ts'
 import type { SkippingClock } from './skipping-clock.ts'
 
-/** Somebody who keeps a copy of an organization's list and brings it up to date every night. */
+/** A program that keeps a copy of an organization's list and updates it every night. */
 export type Contender = {
   /**
    * Reads the list once and brings the copy up to date. Calls `listRead` as soon as nothing more of the list will be asked
@@ -17,7 +17,7 @@ export type Contender = {
 
 /** What a contender says of its night. */
 export type Said = {
-  /** Everybody was read; some may not have been; or it gave up. */
+  /** Every customer was read; some may not have been; or it gave up. */
   claim: 'whole' | 'doubtful' | 'failed'
   /** The claim in its own words, and why it is no better. */
   word: string
@@ -37,7 +37,7 @@ export type Terms = {
   requestTimeoutMs: number
   /** Customers on the list when it was opened. */
   customers: number
-  /** For whoever asks for several pages at once. */
+  /** For contenders that request several pages at once. */
   concurrency: number
   rateLimit: RateLimit
 }

@@ -111,7 +111,7 @@ async function holesOf(mirror: Mirror, { report }: Outcome): Promise<Said['holes
 
 const certificateSchema = z.object({ holes: z.array(z.object({ position: z.int(), size: z.int() })) })
 
-/** Read from the file as anybody would who uses the mirror. */
+/** Read from the file, like any user of the mirror. */
 function activeIn(file: string, organization: string): Set<string> {
   const db = new Database(file, { readonly: true })
   try {

@@ -4,8 +4,8 @@ import { idsIn } from './contender.ts'
 import type { Organization, Terms } from './contender.ts'
 
 /**
- * Those of these customers whom the service sends to nobody, neither among their neighbours nor alone. Whoever cannot be
- * looked for any more, because they have left, is taken to have been within reach.
+ * The customers that the service never sends, neither with their neighbours nor alone. Customers that have left can no longer be
+ * checked, and count as within reach.
  */
 export async function outOfReach(
   ids: ReadonlySet<string>,

@@ -3,8 +3,8 @@ import { idsIn } from './contender.ts'
 import type { Contender, Organization, Said, Terms } from './contender.ts'
 
 /**
- * The loop as people write it: page 1 to the last one, a hundred a page, everybody kept by id; whoever was on no page is
- * removed at the end. It signs, waits as long as it is told to, tries three times, and believes every page it gets.
+ * A common loop: page 1 to the last one, a hundred customers a page, stored by id; customers that were on no page are removed at
+ * the end. It signs, waits as the service asks, tries three times, and trusts every page.
  */
 export async function plainLoop(organization: Organization, terms: Terms): Promise<Contender> {
   let copy: ReadonlySet<string> = new Set()

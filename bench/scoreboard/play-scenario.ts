@@ -14,7 +14,7 @@ export async function playScenario(name: string, open: OpenContender, settings: 
   const clock = skippingClock(FIRST_NIGHT_MS)
   const sandbox = await startSandbox({
     ...{ scenario: name, customers, seed, now: clock.now, dripMs: 3 * REQUEST_TIMEOUT_MS },
-    // What is shared is shared with somebody.
+    // A shared limit needs a second organization.
     organizations: scenarioNamed(name).service?.sharedRateLimit === undefined ? 1 : 2,
   })
   const rateLimit = createRateLimit({ concurrency, monotonicMs: clock.now, sleep: clock.sleep })
@@ -81,8 +81,8 @@ async function spendNight(seat: Seat, night: number): Promise<Night> {
 }
 
 /**
- * Those of the absent who are not held against the contender. It has to have said that somebody may be missing: then a
- * failure can be made up for on a later night, and nobody has to have read what it names as a hole or what is sent to nobody.
+ * The absent customers that do not count against the contender. It must have reported that customers may be missing: then a later
+ * night can make up for a failure, and reported holes and customers that are never sent do not count.
  */
 async function excused(
   absent: Night['absent'],

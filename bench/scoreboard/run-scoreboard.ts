@@ -92,6 +92,6 @@ const USAGE = `Usage: npm run scoreboard -- [--customers 1000] [--seed 1] [--con
 const LEGEND = `Each reads the list on ${NIGHTS} nights, fewer once it has grown tenfold, in a sandbox of its own that starts out the same.
 A customer counts once, however many nights they were lost.
 lost: listed from the first request of a night to the last answer, and not active in the copy afterwards.
-wrongly removed: taken out of the copy though listed at that moment.
+wrongly removed: taken out of the copy although listed at that moment.
 requests: over all nights, searches included.
-missing as said: not in the copy after a night of which it said so, for there is another night, or nobody is sent them.`
+missing as said: not in the copy, and the run itself reports this: another night may read them, or they are never sent.`

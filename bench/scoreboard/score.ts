@@ -1,6 +1,6 @@
 import type { Said } from './contender.ts'
 
-/** How a night with one organization went, as seen by somebody who knows everything. */
+/** The result of a night with one organization, compared with the true list. */
 export type Night = {
   /** From 1. */
   night: number
@@ -26,9 +26,9 @@ export type Score = {
   /** The most in one night. */
   holes: number
   claims: readonly Claim[]
-  /** Somebody was lost or wrongly removed on a night that ended in success, or in a proof. */
+  /** A customer was lost or wrongly removed on a night that ended in success, or in a proof. */
   deceived: boolean
-  /** What must never happen to whoever proves what they read, a sentence for each. */
+  /** Everything that must never happen to a contender that proves its reading, a sentence for each. */
   faults: readonly string[]
 }
 

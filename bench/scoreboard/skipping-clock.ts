@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sleep } from '../../src/source/sleep.ts'
 
-/** A clock that stands still until somebody sleeps, and then jumps: waits cost nothing, and are the same on any machine. */
+/** A clock that advances only by sleeping, at once: waits cost nothing, and are the same on any machine. */
 export type SkippingClock = {
   /** Unix milliseconds. */
   now: () => number

@@ -8,7 +8,7 @@ import { Hono } from 'hono'
 import { basicAuth } from 'hono/basic-auth'
 import type { Queues } from '../queue/queues.ts'
 
-/** The queues as pages to look at, and nothing to press, for whoever has the token. Goes under `path`. */
+/** Read-only pages of the queues, under `path`, for holders of the token. */
 export function createBoard({ tick, sync }: Queues, { path, token }: { path: string; token: string }): Hono {
   const adapter = new HonoAdapter(serveStatic)
   adapter.setBasePath(path)

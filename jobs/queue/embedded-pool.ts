@@ -74,7 +74,7 @@ async function ask<Row>(
       const { rows, rowCount = null } = await database.query<Row>(text, [...parameters])
       return { rows, rowCount }
     }
-    // Only the simple protocol takes several statements at once. What such a script answers, nobody reads as rows of its own.
+    // Only the simple protocol takes several statements at once. The rows of such a script are not used.
     if (!isSingle(text)) {
       await database.exec(text)
       return { rows: [], rowCount: null }

@@ -44,14 +44,14 @@ async function take(file: string, holder: string): Promise<boolean> {
   }
 }
 
-/** Removes the lock of a process that is gone. Of several that try at once, one succeeds and the others find its lock. */
+/** Removes the lock of a process that has ended. If several try at once, one succeeds and the others find its lock. */
 async function clearIfGone(file: string, folder: string, watchMs: number): Promise<void> {
   const holder = await readFile(file, 'utf8').catch(() => '')
   if (!(isGone(holder) ?? (await isSilent(file, watchMs)))) throw inUse(folder)
   const aside = `${file}.${pid}`
   await rename(file, aside).catch(() => {})
   const moved = await readFile(aside, 'utf8').catch(() => holder)
-  // Somebody was quicker, and what was moved is the new lock: it goes back.
+  // Another process was faster, and the moved file is its new lock: move it back.
   if (moved !== holder) await rename(aside, file)
   else await rm(aside, { force: true })
 }

@@ -15,7 +15,7 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
     application_name: 'customer-mirror',
     options: `-c search_path=${DEFAULT_SCHEMA}`,
   })
-  // A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
+  // An idle connection that breaks is replaced; without this listener its error would end the process.
   pool.on('error', () => {})
   try {
     await migrate(pool)

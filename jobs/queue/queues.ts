@@ -21,8 +21,8 @@ const ATTEMPTS = 12
 const DAY_S = 86_400
 
 /**
- * Two queues. Ticks say that an organization is due and are gone in a moment; a sync job mirrors it. Every wish to mirror
- * an organization, whoever has it, becomes a sync job that bears its name, of which there is one at a time.
+ * Two queues. A tick says that an organization is due, and is processed in a moment; a sync job mirrors it. Every request to
+ * mirror an organization becomes a sync job with its id, of which there is one at a time.
  */
 export function openQueues(backend: Backend) {
   const { Queue } = withBackend<IQueueBackend, unknown>(backend.factory)

@@ -50,14 +50,14 @@ function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | unde
   return { signal: stopping.signal, exitCode: () => code }
 }
 
-/** Without a reader there is nobody to have results for; a full disk behind standard output loses them. */
+/** A closed reader of standard output needs no results, but a full disk behind it loses them. */
 function endWhenNobodyReads(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE)
   process.stderr.write(`The results could not be written: ${error.message}\n`)
   process.exit(1)
 }
 
-/** The work goes on when nobody listens to what is said beside it. */
+/** The work continues when standard error is closed. */
 function goOnInSilence(): void {
   process.stderr.write = () => true
 }

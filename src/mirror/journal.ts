@@ -4,9 +4,9 @@ import { open, realpath, type FileHandle } from 'node:fs/promises'
 const CUSTOMERS_AT_ONCE = 5000
 
 /**
- * Puts what SQLite writes to the journal of the mirror at `file` on the disk, beside the work that goes on. Most of all before
- * it moves the journal into the file SQLite waits for the disk, and everything else waits with it: for what is there already
- * it need not. Only on Linux: elsewhere a flush costs more than it spares, or cannot be asked for by whoever only reads.
+ * Flushes the WAL of the mirror at `file` to the disk, in parallel with the run. Before a checkpoint SQLite waits until the WAL is
+ * on the disk, and all other work waits with it; data that is flushed already needs no wait. Only on Linux: elsewhere a flush
+ * costs more than it saves, or needs a file that is open for writing.
  */
 export function flushJournal(file: string, platform: string = process.platform): JournalFlush {
   let opened: Promise<FileHandle> | undefined

@@ -22,8 +22,8 @@ type Lease = {
 type Clocks = { nowMs: number; monotonicMs: number | undefined }
 
 /**
- * Takes the organization for a run that is about to start: when nobody holds it, when the holder was not heard of for
- * LEASE_MS, or when the holder was a process of this machine that is gone. Throws OrganizationLeased otherwise.
+ * Takes the lease of the organization for a run that is about to start: when it is free, when its holder has not renewed it for
+ * LEASE_MS, or when the holder was a process of this machine that has ended. Throws OrganizationLeased otherwise.
  */
 export function takeLease(
   db: Connection,

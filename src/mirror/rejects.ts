@@ -73,8 +73,8 @@ function markListed(db: Connection, run: Run, id: string): void {
 }
 
 /**
- * Marks as resolved every open reject that a scan which read the whole list did not receive again. Of runs that went on
- * from one another, each has read a part of the list.
+ * Resolves every open reject that a complete scan did not receive again. If the run continued others, each of them has read a
+ * part of the list.
  */
 export function resolveRejects(db: Connection, run: Run, nowMs: number): void {
   statement<[Record<string, unknown>], never>(

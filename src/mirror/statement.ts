@@ -12,7 +12,7 @@ export function statement<Parameters extends unknown[], Row>(
   if (kept === undefined) keptByConnection.set(db, (kept = new Map()))
   let prepared = kept.get(sql)
   if (prepared === undefined) kept.set(sql, (prepared = db.prepare(sql)))
-  // The border to SQL: what a statement takes and gives is known to whoever wrote it, and checked by the tests that run it.
+  // The border to SQL: the author of a statement declares its parameters and rows, and the tests that run it check them.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return prepared as Database.Statement<Parameters, Row>
 }

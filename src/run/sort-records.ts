@@ -102,7 +102,7 @@ function toReject(record: unknown, position: number, error: z.ZodError | undefin
   }
 }
 
-/** Of its payload only the id is kept: the rest cannot be written down. */
+/** Keeps only the id of its payload: the rest cannot be written as JSON. */
 function nestedTooDeeply(record: unknown, position: number): Reject {
   const recordId = readableId(record)
   const payload = JSON.stringify({ id: recordId })

@@ -10,7 +10,7 @@ import type { SeenIds } from '../scan/seen.ts'
 import type { WindowAnswer } from '../scan/window.ts'
 
 export type ScanSettings = {
-  /** `chain` proves that everybody was read; `plain` is page 1 to the last, and proves nothing. */
+  /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */
   scan: 'chain' | 'plain'
   /** Records a page, 1 to 100. */
   pageSize: number
