@@ -3,9 +3,9 @@
  * about once in 9,000,000,000,000,000 times, as long as the writer does not know the key.
  */
 export type Fingerprint = {
-  /** Of the bytes of a record, from `from` to before `to`: a whole number of 53 bits. */
+  /** The fingerprint of the bytes of a record, in `[from, to)`: a whole number of 53 bits. */
   record(bytes: DataView, from: number, to: number): number
-  /** Of the UUID that begins at `from`, in upper or lower case: a whole number of 32 bits. */
+  /** The fingerprint of the UUID at `from`, in upper or lower case: a whole number of 32 bits. */
   id(bytes: DataView, from: number): number
 }
 
