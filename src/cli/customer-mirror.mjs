@@ -11,8 +11,9 @@ const needed = engines.node.replace('>=', '')
 const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
 if (isAtLeast(process.versions.node, needed)) {
-  await quickly()
-  if (['sync', 'worker', 'demo'].includes(process.argv[2])) await withSmallHeap()
+  const readsLists = ['sync', 'worker', 'demo'].includes(process.argv[2])
+  await quickly(readsLists ? 'with-small-heap' : 'with-usual-heap')
+  if (readsLists) await withSmallHeap()
   await (isInstalled ? import(compiled('cli/main.js')) : import('./main.ts'))
 } else {
   const node = bundledNode()
@@ -26,8 +27,8 @@ if (isAtLeast(process.versions.node, needed)) {
   }
 }
 
-/** Keeps what was compiled for the next start, which takes half the time with it; where it cannot, nothing is lost. */
-async function quickly() {
+/** Keeps what was compiled for the next start, which takes half the time with it; where it cannot, nothing is lost. V8 refuses what was compiled under other flags. */
+async function quickly(flags) {
   const [{ enableCompileCache }, { compileCacheFolder }, { leaveOut }] = await Promise.all([
     import('node:module'),
     import('./compile-cache.mjs'),
@@ -35,7 +36,7 @@ async function quickly() {
   ])
   process.umask(0o077)
   const folder = compileCacheFolder({ isInstalled })
-  if (folder !== undefined) enableCompileCache(folder)
+  if (folder !== undefined) enableCompileCache(join(folder, flags))
   leaveOut()
 }
 
