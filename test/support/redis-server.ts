@@ -36,6 +36,8 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
   const durability = ['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always']
   const access = password === '' ? [] : ['--requirepass', password]
   const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
+  const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: 250, lazyConnect: true })
+  client.on('error', () => {})
   let child: ChildProcess | undefined
 
   async function start(): Promise<void> {
@@ -52,14 +54,8 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
     await ended
   }
 
-  async function command(name: string, ...parameters: string[]): Promise<unknown> {
-    const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: 250 })
-    client.on('error', () => {})
-    try {
-      return await client.call(name, ...parameters)
-    } finally {
-      client.disconnect()
-    }
+  function command(name: string, ...parameters: string[]): Promise<unknown> {
+    return client.call(name, ...parameters)
   }
 
   await start()
@@ -69,6 +65,7 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
     start,
     command,
     close: async () => {
+      client.disconnect()
       await kill()
       rmSync(folder, { recursive: true, force: true })
     },
