@@ -1,0 +1,165 @@
+import { factsOf, TEXT_FIELDS, type TextField } from './customer.ts'
+
+/** A column that readers may rely on: later versions may add columns, never rename or drop one. */
+export type PublicColumn = {
+  name: string
+  /** The declared type in SQL. JSON is text. */
+  type: 'TEXT' | 'INTEGER' | 'DATETIME'
+  meaning: string
+  /** `service`: as the service sent it; `mirror`: written or derived by the mirror. */
+  source: 'service' | 'mirror'
+  nullable: boolean
+  /** Whether it may hold personal data of a customer. */
+  personal: boolean
+}
+
+/** A table or view that readers may rely on. */
+export type PublicTable = { name: string; meaning: string; columns: readonly PublicColumn[] }
+
+/** Every public table and view. */
+export const PUBLIC_TABLES: readonly PublicTable[] = [
+  {
+    name: 'customers',
+    meaning: 'every customer that was ever listed, with the values read last',
+    columns: [
+      ...customerColumns(),
+      own('row_id', 'INTEGER', 'number of the row within this file; to join with other files use organization and id'),
+    ],
+  },
+  { name: 'active_customers', meaning: 'the customers that are not removed', columns: customerColumns() },
+  {
+    name: 'changes',
+    meaning: 'every change of a customer since the first complete run of its organization, in order',
+    columns: [
+      own('seq', 'INTEGER', 'number of the change; a later change has a higher number'),
+      own('run_id', 'INTEGER', 'run that found the change, as runs.id'),
+      organization(),
+      sent('id', false),
+      own('change', 'TEXT', 'added, changed, removed or returned'),
+      personal(orNull(own('fields', 'TEXT', 'JSON object: changed field → [before, after]; NULL where none changed'))),
+      own('at', 'DATETIME', 'when the mirror wrote the change, UTC'),
+    ],
+  },
+  { name: 'runs', meaning: 'every run, with its report', columns: runColumns() },
+  {
+    name: 'rejects',
+    meaning: 'records that could not be kept as customers',
+    columns: [
+      own('reject_id', 'INTEGER', 'number of the reject within this file'),
+      own('run_id', 'INTEGER', 'run that received the record last, as runs.id'),
+      organization(),
+      { ...sent('id', true), name: 'record_id', meaning: 'UUID of the record, in lower case; NULL when it has none' },
+      personal(own('record_key', 'TEXT', 'what identifies the record: its UUID, or else a digest of its payload')),
+      own('page', 'INTEGER', 'page on which the record came last, from 1'),
+      own('position', 'INTEGER', 'position of the record within that page, from 0'),
+      personal({ ...own('payload', 'TEXT', 'JSON: the record as received, cut where it is long'), source: 'service' }),
+      own('reasons', 'TEXT', 'JSON array of { field, message }: why the record is rejected'),
+      own('first_seen_at', 'DATETIME', 'when a run first received the record, UTC'),
+      own('seen_at', 'DATETIME', 'when a run last received the record, UTC'),
+      orNull(
+        own('resolved_at', 'DATETIME', 'when the record was valid again, or no longer listed, UTC; NULL while open'),
+      ),
+    ],
+  },
+  { name: 'freshness', meaning: 'how current the rows of each organization are', columns: freshnessColumns() },
+]
+
+function customerColumns(): PublicColumn[] {
+  return [
+    organization(),
+    sent('id', false),
+    ...TEXT_FIELDS.map((field) => sent(field, true)),
+    orNull(own('created_at_utc', 'DATETIME', 'created_at in UTC, to the second; NULL when it cannot be read')),
+    personal({
+      ...orNull(own('extra', 'TEXT', 'JSON object of the fields that the specification does not know; NULL if none')),
+      source: 'service',
+    }),
+    own('first_seen_at', 'DATETIME', 'when a run first saved the customer, UTC'),
+    own('changed_at', 'DATETIME', 'when a run last saved a changed field of the customer, UTC'),
+    orNull(own('missing_since', 'DATETIME', 'when the customer was first found absent, UTC; NULL while listed')),
+    orNull(own('removed_at', 'DATETIME', 'when the customer was taken as no longer active, UTC; NULL while active')),
+    own('last_run_id', 'INTEGER', 'run that last wrote the values or the removal of the customer, as runs.id'),
+  ]
+}
+
+function runColumns(): PublicColumn[] {
+  const count = (name: string, meaning: string) => own(name, 'INTEGER', meaning)
+  return [
+    own('id', 'INTEGER', 'number of the run; a later run has a higher number'),
+    organization(),
+    own('trigger', 'TEXT', 'what started the run: sync, schedule, manual or catch-up'),
+    own('started_at', 'DATETIME', 'when the run started, UTC'),
+    orNull(own('finished_at', 'DATETIME', 'when the run ended, UTC; NULL while it runs')),
+    own('status', 'TEXT', 'running, complete, failed, interrupted or waiting'),
+    own('proof', 'TEXT', 'what the scan proved: proven, converged or unproven'),
+    own('reasons', 'TEXT', 'JSON array: why the scan is not proven'),
+    count('requests', 'requests sent to the service'),
+    count('pages', 'pages saved'),
+    count('received', 'records received = inserted + updated + unchanged + duplicates + rejected'),
+    count('inserted', 'customers that were new'),
+    count('updated', 'customers of which the row was written again'),
+    count('unchanged', 'customers that were stored as they came'),
+    count('duplicates', 'records of a customer that the run had already read'),
+    count('rejected', 'records that could not be kept as customers'),
+    count('missing', 'customers absent from the scan and not removed'),
+    count('removed', 'customers taken as no longer active'),
+    count('returned', 'removed customers that are listed again'),
+    count('held', 'removals held back because they were too many'),
+    count('throttled', 'answers with which the service asked to slow down'),
+    count('waited_ms', 'time spent waiting for the service, in milliseconds'),
+    own('warnings', 'TEXT', 'JSON object: kind of odd value → how many were kept'),
+    own('data_as_of', 'DATETIME', 'start of the scan, UTC: the rows are as current as this'),
+    orNull(own('error_code', 'TEXT', 'code of the error that ended the run; NULL if none')),
+    orNull(own('error', 'TEXT', 'message of the error that ended the run; NULL if none')),
+    orNull(count('resumed_from', 'interrupted run that this run continues, as runs.id; NULL if none')),
+    orNull(own('certificate', 'TEXT', 'JSON object: what the proof rests on; NULL where a run has none')),
+    orNull(count('duration_ms', 'how long the run took, in milliseconds; NULL while it runs')),
+    count('read_before', 'customers read by the interrupted runs that this run continues'),
+  ]
+}
+
+function freshnessColumns(): PublicColumn[] {
+  const time = (name: string, meaning: string) => orNull(own(name, 'DATETIME', `${meaning}, UTC; NULL if none`))
+  const age = (name: string, of: string) => orNull(own(name, 'INTEGER', `seconds since ${of}; NULL if none`))
+  const count = (name: string, meaning: string) => own(name, 'INTEGER', meaning)
+  return [
+    organization(),
+    time('data_as_of', 'start of the last run that proved what its configuration asks for'),
+    age('age_seconds', 'data_as_of'),
+    orNull(own('proof', 'TEXT', 'what that run proved: proven, converged or unproven (a plain scan)')),
+    count('last_run_id', 'latest run, as runs.id'),
+    own('last_status', 'TEXT', 'status of the latest run'),
+    count('active', 'customers that are not removed'),
+    count('missing', 'customers that are missing and not removed'),
+    count('removed', 'customers that are removed'),
+    count('open_rejects', 'rejects that are not resolved'),
+    time('read_as_of', 'start of the last run that read the list to its end, whatever it proved'),
+    age('read_age_seconds', 'read_as_of'),
+    time('proven_as_of', 'start of the last run whose scan is proven'),
+    age('proven_age_seconds', 'proven_as_of'),
+    count('held', 'removals that wait to be approved or discarded'),
+  ]
+}
+
+function organization(): PublicColumn {
+  return own('organization', 'TEXT', 'organization, as named in the configuration')
+}
+
+/** A documented field, as sent. */
+function sent(field: 'id' | TextField, nullable: boolean): PublicColumn {
+  const { meaning, isPersonal } = factsOf(field)
+  const asSent = field === 'id' ? meaning : `${meaning}, as sent; NULL when null or missing`
+  return { name: field, type: 'TEXT', meaning: asSent, source: 'service', nullable, personal: isPersonal }
+}
+
+function own(name: string, type: PublicColumn['type'], meaning: string): PublicColumn {
+  return { name, type, meaning, source: 'mirror', nullable: false, personal: false }
+}
+
+function orNull(column: PublicColumn): PublicColumn {
+  return { ...column, nullable: true }
+}
+
+function personal(column: PublicColumn): PublicColumn {
+  return { ...column, personal: true }
+}

@@ -1,0 +1,1 @@
+export { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../public-tables.ts'
