@@ -2,11 +2,11 @@ import type { Organization } from '../src/config/organization.ts'
 import { readConfig, type Config } from '../src/config/read-config.ts'
 import { checkSchedules } from './schedule/reconcile.ts'
 
-/** The configuration as it was last read without a mistake. */
+/** The last configuration that was read without a mistake. */
 export type LiveConfig = {
   readonly current: Config
   organizationOf: (id: string) => Organization | undefined
-  /** Reads the file again. Throws ConfigError for one with mistakes, and keeps what was. */
+  /** Reads the file again. If it has mistakes, throws ConfigError and keeps the last configuration. */
   reload(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export async function openLiveConfig(
     },
     organizationOf: (id) => current.organizations.find((organization) => organization.id === id),
     reload: async () => {
-      // The mirror and the queue stay those that were opened.
+      // The open mirror and queue stay in use.
       const { mirror, queue, file } = current
       current = { ...(await readChecked({ ...source, file }, now)), mirror, queue }
     },

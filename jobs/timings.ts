@@ -1,29 +1,29 @@
-/** How long things take and how often they are done, in milliseconds. */
+/** Durations and intervals, in milliseconds. */
 export type Timings = {
-  /** A job whose worker has not been heard of for so long is given to another. */
+  /** After this time without a heartbeat of its worker, a job goes to another worker. */
   lockMs: number
   /** How often workers look for such jobs. */
   stalledMs: number
   /** How often schedules are compared with the configuration. */
   reconcileMs: number
-  /** A wait of the service up to this is sat out inside the run; a longer one goes back to the queue. */
+  /** Waits for the service up to this happen inside the run; for longer ones the job goes back to the queue. */
   longestWaitMs: number
-  /** How long to leave an organization alone that a run outside this queue holds. */
+  /** How long to wait for an organization that a run outside this queue holds. */
   leasedWaitMs: number
-  /** How long to leave a mirror alone that is locked, or whose disk is full. */
+  /** How long to wait for a mirror that is locked, or whose disk is full. */
   mirrorWaitMs: number
   /** The first wait before a retry is up to this, the next up to twice as much, and so on up to the longest. */
   firstRetryMs: number
   longestRetryMs: number
-  /** How long a stop waits for pages under way, and then for the queue to let go. Together under ten seconds. */
+  /** How long a stop waits for current pages, and then for the queue to close. Together under ten seconds. */
   handBackMs: number
   closeMs: number
-  /** How often to look whether a lost queue is back. */
+  /** How often to check whether a lost queue is back. */
   lookMs: number
   /** How long workers pause when the queue refuses them: first about this, then twice as long each time, up to the longest. */
   firstPauseMs: number
   longestPauseMs: number
-  /** How long workers must not fail for the queue to be said to work again. Longer than an idle worker waits for a job. */
+  /** How long workers must not fail until the queue is reported as working. Longer than an idle worker waits for a job. */
   settleMs: number
 }
 

@@ -11,7 +11,7 @@ import { keepWaits } from './schedule/set-back.ts'
 import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
 import type { Timings } from './timings.ts'
 
-/** Everything a worker works with, and its end. */
+/** The parts of a worker, and how to stop them. */
 export type Engine = {
   config: LiveConfig
   backend: Backend
@@ -19,8 +19,8 @@ export type Engine = {
   queues: Queues
   syncWorker: SyncWorker
   /**
-   * Takes no more jobs, lets the pages under way be saved, puts unfinished jobs back, and lets go of everything: in
-   * order where the queue answers, without it where it does not. Tells whether all was in order.
+   * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
+   * answer. Returns whether everything was closed in order.
    */
   stop(others: readonly Closing[]): Promise<boolean>
 }
@@ -28,18 +28,18 @@ export type Engine = {
 type Closing = { close(): Promise<void> }
 
 export type EngineOptions = {
-  /** Whether to keep the queue beside the mirror, whatever the configuration says. */
+  /** Whether to use the embedded queue, whatever the configuration says. */
   embedded: boolean
   listenerFor: (parts: Pick<Engine, 'mirror' | 'queues'>) => Listener
   timings: Timings
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
-  /** Called with the number of jobs that begin their wait anew because the wall clock was set back. */
+  /** Called with the number of jobs whose wait restarts because the wall clock was set back. */
   onSetBack?: (jobs: number) => void
 }
 
-/** Opens the mirror and the queue. Nothing is taken from the queue until `syncWorker.run()`. */
+/** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(
   config: LiveConfig,
   { embedded, listenerFor, timings, now, monotonicMs, onSetBack }: EngineOptions,
@@ -72,7 +72,7 @@ export async function openEngine(
       const closing = Promise.all([syncWorker, ...others].map((closed) => closed.close()))
       stopping.abort()
       const inOrder = closing.then(() => queues.close()).then(() => true)
-      // With the queue gone, a worker waits for it for ever.
+      // While the queue is gone, a worker would wait for it for ever.
       const ended = await within(inOrder, timings.closeMs, false).catch(() => false)
       await within(backend.close(), LET_GO_MS, undefined).catch(() => {})
       await mirror.close()

@@ -20,7 +20,7 @@ import { createWriteProbe } from './queue/write-probe.ts'
 export type WorkerOptions = {
   config?: string | undefined
   embedded: boolean
-  /** Where monitors may ask. */
+  /** The address of the endpoints for monitors. */
   http: { host: string; port: number }
   logLevel: string
   timings?: Partial<Timings> | undefined
@@ -68,7 +68,7 @@ export async function runWorker(
   log.info({ inOrder }, 'worker stopped')
 }
 
-/** An engine whose runs are counted and logged. */
+/** Opens an engine whose runs are counted and logged. */
 async function openMeasuredEngine(
   config: LiveConfig,
   { embedded, timings, log }: { embedded: boolean; timings: Timings; log: Logger },
@@ -97,7 +97,7 @@ async function openMeasuredEngine(
   return { engine, metrics }
 }
 
-/** Where the queue was lost or has forgotten a job, what is still due is asked for again. */
+/** Requests due runs again after the queue was lost or has lost a job. */
 function watchWorkers(
   { backend, queues, syncWorker }: Engine,
   tickWorker: TickWorker,
@@ -105,7 +105,7 @@ function watchWorkers(
 ): { stop: () => void } {
   const askAgain = () => void reconcile({ atStart: false })
   syncWorker.on('lockRenewalFailed', askAgain)
-  syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker that fell silent'))
+  syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker without a heartbeat'))
   return watchQueue({
     queues: [queues.tick, queues.sync],
     workers: [syncWorker, tickWorker],
@@ -122,7 +122,7 @@ function takeJobs(
   tickWorker: TickWorker,
   { log, http }: { log: Logger; http: string },
 ): void {
-  // A worker that failed and was resumed before this runs already.
+  // A worker that failed and was resumed already runs.
   for (const worker of [syncWorker, tickWorker].filter((each) => !each.isRunning()))
     worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
   const { kind, place, telemetry } = backend

@@ -17,19 +17,19 @@ export function createBoard({ tick, sync }: Queues, { path, token }: { path: str
     serverAdapter: adapter,
   })
   const board = new Hono()
-  // A browser asks for a name and a password; any name will do.
+  // A browser asks for a name and a password; any name is accepted.
   board.use('*', basicAuth({ realm: 'Customer Mirror', verifyUser: (_name, password) => isSame(password, token) }))
   board.route('/', adapter.registerPlugin())
   return board
 }
 
-/** The board is written for queues on Redis, and asks of others nothing that they do not have. */
+/** The board is written for queues on Redis, but works with the others too. */
 function lookAt(queue: unknown): BullMQAdapter {
   if (!(queue instanceof Queue)) throw new TypeError('This is no queue.')
   return new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false })
 }
 
-/** Takes as long for a good guess as for a bad one. */
+/** Compares in constant time. */
 function isSame(given: string, wanted: string): boolean {
   const [left, right] = [given, wanted].map((text) => createHash('sha256').update(text).digest())
   return left !== undefined && right !== undefined && timingSafeEqual(left, right)

@@ -8,19 +8,19 @@ import { scheduled } from '../schedule/reconcile.ts'
 import { wasReadSince, type SchedulePlan } from '../schedule/schedule-plan.ts'
 
 /**
- * Whether the worker does its work. Beside it the removals that wait for a person to decide: they keep no work from being
- * done. Without `held` it is unknown whether there are any.
+ * Whether the worker does its work, and the removals that wait for a decision, which do not affect readiness. Without `held` it
+ * is unknown whether there are any.
  */
 export type WorkerReadiness = Readiness & { held?: HeldBack[] }
 
-/** How many removals of an organization a run held back, as `customer-mirror removals --json` has it. */
+/** How many removals of an organization a run held back, in the form of `customer-mirror removals --json`. */
 export type HeldBack = { run: number; organization: string; held: number }
 
 export type Examined = {
-  /** Writes to the queue, or rejects with what it said. */
+  /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
-  /** What keeps the schedules in the queue from being those of the configuration. */
+  /** The differences between the schedules in the queue and in the configuration. */
   compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
   organizations: readonly Organization[]
   mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
@@ -28,7 +28,7 @@ export type Examined = {
 }
 
 const ASK_MS = 2000
-/** How long after it was due an organization may still be on its way. */
+/** How long after its due time an organization may take. */
 const GRACE_MS = 2 * 3_600_000
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
@@ -69,7 +69,7 @@ function workerProblems({ workers }: Examined): string[] {
   return workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']
 }
 
-/** Organizations that were due a while ago and have not been read whole since. */
+/** Organizations that were due a while ago and have not been read completely since. */
 async function staleProblems({ organizations, mirror, nowMs }: Examined): Promise<string[]> {
   const lastRuns = await mirror.listLastRuns()
   return scheduled([...organizations]).flatMap(({ organization, schedule }) => {

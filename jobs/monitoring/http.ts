@@ -8,11 +8,11 @@ import type { WorkerReadiness } from './health.ts'
 export type Watched = {
   examine(): Promise<WorkerReadiness>
   metrics(): Promise<string>
-  /** Pages to look at the queues, under `/queues`. */
+  /** The pages of the queues, under `/queues`. */
   board: Hono | undefined
 }
 
-/** Serves what monitors ask for. Throws UsageError when the port cannot be had. */
+/** Serves the endpoints for monitors. Throws UsageError when the port cannot be opened. */
 export async function serveHttp(watched: Watched, address: { host: string; port: number }): Promise<Listening> {
   const app = new Hono()
   app.use(addHeaders)
@@ -23,7 +23,7 @@ export async function serveHttp(watched: Watched, address: { host: string; port:
   })
   if (watched.board !== undefined) app.route(BOARD_PATH, watched.board)
   app.onError((error, context) =>
-    error instanceof HTTPException ? error.getResponse() : context.json({ error: 'This could not be looked up.' }, 500),
+    error instanceof HTTPException ? error.getResponse() : context.json({ error: 'The look-up failed.' }, 500),
   )
   return listen(app, address)
 }

@@ -24,14 +24,14 @@ const PREFIX = 'customer_mirror'
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000
 
-/** What this worker does, in numbers for Prometheus. Ages and counts of jobs are looked up when they are asked for. */
+/** The metrics of this worker for Prometheus. Ages and counts of jobs are looked up at each scrape. */
 export function createMetrics({ mirror, queues, organizations, now }: Measured): Metrics {
   const registry = new Registry()
   const meters = metersIn(registry)
   const { runs, ...counters } = countersIn(meters)
   const freshness = measureFreshness(meters, now)
   measureJobs(meters, queues)
-  // An organization that left the configuration would grow older for ever.
+  // The age of an organization that left the configuration would grow for ever.
   const configuredFreshness = async () =>
     (await mirror.listFreshness()).filter(({ organization }) => organizations().includes(organization))
 
@@ -49,7 +49,7 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
     },
     text() {
       freshness.take(configuredFreshness())
-      // A counter that begins at its first event shows no increase then; one that begins at 0 does.
+      // Prometheus sees the first event only as an increase from 0, so counters start at 0.
       for (const organization of organizations()) for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
       return registry.metrics()
     },
@@ -80,9 +80,9 @@ function metersIn(registry: Registry) {
 
 function countersIn({ counter, histogram }: Meters) {
   return {
-    runs: counter('runs', 'Runs, by what became of their job', ['organization', 'outcome']),
+    runs: counter('runs', 'Runs, by the outcome of their job', ['organization', 'outcome']),
     pages: counter('pages', 'Pages saved', ['organization']),
-    customers: counter('customers', 'Records, by what became of them', ['organization', 'change']),
+    customers: counter('customers', 'Records, by result', ['organization', 'change']),
     requests: counter('requests', 'Answers of the service, by class of status', ['organization', 'status']),
     throttled: counter('throttled', 'Answers that asked to slow down', ['organization']),
     waited: counter('waited_seconds', 'Seconds waited inside runs because the service asked', ['organization']),
@@ -92,7 +92,7 @@ function countersIn({ counter, histogram }: Meters) {
 
 const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
 
-/** Gauges of what the mirror holds, looked up once for each scrape and then taken: it counts customers. */
+/** Gauges of the mirror, looked up once for each scrape, because the look-up counts customers. */
 function measureFreshness({ gauge }: Meters, now: () => number): { take(looking: Promise<Freshness[]>): void } {
   let looked: Promise<Freshness[]> = Promise.resolve([])
   const measure = (name: string, help: string, valueOf: (fresh: Freshness) => number | undefined) =>
@@ -111,7 +111,7 @@ function measureFreshness({ gauge }: Meters, now: () => number): { take(looking:
   measure('proven_as_of_age_seconds', 'Age of the last run whose scan is proven', ({ provenAsOfMs }) =>
     ageSeconds(provenAsOfMs),
   )
-  measure('data_as_of_age_seconds', 'Age of what the mirror holds', ({ dataAsOfMs }) => ageSeconds(dataAsOfMs))
+  measure('data_as_of_age_seconds', 'Age of the data in the mirror', ({ dataAsOfMs }) => ageSeconds(dataAsOfMs))
   measure('open_rejects', 'Records that could not be kept as customers', ({ openRejects }) => openRejects)
   measure('held_removals', 'Removals held back that wait to be approved or discarded', ({ held }) => held)
   return {
@@ -135,7 +135,7 @@ function measureJobs({ gauge }: Meters, queues: Measured['queues']): void {
   })
 }
 
-/** A run that was measured by a clock that was set may have taken less than nothing, which no counter takes. */
+/** Seconds, never negative: a run measured by a clock that was set back may have a negative duration. */
 function seconds(ms: number): number {
   return Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0
 }

@@ -4,8 +4,8 @@ import type { Logger } from '../../src/log.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
 
 /**
- * What became of a run, in one line, with the number of removals of its organization that wait for a decision, and the run
- * that held them back: a warning while there are any. Without `held` the mirror could not be asked.
+ * Logs the outcome of a run in one line, with the number of its organization's removals that wait for a decision and the run that
+ * held them back: a warning while there are any. Without `held`, the look-up in the mirror failed.
  */
 export function logRun(
   log: Logger,
@@ -19,6 +19,6 @@ export function logRun(
   else if (verdict.kind === 'hand-back') log.info(facts, 'run put back into the queue')
   else if (verdict.kind === 'wait' || report.status === 'waiting') log.info(facts, 'run waits in the queue')
   else if (verdict.kind === 'abandon') log.warn(facts, 'run left to another worker')
-  else if (isOurs(error)) log.error(facts, isLast ? 'run given up' : 'run failed, to be tried again')
+  else if (isOurs(error)) log.error(facts, isLast ? 'run given up' : 'run failed, retry follows')
   else log.error({ ...facts, err: error }, 'run failed unexpectedly')
 }

@@ -1,16 +1,16 @@
-/** How long a reason is not reported again. */
+/** How long a repeated reason is omitted. */
 const QUIET_MS = 60_000
-/** Reasons kept at most. */
+/** The most reasons to remember. */
 const MOST_REASONS = 100
 
 export type SparseLog = {
   /** Reports a reason, unless it was reported less than a minute ago. */
   report(reason: string): void
-  /** How many were left out since their reason was reported last; forgets them, so that each is reported anew. */
+  /** Returns the number of omitted reports, and forgets all reasons, so that each is reported again. */
   forget(): number
 }
 
-/** Reports each reason once, then once a minute for as long as it goes on, with how often it was left out in between. */
+/** Reports each reason once, then at most once a minute, with the number of omitted reports. */
 export function createSparseLog(
   write: (fields: { reason: string; leftOut?: number }) => void,
   monotonicMs: () => number,
@@ -36,7 +36,7 @@ export function createSparseLog(
   }
 }
 
-/** The same reason for another job is the same reason. */
+/** The reason without its job, so that reasons of several jobs are equal. */
 function withoutJob(reason: string): string {
   return reason.replace(/\bjob \S+/i, 'job')
 }

@@ -13,7 +13,7 @@ export async function findTelemetry(): Promise<Telemetry | undefined> {
   })
 }
 
-/** An SDK registers itself under this name; without one there is nothing that would receive a span. */
+/** An SDK registers itself under this name; without one, no spans are received. */
 function isSdkLoaded(): boolean {
   const registered: unknown = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1'))
   return typeof registered === 'object' && registered !== null && 'trace' in registered

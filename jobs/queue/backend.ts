@@ -8,34 +8,34 @@ import { neverOpened } from './queue-refusal.ts'
 import { openRedis } from './redis.ts'
 import { findTelemetry } from '../monitoring/telemetry.ts'
 
-/** Where jobs are kept. What is above it does not see which kind it is. */
+/** The store of the jobs. Its users do not see which kind it is. */
 export type Backend = {
   kind: 'redis' | 'postgres' | 'embedded'
-  /** The address as it may be said aloud: neither user nor password. */
+  /** The address for messages, without user and password. */
   place: string
-  /** What the names of our queues begin with. */
+  /** The prefix of our queue names. */
   prefix: string
   factory: BackendFactory<IQueueBackend, unknown>
   telemetry: Telemetry | undefined
   /** Rejects, or never settles, while the queue cannot be reached. */
   ping: () => Promise<void>
-  /** Writes one small key or row of ours, which expires or is written over. Rejects where the queue refuses it. */
+  /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it. */
   write: () => Promise<void>
   /** Ends every connection at once. */
   close: () => Promise<void>
 }
 
-/** What a kind of backend is made of. */
+/** The parts of a backend that depend on its kind. */
 export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'close'>
 
-/** How long to look for a queue at the start. */
+/** How long to wait for a connection at the start. */
 const CONNECT_MS = 2_500
-/** How long to wait for its first write. One that hangs has not been refused. */
+/** How long to wait for the first write. A write that hangs is not a refusal. */
 const WRITE_MS = 2_000
 
 /**
  * Opens the queue at an address, or the embedded one beside the mirror, and writes to it once. Throws QueueUnavailable within
- * three seconds where it is not there, and within five where it takes no writes.
+ * three seconds if it cannot be reached, and within five if it refuses the write.
  */
 export async function openBackend(address: string, { mirrorFile }: { mirrorFile: string }): Promise<Backend> {
   const telemetry = await findTelemetry()
@@ -51,7 +51,7 @@ export async function openBackend(address: string, { mirrorFile }: { mirrorFile:
   return { kind, place, prefix, telemetry, ...(await openWritable(() => open(url.href, CONNECT_MS, prefix), place)) }
 }
 
-/** Opens a store that takes a write. Throws QueueUnavailable for one that does not. */
+/** Opens a store and writes to it once. Throws QueueUnavailable when it refuses the write. */
 async function openWritable(open: () => Promise<Store>, place: string): Promise<Store> {
   try {
     const store = await open()
@@ -69,12 +69,12 @@ async function openWritable(open: () => Promise<Store>, place: string): Promise<
 
 const DEFAULT_PREFIX = 'customer-mirror'
 
-/** `?prefix=name` is ours: it keeps several mirrors apart in one database. */
+/** Parses our `?prefix=name`, which separates several mirrors in one database. */
 function parseAddress(address: string): { url: URL; prefix: string } {
   const url = new URL(address)
   const prefix = url.searchParams.get('prefix') ?? DEFAULT_PREFIX
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(prefix))
-    throw new QueueUnavailable('The queue address has a prefix that is no name: use letters, digits, dots and dashes.')
+    throw new QueueUnavailable('The queue address has an invalid prefix: use letters, digits, dots and dashes.')
   url.searchParams.delete('prefix')
   return { url, prefix }
 }

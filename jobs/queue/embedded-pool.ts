@@ -9,8 +9,8 @@ type Client = Awaited<ReturnType<Pool['connect']>>
 type Result<Row> = { rows: Row[]; rowCount: number | null }
 
 /**
- * An in-process PostgreSQL as the pool of connections that the queue expects. There is one session behind all of them, so
- * a transaction must not be left open while others ask: migrations run before anything else does.
+ * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so a transaction
+ * must not stay open between queries: migrations run before anything else.
  */
 export class EmbeddedPool extends EventEmitter implements Pool {
   readonly #database: PGlite
@@ -25,7 +25,7 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     })
   }
 
-  /** The one session there is. */
+  /** The only session. */
   session(): Session {
     return new EmbeddedClient(this.#database, () => {})
   }
@@ -47,7 +47,7 @@ export class EmbeddedPool extends EventEmitter implements Pool {
   }
 }
 
-/** What a borrower of the pool holds. Nothing can drop between it and the database, so it is always alive. */
+/** A client of the pool. It has no network connection that could break. */
 class EmbeddedClient extends EventEmitter implements Client {
   readonly connection = { stream: { setKeepAlive: () => {} } }
   readonly release: () => void
@@ -82,7 +82,7 @@ async function ask<Row>(
     const { rows, rowCount = null } = await database.query<Row>(text)
     return { rows, rowCount }
   } finally {
-    // A query holds this thread to its end. Timers, sockets and signals get their turn between two of them.
+    // A query blocks this thread. Timers, sockets and signals run between two queries.
     await nextTurn()
   }
 }

@@ -8,7 +8,7 @@ import { EmbeddedPool } from './embedded-pool.ts'
 import { lockFolder } from './folder-lock.ts'
 import { WRITE_PROBE } from './postgres.ts'
 
-/** The queue in this very process, kept in a folder. Throws QueueUnavailable when another process has that folder. */
+/** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await chmod(folder, 0o700)
@@ -38,8 +38,8 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
     await lock.release()
     if (error instanceof QueueUnavailable) throw error
     throw new QueueUnavailable(
-      `The embedded queue in ${folder} cannot be opened. Move that folder away and start again: it holds nothing but the ` +
-        'schedules, which are made anew from the configuration, and the jobs that were waiting.',
+      `The embedded queue in ${folder} cannot be opened. Move that folder away and start again: it contains only the ` +
+        'schedules, which are created again from the configuration, and waiting jobs.',
       { cause: error },
     )
   }

@@ -9,9 +9,9 @@ import { isGone, nameOfProcess } from '../../src/process-name.ts'
 export type FolderLock = { release(): Promise<void> }
 
 const BEAT_MS = 10_000
-/** A process of another machine cannot be looked at; after so long without a sign of life it is taken for gone. */
+/** A process of another machine cannot be checked; after this long without a heartbeat it counts as ended. */
 const SILENT_MS = 60_000
-/** Two signs of life are due in so long. */
+/** Two heartbeats are due within this time. */
 const WATCH_MS = 25_000
 
 /** Takes a folder for this process. Throws QueueUnavailable while another process has it. */
@@ -56,7 +56,7 @@ async function clearIfGone(file: string, folder: string, watchMs: number): Promi
   else await rm(aside, { force: true })
 }
 
-/** A sign of life from long ago, or from the future, may also show that the clock was set: then the next one is waited for. */
+/** An old or future heartbeat may also show that the clock was set, so the next heartbeat is awaited. */
 async function isSilent(file: string, watchMs: number): Promise<boolean> {
   const signMs = await lastSignMs(file)
   if (Math.abs(Date.now() - signMs) <= SILENT_MS) return false
@@ -70,7 +70,7 @@ async function lastSignMs(file: string): Promise<number> {
 
 function inUse(folder: string): QueueUnavailable {
   return new QueueUnavailable(
-    `The embedded queue in ${folder} is in use by another process, and it serves one only. Stop that one, or name a ` +
+    `The embedded queue in ${folder} is in use by another process, and it serves only one. Stop that process, or name a ` +
       'redis:// or postgres:// address as queue to run several.',
   )
 }

@@ -4,12 +4,12 @@ import type { Timings } from '../timings.ts'
 
 export type Pausing = {
   workers: readonly { pause(doNotWaitActive: boolean): Promise<void>; resume(): unknown }[]
-  /** Writes to the queue, or rejects with what it said. */
+  /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   timings: Pick<Timings, 'firstPauseMs' | 'longestPauseMs' | 'settleMs'>
   /** From 0 to 1. */
   random: () => number
-  /** The queue was asked while the workers were paused, and refused. */
+  /** The queue refused a write while the workers were paused. */
   onRefused: (error: unknown) => void
   /** No worker has failed for a while. */
   onSettled: () => void
@@ -18,14 +18,14 @@ export type Pausing = {
 export type Pauses = {
   /** A worker failed to take or to end a job. */
   failed(): void
-  /** Asks the queue now rather than when the wait is over. */
+  /** Asks the queue now, before the wait is over. */
   askNow(): void
   stop(): void
 }
 
 /**
- * Keeps workers from asking a queue that refuses again and again: BullMQ asks at once after any error that is none of the
- * connection. Runs under way go on while the workers are paused.
+ * Pauses workers while the queue refuses writes: after an error that does not concern the connection, BullMQ retries at once,
+ * again and again. Current runs continue while the workers are paused.
  */
 export function pauseWorkers(pausing: Pausing): Pauses {
   return new WorkerPauses(pausing)
@@ -97,7 +97,7 @@ class WorkerPauses implements Pauses {
     for (const worker of this.#pausing.workers) if (this.#isTrying()) worker.resume()
   }
 
-  /** A worker that fails as it is resumed pauses them all. */
+  /** Whether the workers were just resumed: a failure then pauses them again. */
   #isTrying(): boolean {
     return this.#state === 'trying'
   }

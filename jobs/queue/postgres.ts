@@ -5,7 +5,7 @@ import type { Store } from './backend.ts'
 /** Connections at most. Two of them only listen. */
 const CONNECTIONS = 10
 
-/** The queue in a schema of its own of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
+/** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
 export async function openPostgres(address: string, connectMs: number, prefix: string): Promise<Store> {
   const pool = new Pool({
     connectionString: address,
@@ -23,7 +23,7 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
     await pool.end()
     throw error
   }
-  // The queue describes the pool it wants in words of its own.
+  // The queue declares its own type of pool.
   const connection: unknown = pool
   if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
   let closed: Promise<void> | undefined
@@ -39,7 +39,7 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
   }
 }
 
-/** One row of ours in the queue's own table, written over each time. */
+/** One row of ours in the queue's table, overwritten each time. */
 export const WRITE_PROBE = `INSERT INTO ${DEFAULT_SCHEMA}.meta (queue, field, value) VALUES ($1, 'written', now()::text)
   ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
 

@@ -1,14 +1,14 @@
 import { isOurs, QueueUnavailable } from '../../src/errors.ts'
 
 /**
- * An error that came out of the queue as QueueUnavailable: which queue, why, and what to do. Our own errors and defects of this
- * program come back unchanged. The cause stays behind: drivers keep commands and passwords in it.
+ * An error of the queue as QueueUnavailable, with the queue, the reason and the fix. Our own errors and defects of this program
+ * are returned unchanged. The cause is dropped, because drivers keep commands and passwords in it.
  */
 export function queueUnavailable(error: unknown, place: string): unknown {
   return DEFECTS.some((kind) => error instanceof kind) ? error : neverOpened(error, place)
 }
 
-/** An error from opening the queue, whatever its kind: drivers throw any for an address they cannot read. */
+/** An error from opening the queue, whatever its kind: drivers throw any error for an address they cannot parse. */
 export function neverOpened(error: unknown, place: string): unknown {
   if (isOurs(error)) return error
   const reason = reasonOf(error)
@@ -17,7 +17,7 @@ export function neverOpened(error: unknown, place: string): unknown {
   )
 }
 
-/** The reason of an error in one line that names no argument and no password. */
+/** The reason of an error in one line, without arguments and passwords. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed'
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
@@ -40,7 +40,7 @@ export function codeAndReason(error: unknown): string {
   return `${code}: ${reasonOf(error).slice(0, 200)}`
 }
 
-/** A script of the queue adds its own digest and line to what Redis says; an address may hold a password. */
+/** The first line, without the digest that a script of the queue adds, and without a password in an address. */
 function firstLine(message: string): string {
   return (message.split('\n')[0] ?? '')
     .replace(/\.? script: [0-9a-f]{40}.*$/, '')
@@ -56,10 +56,10 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
   [/^OOM|maxmemory/, 'It is full: raise its maxmemory, or free some of it, then try again;'],
   [
     /READONLY|read-only|recovery/i,
-    'It takes no writes: name the server that does (the primary) as queue, or let this one take them again;',
+    'It refuses writes: name the primary server as queue, or make this one writable again;',
   ],
-  [/MISCONF|NOREPLICAS|disk|No space/i, 'Mend that server (its log says more), then try again;'],
-  [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or what that user may do;'],
+  [/MISCONF|NOREPLICAS|disk|No space/i, 'Repair that server (see its log), then try again;'],
+  [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or the permissions of that user;'],
 ]
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

@@ -15,18 +15,18 @@ export type Watching = Pick<Pausing, 'write' | 'random'> & {
   log: Pick<Logger, 'info' | 'warn'>
   timings: Pick<Timings, 'lookMs'> & Pausing['timings']
   monotonicMs: () => number
-  /** The queue is there again, and may have forgotten everything. */
+  /** The queue is back, and may have lost its data. */
   onBack: () => void
-  /** The queue was asked again, and refused to be written. */
+  /** The queue refused another write. */
   onRefused?: ((error: unknown) => void) | undefined
 }
 
 type Emitter = Pick<EventEmitter, 'on'>
 
 /**
- * Says once that the queue was lost, and once that it is back: its clients report every attempt to reconnect. Any other error is
- * reported once a minute at most, and while the queue refuses to be written, the workers are paused. Errors are reported by code and
- * first line alone, as they carry commands with passwords in them.
+ * Logs once that the queue was lost, and once that it is back, although its clients report every attempt to reconnect. Other
+ * errors are logged at most once a minute, and while the queue refuses writes, the workers are paused. Only the code and the
+ * first line of an error are logged, because errors contain commands with passwords.
  */
 export function watchQueue(watching: Watching): { stop: () => void } {
   const { queues, workers, ping, write, log, timings, random, monotonicMs, onBack, onRefused } = watching
@@ -88,7 +88,7 @@ export function watchQueue(watching: Watching): { stop: () => void } {
   }
 }
 
-/** Whether an error is about one job, such as a lock that was lost, and says nothing about the others. */
+/** Whether an error concerns only one job, such as a lost lock. */
 function isOfOneJob(error: unknown): boolean {
   return (
     error instanceof Error && /^(could not renew lock|missing (lock|key)|lock mismatch|job \S+ )/i.test(error.message)

@@ -4,19 +4,19 @@ import { z } from 'zod'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from './backend.ts'
 
-/** All that a job carries: whom to mirror. Everything else is looked up where it is run. */
+/** The payload of a job: the organization to mirror. The worker that runs it looks up everything else. */
 export const payload = z.strictObject({ organization: z.string() })
 export type Payload = z.output<typeof payload>
 
-/** What a job leaves behind: numbers alone. */
+/** The result of a job: only numbers. */
 export type Counts = Record<string, number>
 
-/** What became of asking for a run: queued, or covered by a job that is already there, in this state. */
+/** The result of requesting a run: a new job, or an existing one in this state. */
 export type Requested = { added: boolean; state: string }
 
 export type Queues = ReturnType<typeof openQueues>
 
-/** Tries of a job whose service is not available: with their waits, about an hour. */
+/** Attempts of a job whose service is not available: with their waits, about an hour. */
 const ATTEMPTS = 12
 const DAY_S = 86_400
 
@@ -31,7 +31,7 @@ export function openQueues(backend: Backend) {
   const tick = new Queue<Payload, Counts>(tickName, options)
   const sync = new Queue<Payload, Counts, Trigger>(syncName, options)
 
-  /** Asks for a run of an organization, now or after a delay. */
+  /** Requests a run of an organization, now or after a delay. */
   async function requestSync(
     organization: string,
     trigger: Trigger,
@@ -47,7 +47,7 @@ export function openQueues(backend: Backend) {
         attempts,
         backoff: { type: 'custom' },
         deduplication: { id: organization },
-        // The mirror is where runs are recorded; here they are kept for a look at what happened lately.
+        // The mirror records runs; the queue keeps recent jobs only for inspection.
         removeOnComplete: { age: 2 * DAY_S, count: 1000 },
         removeOnFail: { age: 14 * DAY_S, count: 1000 },
         stackTraceLimit: 0,
@@ -67,7 +67,7 @@ export function openQueues(backend: Backend) {
   }
 }
 
-/** What the queues are called in the database. */
+/** The names of the queues in the database. */
 export function queueNames({ prefix }: Pick<Backend, 'prefix'>): { tick: string; sync: string } {
   return { tick: `${prefix}-tick`, sync: `${prefix}-sync` }
 }

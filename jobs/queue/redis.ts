@@ -7,16 +7,16 @@ import { within } from './deadline.ts'
 const PROBE_STAYS_MS = 60_000
 const RECONNECT = { firstMs: 400, longestMs: 5000 }
 
-/** The queue on Redis or Valkey. Rejects when it is not there, or does not let us in, within `connectMs`. */
+/** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
 export async function openRedis(address: string, connectMs: number, prefix: string): Promise<Store> {
   const client = new TrackedRedis(address, {
     lazyConnect: true,
     connectTimeout: connectMs,
-    // A job that is under way outlives a Redis that is gone for minutes: commands wait until it is back.
+    // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => backoffMs(times, 1, RECONNECT),
   })
-  // An outage is told by those who use the connection; without a listener it would be printed, password and all.
+  // The users of the connection report an outage; without this listener it would be printed, with its password.
   client.on('error', () => {})
   try {
     const answer = await within(connect(client), connectMs, 'late')
@@ -30,7 +30,7 @@ export async function openRedis(address: string, connectMs: number, prefix: stri
     ping: async () => {
       await client.ping()
     },
-    // BullMQ's keys begin with bull: a user who may touch no others may touch this one.
+    // BullMQ's keys begin with bull, so a user restricted to those may write this key too.
     write: async () => {
       await client.set(`bull:${prefix}-probe`, '1', 'PX', PROBE_STAYS_MS)
     },
@@ -43,12 +43,12 @@ export async function openRedis(address: string, connectMs: number, prefix: stri
 async function connect(client: Redis): Promise<void> {
   const failed = new Promise<never>((_, reject) => client.once('error', reject))
   failed.catch(() => {})
-  // A wrong password is told as an event; a closed port is told by both.
+  // A wrong password is reported only as an event; a closed port in both ways.
   await Promise.race([client.connect(), failed])
   await Promise.race([client.ping(), failed])
 }
 
-/** Remembers the copies made of it: each is a connection that has to be ended. */
+/** Remembers its duplicates: each is a connection that must be closed. */
 class TrackedRedis extends Redis {
   readonly #copies = new Set<Redis>()
 

@@ -1,9 +1,9 @@
-/** How long an answer of the queue stands for those who ask again. */
+/** How long an answer of the queue is reused. */
 const STANDS_MS = 5000
 
 /**
- * Asks whether the queue can be written by writing to it: one write at a time, and one in five seconds at most, however many
- * ask. Rejects as that write does.
+ * Checks whether the queue accepts writes by writing to it: one write at a time, and at most one in five seconds, for all callers
+ * together. Rejects like that write.
  */
 export function createWriteProbe(write: () => Promise<void>, monotonicMs: () => number): () => Promise<void> {
   let last: { answer: Promise<void>; endedMs: number | undefined } | undefined

@@ -8,7 +8,7 @@ export type Watching = {
   /** Whether the queue still has a job for an organization. */
   hasJob: (organization: string) => Promise<boolean>
   mirror: Pick<Mirror, 'listRuns'>
-  /** Whether this very process is running that job: then it reports the end itself, whatever the queue has forgotten. */
+  /** Whether this process is running that job: then it reports the end itself, even if the queue lost the job. */
   isActiveHere: (organization: string) => boolean
   /** Unix milliseconds. */
   now: () => number
@@ -16,14 +16,14 @@ export type Watching = {
 }
 
 /**
- * `lastRunBefore` is the number of the organization's latest run when its job was put into the queue, 0 for none. Times would
- * not do: the clock may be set between a wish and its run.
+ * `lastRunBefore` is the number of the organization's latest run when its job was put into the queue, 0 for none. Times are not
+ * used, because the clock may be set between the request and its run.
  */
 type Asked = { organization: string; lastRunBefore: number }
 
 const LOOK_MS = 500
 
-/** Comes back when the job was ended by another worker of the same queue, with the run that the mirror then has. */
+/** Waits until another worker of the same queue has ended the job, and returns the run from the mirror. */
 export async function endElsewhere(
   { hasJob, mirror, isActiveHere, now, lookMs = LOOK_MS }: Watching,
   { organization, lastRunBefore }: Asked,
@@ -33,28 +33,28 @@ export async function endElsewhere(
     await sleep(lookMs, undefined, { signal })
     if (isActiveHere(organization) || (await hasJob(organization))) continue
     const [report] = await mirror.listRuns({ organization, limit: 1 })
-    // Taken by this process while the other two were asked.
+    // This process took the job during the two look-ups.
     if (isActiveHere(organization)) continue
     const hasEnded = report?.status === 'complete' || report?.status === 'failed'
     if (hasEnded && (report.runId ?? 0) > lastRunBefore) return { report, error: errorOf(report) }
     return failedWith(
       organization,
       new QueueUnavailable(
-        `${organization}: its job is no longer in the queue, and no run that began since has ended. Ask for it again.`,
+        `${organization}: its job is no longer in the queue, and no run since then has ended. Request it again.`,
       ),
       now(),
     )
   }
 }
 
-/** A run that was never made, for this reason. */
+/** The outcome of a run that never started, with its error. */
 export function failedWith(organization: string, error: unknown, nowMs: number): Outcome {
   const report = emptyReport({ organization, trigger: 'sync', startedAtMs: nowMs })
   return { report: { ...report, error: describeError(error) }, error }
 }
 
-/** The error of a run made elsewhere: the command ends as it would have ended itself. */
+/** The error of a run by another worker: the command ends as if it had made the run itself. */
 function errorOf({ status, error }: Report): Error | undefined {
   if (error !== undefined) return reportedError(error)
-  return status === 'complete' ? undefined : new Error('The run failed, and did not say why.')
+  return status === 'complete' ? undefined : new Error('The run failed without an error.')
 }

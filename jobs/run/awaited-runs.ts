@@ -2,10 +2,10 @@ import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Listener } from './sync-job.ts'
 
-/** How a run reports how it is getting on. */
+/** The callbacks through which a run reports its progress. */
 export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: SourceEvent) => void }
 
-/** The runs that this process asked for and waits for, and which of their organizations it is mirroring itself. */
+/** The runs that this process has requested and waits for, and those it makes itself. */
 export class AwaitedRuns {
   readonly #awaited = new Map<string, { talk: Talk; end: (outcome: Outcome) => void }>()
   readonly #active = new Set<string>()
@@ -15,7 +15,7 @@ export class AwaitedRuns {
     this.#now = now
   }
 
-  /** The end of the organization's next run. To be forgotten afterwards. */
+  /** Resolves with the outcome of the organization's next run. Forget it afterwards. */
   next(organization: string, talk: Talk): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     this.#awaited.set(organization, { talk, end: resolve })
@@ -26,7 +26,7 @@ export class AwaitedRuns {
     this.#awaited.delete(organization)
   }
 
-  /** This process took the organization's job. */
+  /** Records that this process took the organization's job. */
   began(organization: string): void {
     this.#active.add(organization)
   }
@@ -35,7 +35,7 @@ export class AwaitedRuns {
     return this.#active.has(organization)
   }
 
-  /** Ends the waiting for every run, or for those alone that this process has not begun. */
+  /** Ends the wait for every run, or only for those that this process has not begun. */
   endAll(outcomeOf: (organization: string) => Outcome, { notBegun = false } = {}): void {
     for (const [organization, { end }] of this.#awaited)
       if (!notBegun || !this.isActive(organization)) end(outcomeOf(organization))

@@ -3,8 +3,8 @@ import type { Mirror } from '../../src/store.ts'
 import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 
 /**
- * The mirror at `file` for a process that lives long: where the file was replaced, the one that is there now is opened, and
- * where it was deleted, the next run makes a new one. Runs that began in the file before end as `mirror-replaced`.
+ * The mirror at `file` for a long-running process: if the file was replaced, the new one is opened, and if it was deleted, the next
+ * run creates a new one. Runs that began in the old file end as `mirror-replaced`.
  */
 export async function openLiveMirror(file: string): Promise<Mirror> {
   const live = new LiveFile(file, await openMirror(file))
@@ -37,7 +37,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
   }
 }
 
-/** One mirror is open, or none while it is opened anew. */
+/** One mirror is open, or none while it is opened again. */
 class LiveFile {
   readonly #file: string
   #open: Mirror | undefined
@@ -63,12 +63,12 @@ class LiveFile {
   async #reopen(): Promise<Mirror> {
     const before = this.#open
     this.#open = undefined
-    // Its WAL is to be gone before another file is opened beside it.
+    // Its WAL must be gone before another file is opened beside it.
     await before?.close()
     return (this.#open = await openMirror(this.#file))
   }
 
-  /** To read from; where the file was deleted, there is nothing to be read. */
+  /** The mirror for readers. Throws if the file was deleted. */
   async there(): Promise<Mirror> {
     if (this.#open?.standing() === 'none') throw replaced(this.#file, 'none')
     return await this.latest()
@@ -78,7 +78,7 @@ class LiveFile {
     this.#startedIn.set(run, mirror)
   }
 
-  /** The one in which a run began. */
+  /** The mirror in which a run began. */
   of(run: Run): Mirror {
     const begun = this.#startedIn.get(run)
     if (begun === undefined || begun !== this.#open) throw replaced(this.#file, 'another')

@@ -8,7 +8,7 @@ import { openQueues, type Requested } from '../queue/queues.ts'
 /** How long to wait for a queue that has just answered. */
 const ADD_MS = 3000
 
-/** Asks for a run of each of these organizations. One that waits for its moment of the schedule goes ahead at once. */
+/** Requests a run of each of these organizations. A job that waits for its moment of the schedule starts at once. */
 export async function requestRuns(
   config: Pick<Config, 'mirror' | 'queue'>,
   organizations: readonly string[],
@@ -39,7 +39,7 @@ export async function requestRuns(
     return answers
   }
 
-  /** A job that was never started waits for its turn in the spread; one that was, for the service. */
+  /** Starts a delayed job at once, unless it was started before: then it waits for the service. */
   async function hasten(organization: string, state: string): Promise<string> {
     const jobId = state === 'delayed' ? await queues.sync.getDeduplicationJobId(organization) : null
     const job = jobId === null ? undefined : await queues.sync.getJob(jobId)
@@ -50,5 +50,5 @@ export async function requestRuns(
 }
 
 const NO_SHARED_QUEUE =
-  'There is no queue to put a job into: an embedded one is open in its worker alone. Name a redis:// or postgres:// ' +
+  'There is no queue to put a job into: an embedded queue is open only in its worker. Name a redis:// or postgres:// ' +
   'address as queue in the configuration, or run `customer-mirror sync` instead.'

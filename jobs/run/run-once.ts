@@ -11,11 +11,11 @@ import { watchQueue } from '../queue/queue-watch.ts'
 import { writeOnly } from '../schedule/reconcile.ts'
 import { TIMINGS } from '../timings.ts'
 
-/** A worker that runs what it is asked for, and nothing on its own. */
+/** A worker that makes only requested runs. */
 export type OnceWorker = {
   organizations: readonly Organization[]
   mirrorFile: string
-  /** Puts a job into the queue, and comes back with its run once the job has ended. */
+  /** Puts a job into the queue, and returns its run after the job has ended. */
   run(organization: string, talk: Talk): Promise<Outcome>
   close(): Promise<void>
 }
@@ -56,15 +56,15 @@ export async function openOnce(
   }
 }
 
-/** Watches the queue from now on; returns what ends all of it, once. */
+/** Watches the queue from now on; returns a function that ends everything, once. */
 function stopper(engine: Engine, runs: AwaitedRuns): () => Promise<void> {
   const { backend, queues, syncWorker } = engine
-  // A queue that refuses gives out no job: those of this process that have begun go on, the others are not waited for.
+  // A queue that refuses writes starts no job: runs that this process has begun continue, the others are given up.
   const endWaiting = (refusal: unknown) => {
     const failed = queueUnavailable(refusal, backend.place)
     runs.endAll((organization) => failedWith(organization, failed, Date.now()), { notBegun: true })
   }
-  // A person at a terminal sees the work stand still; the connection is tried again by itself.
+  // A person at a terminal sees that work has stopped; the connection is retried by itself.
   const watch = watchQueue({
     queues: [queues.sync, queues.tick],
     workers: [syncWorker],
@@ -92,14 +92,14 @@ type Once = { engine: Engine; runs: AwaitedRuns; signal: AbortSignal }
 
 async function runOnce(once: Once, organization: string, talk: Talk): Promise<Outcome> {
   const { engine, runs, signal } = once
-  // Those under way are still to say how far they came.
+  // Active runs still report their progress.
   if (signal.aborted) return endedByStop(organization, 'It had not begun.')
   const next = runs.next(organization, talk)
   const ended = new AbortController()
   try {
     return await Promise.race([next, requestAndWatch(once, organization, ended.signal)])
   } catch (error) {
-    // The stop itself closes the queue under every request to it; its own last word is still to come.
+    // The stop closes the queue, which fails open requests; the outcomes follow later.
     if (signal.aborted) return await next
     return failedWith(organization, queueUnavailable(error, engine.backend.place), Date.now())
   } finally {
@@ -115,7 +115,7 @@ async function requestAndWatch(
 ): Promise<Outcome> {
   const { mirror, queues } = engine
   const [before] = await mirror.listRuns({ organization, limit: 1 })
-  // Tries are not repeated over hours: the command that waits for the end reports the failure.
+  // No retries over hours: the command that waits for the end reports the failure.
   if (!signal.aborted) await queues.requestSync(organization, 'sync', { attempts: 1 })
   const hasJob = async (id: string) => (await queues.sync.getDeduplicationJobId(id)) !== null
   const watching = { hasJob, mirror, isActiveHere: (id: string) => runs.isActive(id), now: Date.now }

@@ -15,10 +15,10 @@ import type { Timings } from '../timings.ts'
 
 export type SyncJob = Job<Payload, Counts, Trigger>
 
-/** A run that a job has made, what follows from it, and whether the job ends with it. */
+/** A run of a job, the verdict on it, and whether the job ends with it. */
 export type RunOfJob = { organization: string; outcome: Outcome; verdict: Verdict; isLast: boolean }
 
-/** Whom a job tells how it is getting on. */
+/** The callbacks to which a job reports. */
 export type Listener = {
   onProgress?(progress: Progress): void
   onEvent?(organization: string, event: SourceEvent): void
@@ -27,14 +27,14 @@ export type Listener = {
 }
 
 export type Processing = {
-  /** Looks an organization up in the configuration as it is now. */
+  /** Looks an organization up in the current configuration. */
   organizationOf(id: string): Organization | undefined
   mirror: Mirror
   rateLimits: RateLimits
-  /** Connections of jobs that have ended. */
+  /** Connections of finished jobs, to reuse. */
   agents: IdleAgents
   listener: Listener
-  /** Aborted when this worker is to stop: pages under way are finished and kept, and jobs go back into the queue. */
+  /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
   stop: AbortSignal
   timings: Timings
   /** Unix milliseconds. */
@@ -43,12 +43,12 @@ export type Processing = {
   random: () => number
 }
 
-/** A job is started so often at most, waits included. */
+/** The most starts of a job, including those after waits. */
 export const MOST_STARTS = 100
 
 /**
- * Mirrors the organization a job names, and does with the job what follows from how that ended. `signal` is aborted when
- * the lock of the job is lost.
+ * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. `signal` is aborted when the
+ * lock of the job is lost.
  */
 export async function mirrorForJob(
   job: SyncJob,
@@ -88,7 +88,7 @@ export async function mirrorForJob(
   throw new RunFailed(reasonOf(outcome), verdict.kind === 'retry' ? verdict.leastMs : 0)
 }
 
-/** A job is to be tried again, no sooner than `leastMs` from now. */
+/** The job must be retried, not before `leastMs` from now. */
 export class RunFailed extends Error {
   override name = 'RunFailed' as const
   readonly leastMs: number
@@ -99,13 +99,13 @@ export class RunFailed extends Error {
   }
 }
 
-/** What becomes of the job after a run that ended so. */
+/** Decides about the job from the error of its run. */
 type Decide = (error: unknown, saved: { pages: number }) => Verdict
 
 function parsePayload(job: SyncJob): Payload {
   const parsed = payload.safeParse(job.data)
   if (parsed.success) return parsed.data
-  throw new UnrecoverableError('This job names no organization. It was not made by this program; nothing was done.')
+  throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
 }
 
 function run(
@@ -147,14 +147,14 @@ function run(
 
 /** An organization that left the configuration after its job was made. */
 async function unknown(id: string, { name }: SyncJob, { now }: Processing): Promise<Outcome> {
-  const error = new UsageError(`${id}: is no longer in the configuration. Its rows stay; nothing was asked for.`)
+  const error = new UsageError(`${id}: is no longer in the configuration. Its rows stay; no request was sent.`)
   return {
     report: { ...emptyReport({ organization: id, trigger: name, startedAtMs: now() }), error: describeError(error) },
     error,
   }
 }
 
-/** Waits for the run; once asked to stop, only so long. A page that does not come by then was not received. */
+/** Waits for the run; after a stop only for a limited time. A page that arrives later is lost. */
 async function endingSoon(
   running: Promise<Outcome>,
   stop: AbortSignal,
@@ -179,12 +179,12 @@ async function waitInQueue(job: SyncJob, token: string | undefined, untilMs: num
   throw new DelayedError()
 }
 
-/** maxWait is the longest stretch without a success: a run that saved pages before it was told to wait begins a new one. */
+/** maxWait is the longest time without a success: a run that saved pages before its wait starts a new count. */
 function waitedBefore(job: SyncJob, pages: number): number {
   return pages > 0 ? 0 : waitedSoFar(job)
 }
 
-/** What the job has been told to wait since it last saved a page. Kept with it, as it may be run by several workers in turn. */
+/** How long the job has waited since it last saved a page. Stored with the job, because several workers may run it in turn. */
 function waitedSoFar({ progress }: SyncJob): number {
   return z.object({ waitedMs: z.number().nonnegative() }).catch({ waitedMs: 0 }).parse(progress).waitedMs
 }
@@ -203,7 +203,7 @@ function countsOf(report: Report): Counts {
   }
 }
 
-/** What the queue keeps about a failure: our own words, never those of an error that may quote something. */
+/** The reason of a failure for the queue: only our own error messages, because others may quote data. */
 function reasonOf({ error }: Outcome): string {
   const { code, message } = describeError(error)
   return code === 'unexpected' ? 'unexpected: see the log of the worker' : `${code}: ${message}`

@@ -7,7 +7,7 @@ import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
 
 /** Organizations that are mirrored at the same time by one worker. */
 const AT_ONCE = 8
-/** A worker that dies takes no job with it; a job under which workers keep dying is given up. */
+/** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
 const MOST_STALLS = 3
 
 export type SyncWorker = ReturnType<typeof startSyncWorker>
@@ -18,7 +18,7 @@ export function startSyncWorker(backend: Backend, processing: Processing) {
   const { timings, random } = processing
   const worker = new Worker<Payload, Counts, Trigger>(
     queueNames(backend).sync,
-    // All three are named: a processor that declares fewer is given no signal.
+    // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     (job, token, signal) => mirrorForJob(job, token, signal, processing),
     {
       connection: {},
@@ -38,7 +38,7 @@ export function startSyncWorker(backend: Backend, processing: Processing) {
       },
     },
   )
-  // Another worker has the job now, or the queue has forgotten it: either way this run is not to write any more.
+  // Another worker has the job now, or the queue lost it: in both cases this run must not write any more.
   worker.on('lockRenewalFailed', (jobIds) => {
     for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
   })

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
 
-/** When an organization is to be mirrored: cron fields meant in a time zone, and the time over which starts are spread. */
+/** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
 export type Schedule = { cron: string; timezone: string; spreadMs: number }
 
-/** A run to come. `clocksChange` where the local day of that run has an hour more or less than others. */
+/** A future run. `clocksChange` if the local day of that run is an hour longer or shorter than others. */
 export type ComingRun = { atMs: number; clocksChange: boolean }
 
-/** How long after the moment its cron line names an organization starts: always the same, from 0 up to its spread. */
+/** The delay of an organization's start after the moment of its cron line: always the same, from 0 to its spread. */
 export function startDelayMs(organization: string, { spreadMs }: Pick<Schedule, 'spreadMs'>): number {
   const share = createHash('sha256').update(organization).digest().readUInt32BE() / 2 ** 32
   return Math.floor((share * spreadMs) / 1000) * 1000
@@ -15,12 +15,12 @@ export function startDelayMs(organization: string, { spreadMs }: Pick<Schedule, 
 
 const HOUR_MS = 3_600_000
 
-/** How far to look back for the latest moment a line named: most name one every day, some only in leap years. */
+/** How far to look back for the latest moment of a cron line: most lines have one every day, some only in leap years. */
 const LOOK_BACK_HOURS = [2, 48, 8 * 24, 32 * 24, 367 * 24, 9 * 366 * 24]
 
 /**
- * The latest moment, not after `nowMs`, at which the organization was due; 0 where there was none for years. Found by going
- * forward, as the queue does: backward, the parser has other moments on days when the clocks change.
+ * The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. Searched forward, like
+ * the queue: backward, the parser finds other moments on days when the clocks change.
  */
 export function previousDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)
@@ -47,7 +47,7 @@ export function comingRuns(organization: string, schedule: Schedule, nowMs: numb
   })
 }
 
-/** What is wrong with a cron line, as the scheduler itself has it; undefined when it names moments to come. */
+/** The scheduler's error about a cron line; undefined when the line has future moments. */
 export function scheduleProblem(schedule: Schedule, nowMs: number): string | undefined {
   try {
     nextAfter(schedule, nowMs)
@@ -57,19 +57,19 @@ export function scheduleProblem(schedule: Schedule, nowMs: number): string | und
   }
 }
 
-/** The first moment after `fromMs` that the line names, without the spread. Throws when it names none. */
+/** The first moment of the cron line after `fromMs`, without the spread. Throws when there is none. */
 export function nextAfter(schedule: Schedule, fromMs: number): number {
   try {
     return parse(schedule, fromMs).next().getTime()
   } catch {
-    // Where clocks change by half an hour, the parser finds no way over that day; another day is no trouble.
+    // Where clocks change by half an hour, the parser fails on that day; it works from another day on.
     return parse(schedule, fromMs + 25 * HOUR_MS)
       .next()
       .getTime()
   }
 }
 
-/** A moment on the clocks of a time zone: `2026-03-29 03:30 GMT+2`. */
+/** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
 export function localTime(atMs: number, timezone: string): string {
   const { year, month, day, hour, minute, timeZoneName } = localParts(atMs, timezone)
   return `${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`
@@ -79,7 +79,7 @@ function parse({ cron, timezone }: Schedule, fromMs: number) {
   return CronExpressionParser.parse(cron, { tz: timezone, currentDate: new Date(fromMs) })
 }
 
-/** Looks at every hour of the local day. */
+/** Whether the clocks change on that local day; checks every hour of it. */
 function clocksChange(atMs: number, timezone: string): boolean {
   const today = localParts(atMs, timezone)
   const offsets = new Set<string>()

@@ -6,17 +6,17 @@ import { comingRuns, localTime } from './due-times.ts'
 import { checkSchedules } from './reconcile.ts'
 import { isDue } from './schedule-plan.ts'
 
-/** When one organization is mirrored next. `runs` is empty where it has no schedule. Times in Unix milliseconds. */
+/** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */
 export type ScheduleLine = {
   organization: string
   cron: string | undefined
   timezone: string | undefined
-  /** Whether it was due since it was last read whole: a worker that starts now mirrors it at once. */
+  /** Whether it was due after its last complete reading: a worker that starts now mirrors it at once. */
   dueNow: boolean
   runs: { atMs: number; local: string; clocksChange: boolean }[]
 }
 
-/** The next `count` runs of every organization of the configuration. Asks the mirror what was done, and no queue. */
+/** The next `count` runs of every organization of the configuration. Reads past runs from the mirror, and uses no queue. */
 export async function listSchedule(
   file: string | undefined,
   { nowMs, count }: { nowMs: number; count: number },

@@ -14,8 +14,8 @@ export type Reconciling = {
 }
 
 /**
- * Makes the schedules in the queue equal to those of the configuration, and asks for the runs that were missed: one for
- * each organization, however many nights it were. Tells what it did.
+ * Makes the schedules in the queue equal to those of the configuration, and requests missed runs: one for each organization,
+ * however many nights were missed. Returns the plan.
  */
 export async function reconcileSchedules(reconciling: Reconciling): Promise<SchedulePlan> {
   const { queues, mirror, organizations, nowMs, atStart } = reconciling
@@ -32,7 +32,7 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
   return plan
 }
 
-/** Writes the schedules alone, and asks for nothing that was missed. */
+/** Writes only the schedules, without requesting missed runs. */
 export async function writeOnly(
   tick: Queues['tick'],
   organizations: Config['organizations'],
@@ -41,7 +41,7 @@ export async function writeOnly(
   await writeSchedules(tick, await compareSchedules(tick, organizations, nowMs))
 }
 
-/** What would have to be written and removed for the queue to have the schedules of the configuration. */
+/** The schedules to write and to remove so that the queue equals the configuration. */
 export async function compareSchedules(
   tick: Queues['tick'],
   organizations: Config['organizations'],
@@ -67,7 +67,7 @@ export function scheduled(organizations: Config['organizations']): Wanted[] {
   return organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ organization: id, schedule }]))
 }
 
-/** Throws one ConfigError for all cron lines that name no moment to come. */
+/** Throws one ConfigError for all cron lines without a future moment. */
 export function checkSchedules({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
   const problems = organizations.flatMap(({ id, schedule }) => {
     const problem = schedule === undefined ? undefined : scheduleProblem(schedule, nowMs)
@@ -91,7 +91,7 @@ async function findSchedules(tick: Queues['tick'], nowMs: number): Promise<Found
   )
 }
 
-/** A tick that is overdue is left to be taken, when it is there at all. */
+/** Whether an overdue tick is still in the queue, for a worker to take. */
 async function isWaiting(tick: Queues['tick'], jobId: string): Promise<boolean> {
   const state = await tick.getJobState(jobId)
   return state === 'waiting' || state === 'delayed' || state === 'active' || state === 'prioritized'

@@ -4,7 +4,7 @@ import type { Engine } from '../worker-parts.ts'
 import { codeAndReason } from '../queue/queue-refusal.ts'
 import { reconcileSchedules } from './reconcile.ts'
 
-/** Reads the configuration again and makes the schedules equal to it. Never throws: what fails is told, and tried again later. */
+/** Reads the configuration again and makes the schedules equal to it. Never throws: failures are logged, and retried later. */
 export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
 
 export function createReconciler(

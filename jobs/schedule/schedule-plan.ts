@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto'
 import { factsOfCode } from '../../src/error-facts.ts'
 import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
 
-/** An organization with a schedule, as the configuration has it. */
+/** An organization with its configured schedule. */
 export type Wanted = { organization: string; schedule: Schedule }
 
 /**
- * A schedule as the queue has it, with the moment of its next tick. `ticks` is false when that moment has passed and no
- * tick is there: then none would ever come again.
+ * A schedule in the queue, with the moment of its next tick. `ticks` is false when that moment has passed without a tick in the
+ * queue: then no tick would ever follow.
  */
 export type Found = { organization: string; cron: string; timezone: string; nextMs: number; ticks: boolean }
 
@@ -21,13 +21,13 @@ export type PlanInput = {
   found: readonly Found[]
   lastRuns: readonly LastRun[]
   nowMs: number
-  /** Whether this worker has just started: then what failed is tried once more, as its cause may have been mended. */
+  /** Whether this worker has just started: then failed runs are retried once, because their cause may have been fixed. */
   atStart: boolean
 }
 
 /**
- * Compares. A schedule that is as it should be is never touched: writing it again would delete a tick that is overdue, and
- * a deploy across two o'clock would skip the night.
+ * Compares schedules. A correct schedule is never written again: that would delete an overdue tick, and a deploy at two o'clock
+ * would skip the night.
  */
 export function planSchedules({ wanted, found, ...input }: PlanInput): SchedulePlan {
   const byId = new Map(found.map((schedule) => [schedule.organization, schedule]))
@@ -41,14 +41,14 @@ export function planSchedules({ wanted, found, ...input }: PlanInput): ScheduleP
   }
 }
 
-/** Whether the organization was due since it was last read whole. */
+/** Whether the organization was due after its last complete reading. */
 export function isDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
   return !wasReadSince(previousDueMs(organization, schedule, nowMs), lastRun, nowMs)
 }
 
 /**
- * Whether the list was read to its end at that moment or later. A date far ahead comes from a clock that was wrong, and would
- * keep the organization from being mirrored until then.
+ * Whether the list was read to its end at that moment or later. A date far in the future comes from a wrong clock, and is ignored:
+ * otherwise the organization would not be mirrored until then.
  */
 export function wasReadSince(sinceMs: number, lastRun: LastRun | undefined, nowMs: number): boolean {
   const { completeAsOfMs } = lastRun ?? {}
@@ -62,26 +62,26 @@ function needsCatchUp(wanted: Wanted, { found, lastRuns, nowMs, atStart }: Situa
   const losesOverdueTick = found !== undefined && !isSame(wanted, found, nowMs) && found.nextMs <= nowMs
   if (losesOverdueTick) return true
   if (!isDue(wanted, lastRun, nowMs)) return false
-  // A queue that has forgotten a schedule has forgotten its waiting jobs too.
+  // A queue that lost a schedule has lost its waiting jobs too.
   if (atStart || found === undefined) return true
   return !failedSinceDue(wanted, lastRun, nowMs)
 }
 
 /**
- * What failed for good is not tried again until it is due, or by hand; what failed for a while, an outage that outlived
- * all the tries of its job, is asked for again every hour. So is what waits: its job may have been lost.
+ * A run that failed for good is not retried until the organization is due, or by hand. After an outage that outlasted all attempts
+ * of its job, a run is requested every hour, and so is a waiting one, whose job may have been lost.
  */
 function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
   if (lastRun?.status !== 'failed' && lastRun?.status !== 'waiting') return false
   if (lastRun.startedAtMs < previousDueMs(organization, schedule, nowMs)) return false
-  // Begun by a clock that was far ahead: who knows when.
+  // The run began by a clock far in the future, at an unknown time.
   if (lastRun.startedAtMs > nowMs + LARGEST_STEP_MS) return false
   return isForGood(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
 }
 
 const COOL_DOWN_MS = 3_600_000
 
-/** Refusals and mistakes, which a person has to mend. Whether a mirror was mended is seen without asking the service. */
+/** Refusals and mistakes that a person has to fix. Errors of the mirror are not among them: a retry costs no request. */
 function isForGood(errorCode: string): boolean {
   const { again, from } = factsOfCode(errorCode)
   return again === 'never' && from !== 'mirror'
@@ -92,7 +92,7 @@ function isSame({ schedule }: Wanted, found: Found | undefined, nowMs: number): 
   return found.nextMs <= secondTickMs(schedule, nowMs + LARGEST_STEP_MS)
 }
 
-/** A schedule that skips two ticks was written by a clock that was ahead, and would stand still until then. */
+/** A schedule that skips two ticks was written by a clock that was ahead, and would not tick until then. */
 function secondTickMs(schedule: Schedule, fromMs: number): number {
   return nextAfter(schedule, nextAfter(schedule, fromMs))
 }

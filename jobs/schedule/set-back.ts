@@ -6,17 +6,17 @@ export type KeepingWaits = {
   monotonicMs: () => number
   /** How often to look at the clock. */
   lookMs: number
-  /** Called with the number of jobs that begin their wait anew. */
+  /** Called with the number of jobs whose wait restarts. */
   onSetBack?: ((jobs: number) => void) | undefined
 }
 
-/** A smaller step makes no wait notably longer. */
+/** Smaller steps of the clock are ignored. */
 const NOTABLE_STEP_MS = 60_000
 
 /**
- * Begins the wait of every delayed job anew once the wall clock was set back. The queue keeps the moment at which a wait ends by
- * that clock: set back by an hour, a job told to wait a minute would wait an hour, and no other job of its organization is made
- * meanwhile. While the queue does not answer, it is tried at every look.
+ * Restarts the wait of every delayed job after the wall clock was set back. The queue stores the end of a wait by that clock: after a
+ * step of an hour, a wait of a minute would take an hour, without another job for that organization. While the queue does not
+ * answer, this is retried at every look.
  */
 export function keepWaits(sync: Queues['sync'], keeping: KeepingWaits): { stop: () => void } {
   const wallClock = watchWallClock(keeping)
@@ -31,7 +31,7 @@ export function keepWaits(sync: Queues['sync'], keeping: KeepingWaits): { stop: 
       isDue = false
       keeping.onSetBack?.(jobs)
     } catch {
-      // Lost or refusing, which others report.
+      // The queue is lost or refuses; other parts report that.
     } finally {
       isUnderWay = false
     }
@@ -41,7 +41,7 @@ export function keepWaits(sync: Queues['sync'], keeping: KeepingWaits): { stop: 
   return { stop: () => clearInterval(timer) }
 }
 
-/** At each look, whether the wall clock was set back since the look before. */
+/** Returns at each look whether the wall clock was set back since the look before. */
 export function watchWallClock({ now, monotonicMs }: Pick<KeepingWaits, 'now' | 'monotonicMs'>): {
   wasSetBack(): boolean
 } {
@@ -57,7 +57,7 @@ export function watchWallClock({ now, monotonicMs }: Pick<KeepingWaits, 'now' | 
 
 async function delayAnew(sync: Queues['sync']): Promise<number> {
   const delayed = await sync.getDelayed()
-  // One that was taken meanwhile waits no more.
+  // A job that was taken meanwhile no longer waits.
   await Promise.all(delayed.map((job) => job.changeDelay(job.delay).catch(() => {})))
   return delayed.length
 }

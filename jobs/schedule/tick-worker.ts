@@ -16,8 +16,8 @@ export type Ticking = {
 }
 
 /**
- * Starts turning ticks into sync jobs. A tick takes no longer than that, however long a run takes, so none is ever late
- * because of the one before; and while an organization still has a sync job, its ticks add nothing.
+ * Starts turning ticks into sync jobs. A tick only adds a job, so a long run never delays the next tick; and while an organization
+ * has a sync job, its ticks add nothing.
  */
 export function startTickWorker(backend: Backend, { queues, mirror, organizationOf, now }: Ticking) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
@@ -40,7 +40,7 @@ export function startTickWorker(backend: Backend, { queues, mirror, organization
   )
 }
 
-/** Whether what a tick asks for was done already, by a worker that caught up before it took the tick. */
+/** Whether the run of a tick was already made by a worker that caught up before. */
 async function isDone(organization: string, tick: Job, mirror: Ticking['mirror'], nowMs: number): Promise<boolean> {
   const tickedMs = tick.opts.prevMillis ?? tick.timestamp
   const lastRun = (await mirror.listLastRuns()).find((run) => run.organization === organization)

@@ -21,7 +21,7 @@ test('a worker that was frozen and replaced writes nothing when it wakes up', as
 
   frozen.send('SIGSTOP')
   const second = startWorker(place, { timings: { lockMs: 2000 } })
-  await second.said(message('job taken over from a worker that fell silent'))
+  await second.said(message('job taken over from a worker without a heartbeat'))
   // The lease in the mirror outlives the lock in the queue; this is the minute it takes to end.
   tamper(place.mirror, 'UPDATE leases SET expires_at_ms = 0, expires_monotonic_ms = 0')
   gate.open()
