@@ -1,6 +1,7 @@
 import type { Mirror } from '../store.ts'
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { Option } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
+import { wholeNumber } from './whole-number-argument.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
 export async function withMirror<Result>(
@@ -30,10 +31,7 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
 
 /** `--limit`, for commands that list the latest entries. */
 export function limitOption(most: number) {
-  return new Option('--limit <number>', 'how many at most').default(most).argParser((text) => {
-    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-    throw new InvalidArgumentError('It must be a whole number, at least 1.')
-  })
+  return new Option('--limit <number>', 'how many at most').default(most).argParser(wholeNumber({ least: 1 }))
 }
 
 /** One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. */

@@ -17,18 +17,19 @@ import type { Recipe } from '../source/signing.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
 import { grouped } from './output/wording.ts'
+import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {
   return new Command('sandbox')
     .description('Start a service like the real one on this machine, with made-up customers, until it is stopped')
     .option('--host <address>', 'address to listen at', '127.0.0.1')
-    .option('--port <number>', 'port to listen at; 0 takes any free one', wholeNumber(0, 65_535), 4010)
+    .option('--port <number>', 'port to listen at; 0 takes any free one', wholeNumber({ least: 0, most: 65_535 }), 4010)
     .option('--seed <text>', 'the same seed gives the same customers, keys and secrets', '1')
     .option(
       '--organizations <count>',
       'how many organizations (default: 3, or as many as --customers lists)',
-      wholeNumber(1, 1000),
+      wholeNumber({ least: 1, most: 1000 }),
     )
     .option('--customers <counts>', 'customers of each, or a number for each: 2500,1000,40 (default: 1000)', readCounts)
     .option('--latency <time>', 'delay every answer: 50ms, 2s', LATENCY)
@@ -120,16 +121,8 @@ function nextSteps({ origin }: Sandbox, file: string | undefined, scenario: stri
   return `\nThe sandbox listens at ${origin}${playing}. Ctrl-C stops it.\n${written}`
 }
 
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d{1,9}$/.test(text.trim()) ? Number(text) : NaN
-    if (value >= least && value <= most) return value
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
-  }
-}
-
 function readCounts(text: string): number | number[] {
-  const counts = text.split(',').map(wholeNumber(0, 1_000_000))
+  const counts = text.split(',').map(wholeNumber({ least: 0, most: 1_000_000 }))
   return counts.length === 1 ? (counts[0] ?? 0) : counts
 }
 

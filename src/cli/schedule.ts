@@ -1,13 +1,14 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument } from './reading.ts'
+import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Does not use the queue. */
 export function scheduleCommand(io: Io) {
   return new Command('schedule')
     .description('show when each organization is mirrored next, and which are due now')
     .option('-c, --config <file>', 'configuration file')
-    .option('--next <number>', 'how many runs of each', howMany, 5)
+    .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, next, json }) => {
@@ -55,11 +56,6 @@ async function asTable(lines: readonly Line[], screen: Screen | undefined): Prom
     }),
     screen,
   )
-}
-
-function howMany(text: string): number {
-  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 366) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number from 1 to 366.')
 }
 
 const EXAMPLES = `

@@ -1,9 +1,10 @@
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfAll } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { jsonDocument } from './reading.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
+import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
@@ -13,7 +14,7 @@ export function syncCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and report what would change, but write nothing')
-    .option('--limit-pages <number>', 'stop after this many pages of each organization', atLeastOne)
+    .option('--limit-pages <number>', 'stop after this many pages of each organization', wholeNumber({ least: 1 }))
     .addOption(new Option('--log-level <level>', 'log JSON lines to stderr, and nothing else').choices(LOG_LEVELS))
     .addHelpText('after', EXAMPLES)
     .action(async (ids, options) => {
@@ -83,11 +84,6 @@ async function describe(
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-
-function atLeastOne(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number, at least 1.')
-}
 
 const EXAMPLES = `
 Examples:

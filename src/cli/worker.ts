@@ -1,7 +1,8 @@
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { Command, Option } from '@commander-js/extra-typings'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { LOG_LEVELS } from './sync.ts'
+import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {
@@ -11,7 +12,12 @@ export function workerCommand(io: Io) {
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
     .option('--once', 'mirror every organization once, through the queue, and end with the exit codes of sync')
     .option('--host <address>', 'address to serve /healthz, /readyz and /metrics at', '127.0.0.1')
-    .option('--port <number>', 'port to serve them at; 0 takes any free one', portNumber, 4011)
+    .option(
+      '--port <number>',
+      'port to serve them at; 0 takes any free one',
+      wholeNumber({ least: 0, most: 65_535 }),
+      4011,
+    )
     .addOption(new Option('--log-level <level>', 'what to log').choices(LOG_LEVELS).default('info'))
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, embedded = false, once = false, host, port, logLevel }) => {
@@ -42,11 +48,6 @@ export function workerCommand(io: Io) {
         io.endSoon?.()
       }
     })
-}
-
-function portNumber(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
 }
 
 const EXAMPLES = `
