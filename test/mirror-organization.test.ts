@@ -38,7 +38,7 @@ test('fast pages are saved many at a time in an initial sync, and fewer in a lat
       return mirror.savePages(run, pages, nowMs)
     },
   }
-  for (const most of [96, 16]) {
+  for (const most of [96, 48]) {
     saves.length = 0
     await mirrorOrganization(mirroring(watched, listedSource(customers(1, 3000))))
     expect(Math.max(...saves)).toBe(most)
