@@ -7,12 +7,12 @@ import { delimiter, join } from 'node:path'
 import { env } from 'node:process'
 import { Redis } from 'ioredis'
 
-/** A Redis in a temporary folder, which a test can kill and start again. */
+/** A Redis of its own in a temporary folder, that may be killed and started again. */
 export type RedisServer = {
   url: string
   /** As `kill -9`. */
   kill(): Promise<void>
-  /** Starts it again on the same port, with its stored data, if it stores data. */
+  /** Starts it again on the same port, with what it had written, if it was to write. */
   start(): Promise<void>
   /** Runs one command. */
   command(name: string, ...parameters: string[]): Promise<unknown>
@@ -26,7 +26,7 @@ export function redisProgram(): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** Starts Redis or Valkey on a free port; with `appendOnly` it keeps its data when it is killed. */
+/** Starts Redis or Valkey on a free port; with `appendOnly` it forgets nothing when it is killed. */
 export async function startRedis({ appendOnly = false, password = '' } = {}): Promise<RedisServer> {
   const program = redisProgram()
   if (program === undefined) throw new Error('There is no redis-server or valkey-server on the PATH.')
@@ -36,8 +36,6 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
   const durability = ['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always']
   const access = password === '' ? [] : ['--requirepass', password]
   const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
-  const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: 250, lazyConnect: true })
-  client.on('error', () => {})
   let child: ChildProcess | undefined
 
   async function start(): Promise<void> {
@@ -54,8 +52,14 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
     await ended
   }
 
-  function command(name: string, ...parameters: string[]): Promise<unknown> {
-    return client.call(name, ...parameters)
+  async function command(name: string, ...parameters: string[]): Promise<unknown> {
+    const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: 250 })
+    client.on('error', () => {})
+    try {
+      return await client.call(name, ...parameters)
+    } finally {
+      client.disconnect()
+    }
   }
 
   await start()
@@ -65,14 +69,13 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
     start,
     command,
     close: async () => {
-      client.disconnect()
       await kill()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-/** A port that is free now. */
+/** A port nobody listens on at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
