@@ -102,15 +102,16 @@ describe.runIf(inject('isDeep'))('the package, packed and installed', () => {
   })
   afterAll(() => rmSync(place, { recursive: true, force: true }))
 
-  test('it holds every file of the program, compiled, and every migration', () => {
+  test('it holds every file of the program, compiled, and everything those read', () => {
     const sources = filesIn('src').concat(filesIn('jobs'))
     const compiled = sources
       .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
       .map((path) => `dist/${path.replace(/\.ts$/, '.js')}`)
-    const migrations = sources.filter((path) => path.endsWith('.sql')).map((path) => `dist/${path}`)
+    const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
 
-    expect(migrations.length).toBeGreaterThan(5)
-    expect(files).toEqual([...ALWAYS, ...compiled, ...migrations, ...launcherFiles()].toSorted())
+    expect(read).toContain('dist/src/mirror/migrations/0001-initial.sql')
+    expect(read).toContain('dist/src/cli/completion/customer-mirror.bash')
+    expect(files).toEqual([...ALWAYS, ...compiled, ...read, ...launcherFiles()].toSorted())
   })
 
   test.each([
@@ -122,6 +123,7 @@ describe.runIf(inject('isDeep'))('the package, packed and installed', () => {
 
     expect(await runToEnd(['--version'], run)).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
     expect(await runToEnd(['init', 'mine.yaml'], run)).toMatchObject({ code: 0 })
+    expect((await runToEnd(['completion', 'bash'], run)).stdout).toContain('complete -F')
     expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toContain('organizations:')
 
     const sandbox = startCli(['sandbox', '--port', '0', '--customers', '230,7', '--write-config', 'trial.yaml'], run)

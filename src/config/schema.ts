@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { parseBaseUrl } from './base-url.ts'
 import { duration } from './duration.ts'
 import { queueAddress } from './queue-address.ts'
+import { ORGANIZATION_ID } from './organization-id.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { signing } from './signing.ts'
 
@@ -108,7 +109,7 @@ const organization = z.strictObject({
   id: z
     .string()
     .regex(
-      /^[a-z0-9][a-z0-9._-]{0,62}$/,
+      ORGANIZATION_ID,
       'must be at most 63 lower-case letters, digits, dots, dashes and underscores, the first a letter or digit',
     )
     .meta({ description: 'The short name of the organization, in every command and table.', examples: ['acme'] }),

@@ -18,6 +18,11 @@ const SOURCE = { undici: 22, 'p-limit': 1, 'yocto-queue': 1 }
 /** The most files of each package that a command may load, and the files of ours that it has no use for. */
 test.each([
   ['--help', COMMAND_LINE, /^(jobs|src\/(mirror|scan|run|list-memory)\/)/],
+  [
+    'complete -- sync ac',
+    { '@commander-js/extra-typings': 1, commander: 7, yaml: 72 },
+    /^(jobs|src\/(mirror|scan|run|list-memory)\/|src\/cli\/status)/,
+  ],
   ['status', { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR }, /^(jobs|src\/(scan|run|service)\/|src\/cli\/sync)/],
   [
     'sync',
@@ -42,7 +47,7 @@ async function loadedBy(command: string): Promise<Loaded> {
   expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
   const file = join(folder, 'loaded.txt')
   const env = { NODE_OPTIONS: `--import=${NOTE_LOADED}`, CUSTOMER_MIRROR_TEST_LOADED: file }
-  expect(await startCli([command], { cwd: folder, env }).ended).toMatchObject({ code: 0 })
+  expect(await startCli(command.split(' '), { cwd: folder, env }).ended).toMatchObject({ code: 0 })
   const lines = readFileSync(file, 'utf8').split('\n')
   const packages = new Map<string, number>()
   for (const line of lines) {

@@ -1,0 +1,37 @@
+import { stat } from 'node:fs/promises'
+import { parseText } from './document.ts'
+import { processEnvironment } from './environment.ts'
+import { locateFile } from './locate-file.ts'
+import { ORGANIZATION_ID } from './organization-id.ts'
+import { readText } from './read-text.ts'
+
+/**
+ * The ids of the organizations in the configuration, for a shell that completes a word: fast, since nothing is checked, and
+ * without an error, whatever the file is. None where there is no configuration that can be read.
+ */
+export async function listOrganizationIds({ file, cwd }: { file: string | undefined; cwd: string }): Promise<string[]> {
+  try {
+    const { path } = await locateFile({ file, cwd, environment: processEnvironment() })
+    // A pipe is not opened: what is read from it is gone, and it may never end.
+    if (!(await stat(path)).isFile()) return []
+    const content = await readText(path, { maxBytes: MAX_BYTES })
+    const parsed = 'text' in content ? parseText(content.text) : { mistakes: [] }
+    return 'data' in parsed ? idsIn(parsed.data) : []
+  } catch {
+    return []
+  }
+}
+
+const MAX_BYTES = 4 * 1024 * 1024
+
+function idsIn(data: unknown): string[] {
+  if (!isObject(data) || !('organizations' in data) || !Array.isArray(data.organizations)) return []
+  const organizations: unknown[] = data.organizations
+  return organizations.flatMap((one) =>
+    isObject(one) && 'id' in one && typeof one.id === 'string' && ORGANIZATION_ID.test(one.id) ? [one.id] : [],
+  )
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
