@@ -174,7 +174,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/window-failure.ts',
   'src/cli/output/explain-failure.ts',
   'src/cli/output/failure-blocks.ts',
-  'src/source/customers.ts',
+  'src/source/signed-requests.ts',
   'src/source/retry.ts',
   'src/source/refusal.ts',
   'src/source/request.ts',

@@ -75,7 +75,7 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
   }
 }
 
-/** A port nobody listens on at this moment. */
+/** A port that no program listens on at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
