@@ -117,9 +117,10 @@ export function mayBeCandidates(db: Connection, organization: string, { after }:
 }
 
 export function isTooMuch(db: Connection, run: Run, absent: number, { maxShare }: RemovalRule): boolean {
-  const listedBefore = countListed(db, run.organization) - countInserted(db, run)
   const suddenlyEmpty = run.seen.size === 0 && run.rejectedIds.size === 0
-  return suddenlyEmpty || (absent > ALWAYS_BELIEVED && absent > maxShare * listedBefore)
+  if (suddenlyEmpty || absent <= ALWAYS_BELIEVED) return suddenlyEmpty
+  const listedBefore = countListed(db, run.organization) - countInserted(db, run)
+  return absent > maxShare * listedBefore
 }
 
 function countListed(db: Connection, organization: string): number {

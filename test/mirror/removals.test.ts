@@ -1,7 +1,7 @@
 import type { Ending } from '../../src/run.ts'
 import { expect, test } from 'vitest'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { changes, customerRow, DAY_MS, fateOf, night, scanEnding } from './nights.ts'
 
 const ALL_FIVE = customers(1, 5)
@@ -243,3 +243,14 @@ test('removals are marked with the end of the run or not at all', async () => {
 function shown({ missing_since: _missing, removed_at: _removed, ...values }: Record<string, unknown>) {
   return values
 }
+
+test('a customer whose row was edited so that it is missing no more has no absence yet, whatever its counts say', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 30)
+  await night(mirror, 1, list)
+  await night(mirror, 2, list.slice(1))
+  tamper(mirror.file, 'UPDATE customers SET missing_since = NULL')
+
+  expect(await night(mirror, 3, list.slice(1))).toMatchObject({ missing: 1, removed: 0 })
+  expect(await night(mirror, 4, list.slice(1))).toMatchObject({ missing: 0, removed: 1 })
+})
