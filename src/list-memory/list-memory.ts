@@ -10,7 +10,7 @@ export type KnownPage = {
   readonly window: ListedWindow
   /** The row number of each record. */
   readonly rowIds: Uint32Array
-  /** What is odd about its records. */
+  /** The warnings of its records. */
   readonly warnings: Warnings
 }
 
@@ -47,8 +47,8 @@ export class ListMemory {
   }
 
   /**
-   * The place of the customer a record is known to be, or -1: the fingerprints of the record and of its id must both agree.
-   * Records mostly stand as they stood before: `likely` is looked at first.
+   * The place of the customer with this record, or -1: the fingerprints of the record and of its id must both agree. Records are mostly
+   * in the same order as before, so `likely` is checked first.
    */
   placeOf(fingerprint: number, idFingerprint: number, likely = -1): number {
     if (fingerprint === UNKNOWN) return -1
@@ -58,7 +58,7 @@ export class ListMemory {
     return this.isCertain(rowIds[place] ?? 0) ? place : -1
   }
 
-  /** What is odd about the record at a place. */
+  /** The warnings of the record at a place. */
   oddityAt(place: number): Warnings | undefined {
     const oddity = this.#list.columns.oddities[place] ?? 0
     return oddity === 0 ? undefined : this.#list.warnings[oddity]

@@ -2,27 +2,27 @@ import type { Warnings } from '../customer.ts'
 import { emptyColumns, UNKNOWN, type ListColumns } from '../list-as-read.ts'
 import type { KnownPage } from './list-memory.ts'
 
-/** What it takes to know the records of a window again: entry `n` of each belongs to the record `n`. */
+/** The data that identifies the records of a window next time: entry `n` of each column belongs to record `n`. */
 export type Marks = Pick<ListColumns, 'fingerprints' | 'idFingerprints' | 'comparisons' | 'oddities'> & {
-  /** What is odd about records that are not known from the list before; `oddities` has the others. */
+  /** The warnings of new records; `oddities` has those of known ones. */
   readonly warnings: ReadonlyMap<number, Warnings>
 }
 
-/** A window that was read: `columns` from `from` on hold its `count` records. */
+/** A window that was read: its `count` records are in `columns`, from `from` on. */
 export type RecordedWindow = {
   /** Position of its first record in the list. */
   readonly start: number
   readonly columns: ListColumns
   readonly from: number
   readonly count: number
-  /** Undefined where the window must be read again the next time. */
+  /** Undefined if the window must be read again next time. */
   readonly digest: string | undefined
   readonly outline: string
 }
 
 /** Records share columns of this length: a typed array a window would cost more than its records. */
 const SEGMENT = 8192
-/** Kinds of oddities one byte can tell apart. */
+/** The most kinds of warnings that fit into one byte. */
 const MOST_ODDITIES = 255
 
 /** Collects the windows a run reads, some 20 bytes a record. */
@@ -33,7 +33,7 @@ export class ListRecorder {
   #segment = emptyColumns(0)
   #used = 0
 
-  /** Windows that come as known keep the numbers of their oddities, so those of the list they are known from stay. */
+  /** Known windows keep the numbers of their oddities, so the kinds of the list before stay. */
   constructor(warnings: readonly Warnings[] = [{}]) {
     this.#warnings = [...warnings]
     this.#oddities = new Map(this.#warnings.map((kind, number) => [JSON.stringify(kind), number]))
@@ -65,7 +65,7 @@ export class ListRecorder {
     this.#windows.set(`${start}/${size}`, { start, columns, from, count, digest, outline })
   }
 
-  /** A window that came as it was known, with the columns of the list it is known from. */
+  /** Adds a known window, with the columns of its list. */
   addKnown(window: { start: number; size: number }, { window: known }: KnownPage, columns: ListColumns): void {
     const { place: from, count, digest, outline } = known
     this.#windows.set(`${window.start}/${window.size}`, { start: window.start, columns, from, count, digest, outline })

@@ -3,9 +3,9 @@ import type { ListRecorder, RecordedWindow } from './list-recorder.ts'
 import { PlaceIndex } from './place-index.ts'
 
 export type NextListOptions = {
-  /** How many customers the windows hold at most, each counted once. */
+  /** The most customers that the windows can have, each counted once. */
   customers: number
-  /** The list the run began with, and whether a customer is still stored as it says. */
+  /** The list the run began with, and whether a customer is still stored as in that list. */
   before: { list: ListAsRead; isCertain: (rowId: number) => boolean }
 }
 
@@ -31,7 +31,7 @@ export function nextList(recorder: ListRecorder, { customers, before }: NextList
   return { columns: cut(columns, count), windows: kept, warnings: recorder.warnings }
 }
 
-/** Whether every window came as the list before knows it, and at the same place. */
+/** Whether every window is known from the list before, at the same place. */
 function isUnchanged(windows: readonly RecordedWindow[], { columns, windows: known }: ListAsRead): boolean {
   if (windows.length === 0 || windows.length !== known.length) return false
   return windows.every((window, number) => window.columns === columns && window.from === known[number]?.place)
@@ -72,15 +72,15 @@ function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number
   to.oddities[place] = from.oddities[at] ?? 0
 }
 
-/** Two customers who stand together in a window do so in the list: what the first compares like is true there too. */
+/** Neighbours in a window are neighbours in the list, so their comparison is kept. */
 function keepComparison({ comparisons }: ListColumns, at: number, to: ListColumns, place: number): void {
   const comparison = comparisons[at] ?? 0
   if (comparison !== 0) to.comparisons[place] = comparison
 }
 
 /**
- * Customers of windows that an interrupted run had read are known by their rows only. Where nothing has written them since the
- * list before, that run found them stored as that list says.
+ * Customers from windows of an interrupted run are known only by their rows. If they were not written since the list before, they are
+ * still stored as in that list.
  */
 function carryOver(columns: ListColumns, count: number, { list, isCertain }: NextListOptions['before']): void {
   let byRow: PlaceIndex | undefined
@@ -94,7 +94,7 @@ function carryOver(columns: ListColumns, count: number, { list, isCertain }: Nex
   }
 }
 
-/** The same records can stand in several windows: one is enough. */
+/** Several windows can have the same records: one is enough. */
 function firstOfEachDigest(windows: readonly ListedWindow[]): ListedWindow[] {
   const seen = new Set<string>()
   return windows.filter(({ digest }) => !seen.has(digest) && seen.add(digest))

@@ -4,7 +4,7 @@ const NOTHING = 0
 /** Finds the place of a value in a column: open addressing over a typed array, six to twelve bytes a place. */
 export class PlaceIndex {
   readonly #column: Float64Array | Uint32Array
-  /** Place + 1 of the value in each slot; 0 where the slot is free. */
+  /** Place + 1 of the value in each slot; 0 if the slot is free. */
   readonly #slots: Uint32Array
   readonly #mask: number
 
@@ -23,7 +23,7 @@ export class PlaceIndex {
     return index
   }
 
-  /** The place of this value that was added first; -1 where there is none. */
+  /** The first added place of this value; -1 if there is none. */
   find(value: number): number {
     if (value === NOTHING) return -1
     for (let slot = value & this.#mask; ; slot = (slot + 1) & this.#mask) {
@@ -32,7 +32,7 @@ export class PlaceIndex {
     }
   }
 
-  /** Adds the value that stands in the column at this place now. */
+  /** Adds the current value of the column at this place. */
   add(place: number): void {
     const value = this.#column[place] ?? NOTHING
     if (value === NOTHING) return

@@ -7,7 +7,7 @@ import type { Connection } from './database.ts'
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
-/** A customer as stored, with what is needed to tell what changed. */
+/** A stored customer, with the columns needed to detect changes. */
 type StoredCustomer = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 
 const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
@@ -26,10 +26,10 @@ const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} =
      WHERE row_id = @row_id`
 
 /**
- * Inserts new customers and updates those that changed or came back; a row that did not change is not written. A customer
- * the run has already read is a duplicate and is left as first read, so that a list that holds one id twice does not
- * change the mirror back and forth every night. Adds to `counts` what became of each, to `warnings` what was odd about it,
- * to `seen` the rows that the run had not received before, and to `written` those of them that were written again.
+ * Inserts new customers and updates those that changed or returned; an unchanged row is not written. A customer that the run has
+ * already read is a duplicate and keeps the first record, so that a list with one id twice does not change the mirror every
+ * night. Adds the results to `counts`, odd values to `warnings`, rows received for the first time in this run to `seen`, and
+ * updated ones to `written`.
  */
 export function saveCustomers(
   db: Connection,
@@ -60,7 +60,7 @@ export function saveCustomers(
   }
   return { rowIds, unchanged }
 
-  /** Whether the customer was new, and now is stored. */
+  /** Inserts the customer if it is new; false if it is not. */
   function isInserted(place: number, customer: Customer): boolean {
     const rowId = insert(customer)
     if (rowId === undefined) return false
@@ -70,7 +70,7 @@ export function saveCustomers(
     return true
   }
 
-  /** The customer as it is stored then. */
+  /** Saves a known customer, and returns it as stored. */
   function saveKnown(place: number, customer: Customer, before: StoredCustomer): StoredCustomer {
     const rowId = before.row_id
     rowIds[place] = rowId
@@ -88,12 +88,12 @@ export function saveCustomers(
   }
 }
 
-/** By their index among the customers given: the row of each, and those that were stored, before the run, as they came. */
+/** By index among the given customers: the row of each, and those that were stored unchanged before the run. */
 export type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchanged: ReadonlySet<number> }
 
 /**
- * Counts customers that are known to be stored as they came. One that this run has read differently elsewhere is a duplicate
- * that differs.
+ * Counts customers that are stored unchanged. If this run has read another record of the same customer, that is a conflicting
+ * duplicate.
  */
 export function countKnown(
   db: Connection,
@@ -113,8 +113,8 @@ export function countKnown(
 }
 
 /**
- * The first of two different records of a customer is stored, and the list may keep the other, where the window of the first was
- * read again. So the next run compares the customer whatever the list says.
+ * If a customer has two different records, the first is stored, but the list may keep the other one, when the window of the first
+ * was read again. So the next run compares this customer field by field.
  */
 function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warnings): void {
   warn(warnings, 'conflicting_duplicate')
@@ -125,10 +125,10 @@ function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warning
 /** `seen` and `written` are rows of `customers`. */
 type Tallies = { counts: RecordCounts; warnings: Warnings; seen: RowSet; written: RowSet }
 
-/** A customer behind its place among those of its page. */
+/** A customer with its index on the page. */
 type Placed = readonly [place: number, customer: Customer]
 
-/** One query a page: a lookup a row costs more than twice as much. */
+/** One query for each page: a look-up for each row costs more than twice as much. */
 function findStored(db: Connection, run: Run, customers: readonly Placed[]): Map<string, StoredCustomer> {
   if (customers.length === 0) return new Map()
   const rows = statement<[string, string], StoredCustomer>(db, FIND).all(
@@ -139,8 +139,8 @@ function findStored(db: Connection, run: Run, customers: readonly Placed[]): Map
 }
 
 /**
- * Inserts a customer and gives its row; undefined when there is one of that id. Values go by place: by name, they cost more
- * than the row.
+ * Inserts a customer and returns its row; undefined if the id exists. Parameters are positional: named ones would cost more than
+ * the insert.
  */
 function insertion(db: Connection, run: Run, nowMs: number): (customer: Customer) => number | undefined {
   const now = sqlTime(nowMs)
@@ -161,10 +161,10 @@ function insertion(db: Connection, run: Run, nowMs: number): (customer: Customer
   }
 }
 
-/** A customer as stored and as it came, and the fields in which they differ. */
+/** A customer as stored and as received, and the fields that differ. */
 type Differing = { before: StoredCustomer; customer: Customer; differing: readonly ComparedField[] }
 
-/** Whether the row was written. */
+/** Updates the row if anything changed; whether it did. */
 function saveAgain(
   db: Connection,
   run: Run,

@@ -7,25 +7,25 @@ import { fingerprintKey } from './fingerprint-key.ts'
 
 export type Connection = Database.Database
 
-/** `CMIR`: tells `file` and this program whose SQLite file it is. */
+/** `CMIR`: identifies the SQLite file, also for the command `file`. */
 export const APPLICATION_ID = 0x434d4952
 
 /** How long a write waits for another program's transaction before it gives up. */
 const BUSY_TIMEOUT_MS = 15_000
 
 /**
- * How many pages of 4 KB the journal takes before it is moved into the file. A load of random UUIDs writes the same pages of
- * the index again and again; moved less often, each is moved once for many times it was written.
+ * The size of the WAL, in pages of 4 KB, at which a checkpoint runs. An initial sync with random UUIDs writes the same index pages
+ * again and again; with fewer checkpoints, each page is copied once for many writes.
  */
 const CHECKPOINT_PAGES = 32_768
 
 /**
- * How much of the file is kept in memory, in KB: room for the index of a hundred thousand customers, and for what a load
- * writes at once. That of a million has no room in any cache that one would spare, and a night hardly looks into it.
+ * The page cache, in KB: enough for the index of a hundred thousand customers, and for the writes of one transaction. The index of a
+ * million would not fit into any reasonable cache, and a night hardly reads it.
  */
 const CACHE_KB = 8_000
 
-/** The migrations in order; a file's place here is the `user_version` it leads to. */
+/** The migrations in order; a file's place here is the `user_version` after it. */
 const MIGRATIONS = [
   '0001-initial.sql',
   '0002-scan.sql',
@@ -37,7 +37,7 @@ const MIGRATIONS = [
 
 export const LATEST_VERSION = MIGRATIONS.length
 
-/** Opens the mirror at `file`, and brings an older one up to date. Throws MirrorUnusable, and then nothing was changed. */
+/** Opens the mirror at `file`, and migrates an older one. Throws MirrorUnusable without having changed anything. */
 export function openDatabase(file: string, access: 'read' | 'write'): Connection {
   if (access === 'read' && !existsSync(file)) {
     throw new MirrorUnusable(`${file}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
@@ -57,7 +57,7 @@ export function openDatabase(file: string, access: 'read' | 'write'): Connection
   }
 }
 
-/** A private temporary database with what the mirror at `file`, if there is one, knows of the organizations. */
+/** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */
 export function openRehearsal(file: string, organizations: readonly string[]): Connection {
   const exists = existsSync(file)
   if (exists) openDatabase(file, 'read').close()
@@ -66,7 +66,7 @@ export function openRehearsal(file: string, organizations: readonly string[]): C
     migrate(db)
     if (!exists) return db
     db.prepare('ATTACH ? AS original').run(file)
-    // One transaction, so that what is copied is one state of the original.
+    // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
       for (const table of ['runs', 'customers', 'rejects', 'held_removals']) copyRows(db, table, organizations)
     })()
@@ -91,7 +91,7 @@ function copyRows(db: Connection, table: string, organizations: readonly string[
   ).run(JSON.stringify(organizations))
 }
 
-/** Runs `work` in one immediate transaction: all of what it writes, or nothing. */
+/** Runs `work` in one immediate transaction: all of its writes, or none. */
 export function writeTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
   try {
     return db.transaction(work).immediate()
@@ -100,7 +100,7 @@ export function writeTransaction<Result>(db: Connection, file: string, work: () 
   }
 }
 
-/** Runs `work` on one unchanging state of the file. */
+/** Runs `work` on one snapshot of the file. */
 export function readTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
   try {
     return db.transaction(work).deferred()
@@ -109,13 +109,13 @@ export function readTransaction<Result>(db: Connection, file: string, work: () =
   }
 }
 
-/** What SQLite finds wrong with the file when it reads all of it. */
+/** The damage that SQLite finds when it reads the whole file. */
 export function findDamage(db: Connection): string[] {
   const found = db.prepare<[], string>('PRAGMA integrity_check(10)').pluck().all()
   return found.filter((line) => line !== 'ok')
 }
 
-/** SQLite gives its `-wal` and `-shm` files the mode of the main file, so that one is made before SQLite sees it. */
+/** SQLite gives its `-wal` and `-shm` files the mode of the main file, so the main file is created first, with its mode. */
 function createPrivately(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
@@ -132,7 +132,7 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
   const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
     refuseForeign(db, file)
-    // A migration may make a table anew that others refer to; within a transaction this cannot be changed.
+    // A migration may replace a table that others refer to; this setting cannot be changed within a transaction.
     db.pragma('foreign_keys = OFF')
     db.pragma(`cache_size = -${CACHE_KB}`)
     if (access === 'write') {
@@ -153,7 +153,7 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
   }
 }
 
-/** A mirror that was made readable for others is made private again, with the journals SQLite has opened beside it. */
+/** Makes a mirror that others could read private again, with its `-wal` and `-shm`. */
 function makePrivate(file: string): void {
   for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600)
 }
@@ -181,7 +181,7 @@ function versionOf(db: Connection): number {
   return Number(db.pragma('user_version', { simple: true }))
 }
 
-/** Applies the migrations the database has not seen yet, and gives it its key. The caller holds the transaction. */
+/** Applies the missing migrations, and creates the key. The caller holds the transaction. */
 function migrate(db: Connection): void {
   const version = Number(db.pragma('user_version', { simple: true }))
   for (const name of MIGRATIONS.slice(version)) {

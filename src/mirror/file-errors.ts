@@ -5,7 +5,7 @@ import { MirrorUnusable, type MirrorCode } from '../errors.ts'
 
 const FULL = 'the disk is full. Nothing of this page was kept; free some space and sync again.'
 
-/** What SQLite's and the system's codes mean for the mirror, and what to do about each. */
+/** The meaning of SQLite's and the system's codes for the mirror, each with its fix. */
 const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['SQLITE_NOTADB', 'foreign', 'is not a SQLite file. It was left as it is; name another file as mirror.'],
   [
@@ -14,7 +14,7 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
     'is damaged. Put back a backup, or move it away and sync anew; sqlite3 can save what is readable with .recover',
   ],
   ['SQLITE_FULL', 'full', FULL],
-  // The file through which connections share the journal could not grow.
+  // The `-shm` file could not grow.
   ['SQLITE_IOERR_SHMSIZE', 'full', FULL],
   ['SQLITE_READONLY', 'read-only', 'cannot be written. Make the file and its folder writable for this user.'],
   ['SQLITE_CANTOPEN', 'unreadable', 'cannot be opened. Check that this user may read and write it and its folder.'],
@@ -37,7 +37,7 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['ENOENT', 'unreadable', 'cannot be made there.'],
 ]
 
-/** A failure of SQLite as MirrorUnusable; any other error unchanged. `room` says what is left where the file lies. */
+/** A failure of SQLite as MirrorUnusable; any other error unchanged. `room` returns the free space at a file. */
 export function sqliteError(error: unknown, file: string, room = roomAt): unknown {
   return error instanceof Database.SqliteError ? described(error, codeWith(error.code, file, room), file) : error
 }
@@ -48,13 +48,13 @@ export function fileError(error: unknown, file: string): unknown {
   return sqliteError(error, file)
 }
 
-/** What is left on a disk; undefined where the system does not say. */
+/** The free space on a disk; undefined if the system does not report it. */
 type Room = { bytes: number | undefined; files: number | undefined }
 
-/** Below this nothing useful can be written: SQLite asks for 32 KiB at once, and others may have freed a little since. */
+/** Less than this counts as full: SQLite needs 32 KiB at once, and other programs may have freed a little since. */
 const NO_ROOM_BYTES = 256 * 1024
 
-/** SQLite does not pass on why a read or a write failed, so a full disk is recognized by what is left on it. */
+/** SQLite does not pass on why a read or a write failed, so a full disk is recognized by its free space. */
 function codeWith(code: string, file: string, room: (file: string) => Room): string {
   if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return code
   const { bytes, files } = room(file)
@@ -65,7 +65,7 @@ function codeWith(code: string, file: string, room: (file: string) => Room): str
 function roomAt(file: string): Room {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
-    // Some file systems have no fixed number of files, and say 0 of 0.
+    // Some file systems have no fixed number of files, and report 0 of 0.
     return { bytes: bavail * bsize, files: files === 0 ? undefined : ffree }
   } catch {
     return { bytes: undefined, files: undefined }

@@ -4,8 +4,8 @@ import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
 /**
- * The key of this mirror's fingerprints, which is made the first time it is asked for. The caller holds a transaction that may
- * write. What was remembered under another key, or without one, is not known again by its records, and comes to no harm.
+ * The key of this mirror's fingerprints, created at first use. The caller holds a transaction that may write. Fingerprints under
+ * another key, or without one, no longer match; this does no harm.
  */
 export function fingerprintKey(db: Connection): Uint8Array {
   const stored = statement<[], Uint8Array>(db, 'SELECT key FROM fingerprint_key').pluck().get()

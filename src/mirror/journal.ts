@@ -1,6 +1,6 @@
 import { open, realpath, type FileHandle } from 'node:fs/promises'
 
-/** So many customers take some megabytes of the journal. */
+/** This many customers take a few megabytes of the WAL. */
 const CUSTOMERS_AT_ONCE = 5000
 
 /**
@@ -21,7 +21,7 @@ export function flushJournal(file: string, platform: string = process.platform):
       opened ??= openJournal(file)
       underWay = opened
         .then((journal) => journal.datasync())
-        // SQLite waits for the same bytes before it relies on them, and is told of the same errors.
+        // SQLite flushes the same bytes before it relies on them, and gets the same errors.
         .catch(() => {})
         .finally(() => {
           underWay = undefined
@@ -37,16 +37,16 @@ export function flushJournal(file: string, platform: string = process.platform):
 }
 
 /**
- * There is one from the first transaction until SQLite closes the file, beside the file itself, and not beside a link to it.
- * SQLite holds no locks on it; to open and close another of its files would take those away.
+ * Opens the WAL. It exists from the first transaction until SQLite closes the file, beside the file itself and not beside a link to
+ * it. SQLite holds no locks on the WAL; closing another of its files would release SQLite's locks.
  */
 async function openJournal(file: string): Promise<FileHandle> {
   return open(`${await realpath(file)}-wal`, 'r')
 }
 
 export type JournalFlush = {
-  /** To be told, after each transaction, how many customers it wrote. */
+  /** Call after each transaction, with the number of customers written. */
   wrote(customers: number): void
-  /** Waits for what is under way. To be called before SQLite closes the file. */
+  /** Waits for a running flush. Call it before SQLite closes the file. */
   close(): Promise<void>
 }

@@ -3,8 +3,8 @@ import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
 /**
- * Each id costs one look into the index for each organization of the file: the caller asks for a few. Names of organizations
- * are taken from the index too, one look a name, since `customers` may have millions of rows and `runs` thousands for each.
+ * Each id costs one index look-up for each organization of the file, so the caller passes only a few. The names of organizations come
+ * from the index too, with one look-up for each, since `customers` may have millions of rows and `runs` thousands for each.
  */
 const FIND = `
   WITH RECURSIVE others (organization) AS (
@@ -20,7 +20,7 @@ const FIND = `
   SELECT unknown.id, others.organization FROM unknown CROSS JOIN others CROSS JOIN customers
     ON customers.organization = others.organization AND customers.id = unknown.id`
 
-/** Those of a few ids that are known under another organization and not under this one: a sign of a wrong key or address. */
+/** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key or address. */
 export function findKnownElsewhere(db: Connection, organization: string, ids: readonly string[]): KnownElsewhere {
   const find = statement<[Record<string, unknown>], { id: string; organization: string }>(db, FIND)
   const known = new Set<string>()

@@ -5,7 +5,7 @@ import { isGone } from '../process-name.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
-/** How long an organization stays leased after its run was last heard of. */
+/** How long a lease lasts after its last renewal. */
 export const LEASE_MS = 60_000
 
 type Lease = {
@@ -13,12 +13,12 @@ type Lease = {
   holder: string
   /** By the wall clock. */
   expires_at_ms: number
-  /** By the monotonic clock that counts from `boot`; null where the run had none. */
+  /** By the monotonic clock that counts from `boot`; null if the run had none. */
   boot: string | null
   expires_monotonic_ms: number | null
 }
 
-/** The moment by the wall clock, and by the monotonic one where the run has it: the former may be set at any time. */
+/** The moment by the wall clock, and by the monotonic clock if the run has one: the wall clock may be set at any time. */
 type Clocks = { nowMs: number; monotonicMs: number | undefined }
 
 /**
@@ -46,7 +46,7 @@ export function takeLease(
   ).run(organization, id, holder, ...expiries(clocks))
 }
 
-/** Throws OrganizationLeased unless the run still holds its organization; renews the lease when a third of it is used. */
+/** Throws OrganizationLeased unless the run still holds its lease; renews the lease when a third of it is used. */
 export function renewLease(
   db: Connection,
   run: { id: number; organization: string; monotonicMs?: (() => number) | undefined },
@@ -69,16 +69,16 @@ export function renewLease(
   }
 }
 
-/** A third of it is used, or more is left of it than there ever was: then the clock was set back. */
+/** Whether a third of the lease is used, or more is left than a whole lease: then the clock was set back. */
 function isWorn(leftMs: number): boolean {
   return leftMs < (LEASE_MS * 2) / 3 || leftMs > LEASE_MS
 }
 
-/** The monotonic clock decides wherever it is the holder's too. */
+/** The monotonic clock decides if the holder uses the same one. */
 function hasExpired(lease: Lease, clocks: Clocks): boolean {
   const leftMs = leftByMonotonic(lease, clocks)
   if (leftMs === undefined) return lease.expires_at_ms <= clocks.nowMs
-  // No lease lasts longer: one that seems to was taken before the machine was started again.
+  // No lease lasts longer than LEASE_MS: one that seems to is from before a restart of the machine.
   return leftMs <= 0 || leftMs > LEASE_MS
 }
 
@@ -92,7 +92,7 @@ function expiries({ nowMs, monotonicMs }: Clocks): [number, string | null, numbe
   return [nowMs + LEASE_MS, thisBoot(), monotonicMs + LEASE_MS]
 }
 
-/** Gives the organization back, if the run still holds it; tells whether it did. */
+/** Releases the lease, if the run still holds it; whether it did. */
 export function releaseLease(db: Connection, run: { id: number; organization: string }): boolean {
   return (
     statement(db, 'DELETE FROM leases WHERE organization = ? AND run_id = ?').run(run.organization, run.id).changes ===
@@ -101,14 +101,14 @@ export function releaseLease(db: Connection, run: { id: number; organization: st
 }
 
 /**
- * Names what the monotonic clock of this process counts from: processes of the same name read the same time. The containers of
- * a machine do; the machine started again does not.
+ * Names the start of this process's monotonic clock: processes with the same name read the same time. All containers of a machine
+ * share it; after a restart the machine has another one.
  */
 function thisBoot(): string {
   return (boot ??= readBoot())
 }
 
-/** The same for as long as the process lives, and looked at with every page that is saved. */
+/** Cached, because it never changes within the process and every saved page needs it. */
 let boot: string | undefined
 
 function readBoot(): string {

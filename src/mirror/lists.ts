@@ -6,13 +6,13 @@ import { version } from '../version.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
-/** Customers a stored chunk of the list holds. */
+/** The number of customers in a stored chunk of the list. */
 const CHUNK = 4096
 
-/** A program that knows other fields stores the same record in another way: it reads every record again. */
+/** A program with other fields stores the same record in another way, so it reads every record again. */
 const READER = `${version()} ${TEXT_FIELDS.join(' ')}`
 
-/** The list of an organization as its last complete run read it; empty where there is none this program can rely on. */
+/** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export function loadList(db: Connection, organization: string): ListAsRead {
   const list = statement<[string, string], { customers: number; warnings: string }>(
     db,
@@ -23,7 +23,7 @@ export function loadList(db: Connection, organization: string): ListAsRead {
   const chunks = statement<[string], Chunk>(db, 'SELECT * FROM list_chunks WHERE organization = ? ORDER BY chunk')
   let copied = 0
   for (const chunk of chunks.iterate(organization)) copied += copyChunk(chunk, columns)
-  // A list that was damaged by hand is as good as none.
+  // A damaged list is ignored.
   if (copied !== list.customers) return EMPTY_LIST
   const warnings: Warnings[] = JSON.parse(list.warnings)
   return { columns, windows: loadWindows(db, organization), warnings }
@@ -34,7 +34,7 @@ type Chunk = { chunk: number } & Record<
   Buffer
 >
 
-/** How many customers were copied; none of a chunk that does not fit. */
+/** Copies a chunk; the number of customers copied, 0 if the chunk does not fit. */
 function copyChunk({ chunk, ...stored }: Chunk, columns: ListColumns): number {
   const at = chunk * CHUNK
   const count = stored.oddities.length
@@ -58,7 +58,7 @@ function loadWindows(db: Connection, organization: string): ListedWindow[] {
   ).all(organization)
 }
 
-/** Keeps the list as a run that completes has read it, in place of the one it began with; what is the same is not written. */
+/** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
 export function storeList(db: Connection, run: ListOfRun, list: ListAsRead): void {
   const { organization, id } = run
   if (list !== run.list) {
@@ -71,7 +71,7 @@ export function storeList(db: Connection, run: ListOfRun, list: ListAsRead): voi
      ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader,
        customers = excluded.customers, warnings = excluded.warnings`,
   ).run(organization, id, READER, list.columns.rowIds.length, JSON.stringify(list.warnings))
-  // Edits since the run began are for the next one.
+  // Edits since the run began are for the next run.
   statement(db, 'DELETE FROM edited_customers WHERE organization = ? AND edit <= ?').run(organization, run.lastEdit)
 }
 
@@ -105,7 +105,7 @@ function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
   )
 }
 
-/** The bytes of a column: little-endian, on the machines there are. */
+/** The bytes of a column: little-endian, as on all supported machines. */
 function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
@@ -123,19 +123,18 @@ function storeWindows(db: Connection, organization: string, { before, after }: C
   statement(db, 'DELETE FROM list_windows WHERE organization = ? AND number >= ?').run(organization, after.length)
 }
 
-/** Forgets the list of an organization: its next run reads every record again. */
+/** Deletes the list of an organization: its next run reads every record again. */
 export function forgetList(db: Connection, organization: string): void {
   statement(db, 'DELETE FROM lists WHERE organization = ?').run(organization)
 }
 
-/** The number of the last edit by hand there was; 0 before the first. */
+/** The number of the last edit by hand; 0 before the first. */
 export function lastEdit(db: Connection): number {
   return statement<[], number>(db, 'SELECT MAX(edit) FROM edited_customers').pluck().get() ?? 0
 }
 
 /**
- * Customers that may be stored otherwise than the list says: written since it was read, by a run or by hand, or not listed any
- * more.
+ * Customers that may differ from the list: written since it was read, by a run or by hand, or no longer listed.
  */
 export function doubtedRows(db: Connection, organization: string): RowSet {
   const doubted = new RowSet()

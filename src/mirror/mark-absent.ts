@@ -6,15 +6,15 @@ import { findAbsent, holdBack, isCandidate, isTooMuch, release, remove } from '.
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
-/** What became of the absent: counts of customers, and what their absence says against the scan. */
+/** The results for absent customers: counts, and reasons against the scan. */
 export type Absences = {
   missing: number
   removed: number
   held: number
   reasons: readonly ('contradicted' | 'older-list')[]
-  /** Whether the scan still counts for what it says it proved. */
+  /** Whether the scan keeps its proof. */
   isBelieved: boolean
-  /** Ids of customers that were not received, and that a search found. */
+  /** Ids of customers that were not received but that a search found. */
   found: readonly string[]
 }
 
@@ -22,16 +22,16 @@ export type Absences = {
 const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true, found: [] }
 
 /**
- * Marks the absent of a proven scan missing, and those absent often enough removed. After a converged one, only those are
- * removed whose absence was `confirmed` by other means. Too many at once are held back, and then no customer is marked. Where a
- * search found one of them, or exactly the newest customers are absent, the scan is not believed and no customer is marked either.
+ * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a converged scan, only
+ * customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
+ * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked.
  */
 export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): Absences {
   if (proof === 'unproven' || removals === undefined) return NO_ABSENCES
   return markBy(db, run, { ...removals, proof }, nowMs)
 }
 
-/** The ending with what the absences say against the scan. */
+/** The ending, with the reasons of the absences against the scan. */
 export function doubted(ending: Ending, absences: Pick<Absences, 'reasons' | 'isBelieved' | 'found'>): Ending {
   if (absences.reasons.length === 0) return ending
   const reasons = [...ending.reasons, ...absences.reasons]
@@ -74,14 +74,14 @@ function markBy(
   return absences
 }
 
-/** Whether the searches leave the customer to be removed. */
+/** Whether the searches allow the removal of the customer. */
 function maySearchRemove({ id }: Absent, searched: Searched, proof: RemovingProof): boolean {
   if (searched.isPostponed === true || searched.unanswered?.has(id) === true) return false
   return proof === 'proven' || searched.confirmed.has(id)
 }
 
 /**
- * Takes those found for listed. Found in a sample, they hold back all the others who were about to be removed.
+ * Marks the customers found as listed. If they were found in a sample, all other removals are held back.
  */
 function believeSearch(
   db: Connection,
@@ -97,7 +97,7 @@ function believeSearch(
   return { found: listed.map(({ id }) => id), held: held.length }
 }
 
-/** Without a proof the absence is not counted. */
+/** Marks a customer as missing. Without a proof the absence is not counted. */
 function markMissing(db: Connection, { rowId }: Absent, proof: RemovingProof | undefined, nowMs: number): void {
   statement(
     db,
@@ -107,7 +107,7 @@ function markMissing(db: Connection, { rowId }: Absent, proof: RemovingProof | u
   ).run(sqlTime(nowMs), proof === undefined ? 0 : 1, proof === 'proven' ? 1 : 0, rowId)
 }
 
-/** A search found the customer: absences are counted anew, and nothing is held back. */
+/** Marks a customer found by a search as listed: its absences restart at 0, and its removal is not held back. */
 function markListed(db: Connection, { rowId }: Absent): void {
   statement(
     db,

@@ -22,31 +22,31 @@ import { recallWindows } from './windows.ts'
 
 export { replaced } from './open-file.ts'
 
-/** Opens the mirror at `file` to write; makes it, 0600 in a folder of 0700, where there is none. */
+/** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
 export async function openMirror(file: string): Promise<Mirror> {
   const db = openDatabase(file, 'write')
   return mirrorOf(file, db, { journal: flushJournal(file), place: openFile(file) })
 }
 
-/** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` where there is none. */
+/** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
 export async function openMirrorToRead(file: string): Promise<Mirror> {
   return mirrorOf(file, openDatabase(file, 'read'))
 }
 
 /**
- * A mirror that starts out as the one at `file` and forgets everything written to it, for a dry run. Holds a private copy
- * of the given organizations, which nothing survives: not even a killed process leaves it behind.
+ * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `file`. Nothing of it remains,
+ * even if the process is killed.
  */
 export async function rehearseMirror(file: string, organizations: readonly string[]): Promise<Mirror> {
   return mirrorOf(file, openRehearsal(file, organizations))
 }
 
-/** A rehearsal has no file of its own, and a mirror that is only read need not know what becomes of it. */
+/** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
 type Written = { journal: JournalFlush; place: OpenFile }
 
 function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Written> = {}): Mirror {
   const holder = nameOfProcess()
-  /** One transaction, after which everything that was written is found under the name of the mirror. */
+  /** One transaction, only if the path of the mirror still leads to the open file. */
   const writeInPlace = <Result>(work: () => Result): Result =>
     writeTransaction(db, file, () => {
       place?.requireInPlace()
@@ -71,7 +71,7 @@ function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Writ
     findRemovalCandidates: async (run, ending) =>
       readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
     findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),
-    // One that failed is written down wherever its file is by now.
+    // A failed run is recorded in its file, even if that was moved away.
     finishRun: async (run, ending, nowMs) =>
       ending.status === 'complete'
         ? writeInPlace(() => finishRun(db, run, ending, nowMs))

@@ -6,7 +6,7 @@ import { statement } from './statement.ts'
 /** An absent customer, with the time of creation as `YYYY-MM-DD HH:MM:SS`. */
 type Dated = { rowId: number; createdAtUtc: string | null }
 
-/** A creation time further ahead than any clock is wrong, and says nothing about which customer is the newest. */
+/** A creation time further in the future than any clock is wrong, and is ignored here. */
 const AHEAD_MS = 24 * 3_600_000
 
 /**
@@ -28,17 +28,17 @@ export function findUnjudged(db: Connection, run: Run, absent: readonly Dated[])
   return new Set(dated.filter(({ createdAt }) => createdAt >= listed).map(({ rowId }) => rowId))
 }
 
-/** The newest absent customer was created at `than`; a time after `last` is wrong. */
+/** `than`: the creation time of the newest absent customer. A time after `last` is wrong. */
 type Times = { than: string; last: string }
 
 /**
- * When the newest customer was created who was received, in a reject or otherwise; any that is newer `than` that will do.
- * Customers created after `last` are left out.
+ * The creation time of the newest received customer, rejects included, or of any received customer newer than `than`. Customers
+ * created after `last` are ignored.
  */
 function findNewestListed(db: Connection, run: Run, absent: readonly Dated[], times: Times): string | undefined {
   const newer = findNewerAtEnds(db, run, times)
   if (newer !== undefined) return newer
-  // A customer who is not absent was received. Most of a table is read sooner row by row than by way of an index.
+  // Every customer that is not absent was received. Reading most of a table is faster without an index.
   const lastRow = statement<[], number | null>(db, 'SELECT MAX(row_id) FROM customers').pluck().get() ?? 0
   const from = run.seen.size * 10 > lastRow ? 'customers NOT INDEXED' : 'customers'
   const newest = statement<[Record<string, unknown>], string | null>(
@@ -50,10 +50,10 @@ function findNewestListed(db: Connection, run: Run, absent: readonly Dated[], ti
   return newest.get({ organization: run.organization, last: times.last, absent: rowIds }) ?? undefined
 }
 
-/** The newest customers are mostly those that came first or last. */
+/** The newest customers are mostly the first or the last rows. */
 const LOOKED_AT = 100
 
-/** When a newer customer was created who was received, where one stands at either end of the table. */
+/** The creation time of a newer received customer among the first and last rows of the table; undefined if there is none. */
 function findNewerAtEnds(db: Connection, { seen }: Run, { than, last }: Times): string | undefined {
   const createdAt = statement<[number], string | null>(
     db,

@@ -4,19 +4,19 @@ import { MirrorUnusable } from '../errors.ts'
 import type { Connection } from './database.ts'
 import { fileError } from './file-errors.ts'
 
-/** The file that a mirror has open, whatever is done to its name meanwhile. */
+/** The open file of a mirror, even if its path leads elsewhere by now. */
 export type OpenFile = {
   standing(): Standing
-  /** Throws MirrorUnusable `mirror-replaced` when nothing written from now on would be found under the name. */
+  /** Throws MirrorUnusable `mirror-replaced` when the path no longer leads to the open file. */
   requireInPlace(): void
   /**
-   * To be called before the connection is closed. Where the file was replaced, everything written goes into it, and its journal
-   * is taken away from beside the other file, which SQLite would otherwise take for the journal of that one.
+   * Call it before the connection is closed. If the file was replaced, its WAL is checkpointed into it and removed from beside the
+   * new file: SQLite would use it as the WAL of the new file.
    */
   letGo(db: Connection): void
 }
 
-/** The file at `file`, which was opened just now; links are followed, as SQLite does. */
+/** The file at `file`, which was just opened; links are followed, as in SQLite. */
 export function openFile(file: string): OpenFile {
   const opened = identityOf(file)
   const real = realpathSync(file)
@@ -35,12 +35,12 @@ export function openFile(file: string): OpenFile {
       if (found !== 'same') throw replaced(file, found)
     },
     letGo(db) {
-      // Behind a link that leads elsewhere now, the file is where it was, and its journal with it.
+      // If a link leads elsewhere now, the file is still at its place, and its WAL too.
       if (identityOf(real) === opened) return
       try {
         db.pragma('wal_checkpoint(TRUNCATE)')
       } catch {
-        // Another program reads the file that was replaced; what is written stays in the journal, which that one has open too.
+        // Another program reads the old file; the last writes stay in the WAL, which that program has open too.
       }
       for (const { path, identity } of journals)
         if (identity !== undefined && identityOf(path) === identity) unlinkSync(path)
@@ -58,7 +58,7 @@ export function replaced(file: string, found: Exclude<Standing, 'same'>): Mirror
   )
 }
 
-/** Device and number of a file; undefined where there is none. */
+/** Device and inode of a file; undefined if there is none. */
 function identityOf(path: string): string | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })

@@ -14,7 +14,7 @@ import { statement } from './statement.ts'
 import { recordWindow, type WindowRows } from './windows.ts'
 
 /**
- * Saves whole pages. The caller holds the transaction, and adds what is returned to the run once that is committed. Throws
+ * Saves whole pages. The caller holds the transaction, and adds the result to the run after the commit. Throws
  * AccountingBroken, so that the transaction is rolled back, when a page's records are not all accounted for.
  */
 export function savePages(db: Connection, run: Run, pages: readonly SortedPage[], nowMs: number): PagesSaved {
@@ -52,7 +52,7 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   return saving
 }
 
-/** The row of each record in order, a rejected one's too where the customer came beside it. */
+/** The row of each record in order, also of a reject whose customer is on the same page. */
 function savedPage({ rows, rowIds: known, customers, places, rejects }: SortedPage, saved: CustomersSaved): SavedPage {
   if (customers.length === 0 && rejects.length === 0) return { rowIds: known, unchanged: NO_PLACES }
   const rowIds = Array.from(known)
@@ -73,14 +73,14 @@ function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   for (const [place, row] of rows.entries()) rowIds[place] ||= (row?.id === undefined ? 0 : byId.get(row.id)) ?? 0
 }
 
-/** The row numbers of a page, or where they stand in the list as last read. */
+/** The row numbers of a page, or its place in the list as last read. */
 function windowRows({ rows, rejects, known, listedAt }: SortedPage, { rowIds }: SavedPage): WindowRows {
   if (listedAt !== undefined) return { place: listedAt, count: known.length }
   if (rejects.length === 0) return { rowIds, rejected: [] }
   return { rowIds, rejected: rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : [])) }
 }
 
-/** Adds what a committed transaction saved to the run's own numbers. */
+/** Adds the results of a committed transaction to the run's numbers. */
 export function addSaved(run: Run, saved: PagesSaved): void {
   run.pages += saved.pages.length
   addRecords(run.records, saved.records)

@@ -9,9 +9,8 @@ import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
 /**
- * Keeps a page's rejects; one that is still open from an earlier run is brought up to date, not added again. A reject
- * with a readable id counts as seen, so that its customer's last good row is not taken for missing. Adds
- * to `rejectedIds` those the run had not received before.
+ * Saves a page's rejects; an open one from an earlier run is updated, not added again. A reject with a readable id counts as seen, so
+ * that its customer does not become missing. Adds ids received for the first time in this run to `rejectedIds`.
  */
 export function saveRejects(
   db: Connection,
@@ -51,7 +50,7 @@ export function saveRejects(
   }
 }
 
-/** Whether its customer had been removed, and has returned with the values that were good last. */
+/** Whether its customer had been removed, and now returns with its last good values. */
 function isReturned(db: Connection, run: Run, id: string, nowMs: number): boolean {
   const { changes } = statement(
     db,
@@ -62,7 +61,7 @@ function isReturned(db: Connection, run: Run, id: string, nowMs: number): boolea
   return changes > 0
 }
 
-/** Its customer is listed after all, whatever is wrong with the record. */
+/** Marks its customer as listed, although the record is a reject. */
 function markListed(db: Connection, run: Run, id: string): void {
   statement(
     db,
@@ -91,7 +90,7 @@ export function resolveRejects(db: Connection, run: Run, nowMs: number): void {
   ).run({ now: sqlTime(nowMs), organization: run.organization, id: run.id })
 }
 
-/** Open rejects, those seen last first. */
+/** Open rejects, last seen first. */
 export function listRejects(
   db: Connection,
   { organization, limit }: { organization?: string | undefined; limit: number },

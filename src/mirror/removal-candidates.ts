@@ -5,7 +5,7 @@ import { findAbsent, isCandidate, isTooMuch, mayBeCandidates } from './removals.
 import { statement } from './statement.ts'
 
 /**
- * The customers that the scan is about to remove, to be searched for before. None, where a guard would hold them back or the
+ * The customers that the scan is about to remove; the caller searches for them first. Empty if a guard would hold them back or the
  * list may be older than the last one read.
  */
 export function findRemovalCandidates(
@@ -24,12 +24,12 @@ export function findRemovalCandidates(
     .map((row) => ({ ...row, earlier: findEarlier(db, run.organization, row.id) }))
 }
 
-/** Changes of one customer that are looked into. Each gives two values of a field. */
+/** How many changes of one customer are read. Each has two values of a field. */
 const MOST_CHANGES = 3
 
 /**
- * What was read of a customer last, in other words than the row has: the row may have been edited by hand, a record may have
- * been rejected, and a change may have been taken back.
+ * Earlier names of a customer that differ from its row: the row may have been edited by hand, a record may have been rejected, and
+ * a change may have been reverted.
  */
 function findEarlier(db: Connection, organization: string, id: string): Named[] {
   return statement<[Record<string, unknown>], Named>(
@@ -54,7 +54,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Customers this run has received, to try searches on: such with a name, a username and an address first. At most `most`. */
+/** Received customers for testing searches, at most `most`: first those with a name, a username and an e-mail address. */
 export function findListed(db: Connection, run: Run, most: number): Listed[] {
   const everybody = statement<[string], Listed & { row_id: number }>(
     db,

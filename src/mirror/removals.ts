@@ -5,12 +5,12 @@ import type { Connection } from './database.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
-/** So few absences are believed whatever share they are. */
+/** This few removals are never held back, whatever their share. */
 const ALWAYS_BELIEVED = 20
 
 /**
- * The customers of the run's organization that are not removed and were not received by it, not even in a reject. Undefined where
- * customers it received are not in the mirror any more: they were replaced by others of the same id, which no trigger reports.
+ * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if
+ * received customers are no longer in the mirror: rows with the same id replaced them, which no trigger reports.
  */
 export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   if (run.seen.size === countListed(db, run.organization)) return []
@@ -23,7 +23,7 @@ export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
   const unseen: number[] = []
   let found = 0
-  // All at once: handed over one by one, each costs three times as much.
+  // All at once: one by one, each row costs three times as much.
   for (const rowId of everybody.all(run.organization)) {
     if (run.seen.has(rowId)) found += 1
     else unseen.push(rowId)
@@ -39,13 +39,13 @@ export function findHeldRows(db: Connection, organization: string): Set<number> 
   return new Set(held.all(organization))
 }
 
-/** Forgets held removals of customers that were just received: they are listed after all. */
+/** Deletes held removals of customers that were just received: they are listed. */
 export function releaseListed(db: Connection, run: Run, received: Iterable<number>): void {
   if (run.heldRows.size === 0) return
   for (const rowId of received) if (run.heldRows.has(rowId)) release(db, rowId)
 }
 
-/** The same for one customer by its id, received in a record that had to be rejected. */
+/** The same for one customer by the id of its rejected record. */
 export function releaseHeld(db: Connection, run: Run, id: string): void {
   if (run.heldRows.size === 0) return
   const rowId = statement<[string, string], number>(
@@ -72,7 +72,7 @@ export function listHeldRemovals(db: Connection): HeldRemovals[] {
     .map(({ run_id, started_at, ...held }) => ({ ...held, runId: run_id, startedAtMs: fromSqlTime(started_at) }))
 }
 
-/** Removes the customers whose removal that run held back. How many. Throws UsageError when it holds none. */
+/** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */
 export function approveRemovals(db: Connection, runId: number, nowMs: number): number {
   const held = statement<[number], { organization: string; row_id: number; id: string }>(
     db,
@@ -90,14 +90,14 @@ export function approveRemovals(db: Connection, runId: number, nowMs: number): n
   return held.length
 }
 
-/** Forgets what that run held back; if they stay absent, the next scan holds them back again. How many. */
+/** Discards the removals that run held back; the next scan may hold them back again. Returns their number. */
 export function discardRemovals(db: Connection, runId: number): number {
   const { changes } = statement(db, 'DELETE FROM held_removals WHERE run_id = ?').run(runId)
   if (changes > 0) return changes
   throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
 }
 
-/** Whether this absence is the one after which a customer is removed. */
+/** Whether this absence leads to the removal of the customer. */
 export function isCandidate(
   { missingScans, missingProven }: Absent,
   { after }: RemovalRule,
@@ -106,7 +106,7 @@ export function isCandidate(
   return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
 }
 
-/** Whether an absence of any customer could be the one after which it is removed. */
+/** Whether an absence could lead to a removal for any customer. */
 export function mayBeCandidates(db: Connection, organization: string, { after }: RemovalRule): boolean {
   if (after <= 1) return true
   const missing = statement<[string], number>(
@@ -132,7 +132,7 @@ function countListed(db: Connection, organization: string): number {
   return (everybody.get(organization) ?? 0) - (removed.get(organization) ?? 0)
 }
 
-/** By this run and those it went on from, which share the start of their scan. */
+/** The customers inserted by this run and those it continued, which share the start of their scan. */
 function countInserted(db: Connection, run: Run): number {
   return (
     statement<[string, string], number>(db, 'SELECT SUM(inserted) FROM runs WHERE organization = ? AND data_as_of = ?')
@@ -141,7 +141,7 @@ function countInserted(db: Connection, run: Run): number {
   )
 }
 
-/** Only the latest run's are held: what an earlier one held back is absent again, or has been received since. */
+/** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
 export function holdBack(db: Connection, run: Run, absent: readonly Absent[]): void {
   statement(db, 'DELETE FROM held_removals WHERE organization = ?').run(run.organization)
   const hold = statement(db, 'INSERT INTO held_removals (organization, row_id, run_id) VALUES (?, ?, ?)')

@@ -14,7 +14,7 @@ export function findResumable(db: Connection, { organization, nowMs, resumeWithi
      WHERE organization = ? AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`,
   ).get(organization)
   if (last === undefined) return undefined
-  // One that begins in the future was begun by a clock that was set back since: how old it is cannot be known.
+  // A start in the future means that the clock was set back since: the age of the scan is unknown.
   const ageMs = nowMs - standsSinceMs(db, last)
   if (ageMs < 0 || ageMs > resumeWithinMs) return undefined
   const endedEarly = last.status === 'running' || factsOfCode(last.error_code ?? '').resumable
@@ -22,8 +22,8 @@ export function findResumable(db: Connection, { organization, nowMs, resumeWithi
 }
 
 /**
- * Since when a scan waits to be gone on with: it began then, or the last of its runs that took all the time it may ended then.
- * Otherwise a scan that takes longer than that would begin anew again and again, and never come to its end.
+ * The moment from which `resumeWithin` counts: the start of the scan, or the end of its last run that reached maxRun. Otherwise a scan
+ * that takes longer than `resumeWithin` would restart again and again, and never end.
  */
 function standsSinceMs(db: Connection, { id, data_as_of }: { id: number; data_as_of: string }): number {
   const ended = statement<[number], { at: string | null }>(

@@ -18,8 +18,8 @@ import { startStopwatch } from './stopwatch.ts'
 import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
 
 /**
- * Starts a run, after marking as interrupted any that was left running, and goes on from the last one where that was
- * interrupted recently enough. The caller holds the transaction.
+ * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. The caller
+ * holds the transaction.
  */
 export function startRun(db: Connection, start: Start, holder: string): Run {
   const { organization, trigger, nowMs, monotonicMs } = start
@@ -75,9 +75,9 @@ function closeAbandoned(db: Connection, organization: string, id: number, nowMs:
 }
 
 /**
- * Ends a run and gives its organization back. The caller holds the transaction. A run cannot be complete when it lost its
- * organization to another one (throws OrganizationLeased), or when its stored numbers do not add up (throws
- * AccountingBroken); one that failed after it lost its organization changes nothing any more.
+ * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete if it lost its lease to another one
+ * (throws OrganizationLeased), or if its stored numbers do not add up (throws AccountingBroken). A run that failed after it lost its
+ * lease changes nothing.
  */
 export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {
   let ending = asked
@@ -85,7 +85,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   if (ending.status === 'complete') {
     renewLease(db, run, nowMs)
     requireSum(db, run)
-    // Before absences are settled: customers replaced by hand, which come to light there, have it forgotten.
+    // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
     if (ending.list !== undefined) storeList(db, run, ending.list)
     const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
     ending = doubted(ending, doubts)

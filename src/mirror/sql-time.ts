@@ -1,4 +1,4 @@
-/** Unix milliseconds as the mirror writes times: `YYYY-MM-DD HH:MM:SS.SSS` in UTC, which compares with datetime('now'). */
+/** Unix milliseconds in the mirror's form: `YYYY-MM-DD HH:MM:SS.SSS` in UTC, which compares with datetime('now'). */
 export function sqlTime(unixMs: number): string {
   if (unixMs !== lastWritten.unixMs) {
     lastWritten = { unixMs, text: new Date(unixMs).toISOString().replace('T', ' ').replace('Z', '') }
@@ -6,10 +6,10 @@ export function sqlTime(unixMs: number): string {
   return lastWritten.text
 }
 
-/** All rows of a transaction carry the same time. */
+/** All rows of a transaction have the same time. */
 let lastWritten = { unixMs: 0, text: '1970-01-01 00:00:00.000' }
 
-/** A time the mirror wrote, as Unix milliseconds. */
+/** A time of the mirror, as Unix milliseconds. */
 export function fromSqlTime(time: string): number {
   return Date.parse(`${time.replace(' ', 'T')}Z`)
 }

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3'
 type Kept = Map<string, Database.Statement>
 const keptByConnection = new WeakMap<Database.Database, Kept>()
 
-/** The prepared statement for `sql`, prepared once a connection. */
+/** The prepared statement for `sql`, prepared once for each connection. */
 export function statement<Parameters extends unknown[], Row>(
   db: Database.Database,
   sql: string,

@@ -4,7 +4,7 @@ import type { Connection } from './database.ts'
 import { fromSqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
-/** One run; undefined when there is none of that number. */
+/** One run; undefined if there is no run with that number. */
 export function findRun(db: Connection, id: number): StoredRun | undefined {
   const row = statement<[number], RunColumns>(db, 'SELECT * FROM runs WHERE id = ?').get(id)
   if (row === undefined) return undefined
@@ -31,7 +31,7 @@ type RunColumns = RecordCounts & {
   trigger: Trigger
   started_at: string
   finished_at: string | null
-  /** NULL where the run never ended by itself, or is older than this column. */
+  /** NULL if the run never ended by itself, or is older than this column. */
   duration_ms: number | null
   status: RunStatus
   proof: Proof
@@ -61,7 +61,7 @@ function fromColumns(row: RunColumns): Report {
     runId: id,
     reasons: JSON.parse(row.reasons),
     warnings: JSON.parse(row.warnings),
-    // Both were measured by a wall clock once, which may have been set back meanwhile.
+    // Older versions measured both by the wall clock, which may have been set back meanwhile.
     waitedMs: Math.max(0, waited_ms),
     resumedFrom: resumed_from ?? undefined,
     readBefore: read_before,
@@ -106,7 +106,7 @@ type LastRunColumns = {
   complete_as_of: string | null
 }
 
-/** The `freshness` view, by organization, and what stands between each organization and a proof. */
+/** The `freshness` view, by organization, with the reasons why an organization is not proven. */
 export function listFreshness(db: Connection): Freshness[] {
   return statement<[], FreshnessColumns>(db, FRESHNESS)
     .all()

@@ -5,7 +5,7 @@ import type { Connection } from './database.ts'
 import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
 import { statement } from './statement.ts'
 
-/** Records a window, so that a later run can go on from it. One that was read again replaces what was read before. */
+/** Records a window, so that a later run can continue. A window that is read again replaces the one before. */
 export function recordWindow(db: Connection, run: Pick<Run, 'id'>, window: AnsweredWindow, rows: WindowRows): void {
   statement(
     db,
@@ -24,8 +24,8 @@ export function recordWindow(db: Connection, run: Pick<Run, 'id'>, window: Answe
 }
 
 /**
- * The row number of each record, 0 for one without a customer, and the ids of those in order, null where unreadable. For a
- * window known as a whole, where its customers stand in the list as last read.
+ * The row number of each record, 0 for a reject, and the ids of the rejects in order, null if unreadable. For a known window, its place
+ * in the list as last read.
  */
 export type WindowRows =
   | { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
@@ -36,17 +36,17 @@ function columnsOf(rows: WindowRows) {
   return [rowIdsFrom(rows.rowIds), JSON.stringify(rows.rejected), null, null]
 }
 
-/** Gives the windows of an interrupted run to the one that goes on from it. */
+/** Gives the windows of an interrupted run to the run that continues it. */
 export function inheritWindows(db: Connection, from: number, to: number): void {
   statement(db, 'UPDATE windows SET run_id = ? WHERE run_id = ?').run(to, from)
 }
 
-/** Forgets the windows of every run of an organization: one ended well, or began anew. */
+/** Deletes the windows of every run of an organization, after a complete run or a new start. */
 export function forgetWindows(db: Connection, organization: string): void {
   statement(db, 'DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = ?)').run(organization)
 }
 
-/** Whatever the recorded windows of a run hold; nothing, where it began anew. */
+/** The rows and ids in the recorded windows of a run; empty if the run started from the beginning. */
 export function recallSeen(db: Connection, run: RunWithList): Pick<Run, 'seen' | 'rejectedIds'> {
   const seen = new RowSet()
   const rejectedIds = new Set<string>()
@@ -57,7 +57,7 @@ export function recallSeen(db: Connection, run: RunWithList): Pick<Run, 'seen' |
   return { seen, rejectedIds }
 }
 
-/** The recorded windows of a run, in the order of their positions. Each is put together when its turn comes. */
+/** The recorded windows of a run, in the order of their positions. Each is built when it is needed. */
 export function* recallWindows(db: Connection, run: RunWithList): Generator<RecordedWindow> {
   for (const { columns, rowIds, rejected } of readWindows(db, run)) {
     yield {
@@ -89,7 +89,7 @@ type RunWithList = Pick<Run, 'id' | 'list'>
 
 type StoredWindow = { columns: WindowColumns; rowIds: readonly number[]; rejected: readonly (string | null)[] }
 
-/** A window that refers to a list which this program cannot read any more is left out: it is read again. */
+/** Skips windows that refer to a list which this program can no longer read: they are read again. */
 function* readWindows(db: Connection, { id, list }: RunWithList): Generator<StoredWindow> {
   const windows = statement<[number], WindowColumns>(db, 'SELECT * FROM windows WHERE run_id = ? ORDER BY start, size')
   for (const columns of windows.all(id)) {

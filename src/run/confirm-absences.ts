@@ -3,20 +3,20 @@ import { factsOf } from '../errors.ts'
 import type { CustomersPage } from '../source/customers.ts'
 import { windowFailureOf } from '../window-failure.ts'
 
-/** Asks the service for the customers that match a text: the first page of them. */
+/** Searches the service for a text, and returns the first page of matches. */
 export type Search = (text: string) => Promise<CustomersPage>
 
 export type Searching = {
   search: Search
-  /** Requests made so far, of which the searches may add a hundred. */
+  /** Requests made so far; the searches may add a hundred. */
   requestsMade: () => number
   /** Between 0 and 1. */
   random: () => number
-  /** Aborting it ends the searches, and what was found until then counts. */
+  /** Aborting it ends the searches; customers found until then count. */
   signal: AbortSignal
 }
 
-/** Customers to try each kind of search on. One of them must not be enough to make it fail. */
+/** How many listed customers each kind of search is tested with, so that one odd name does not fail the test. */
 export const MOST_CONTROLS = 2
 
 const MOST_REQUESTS = 100
@@ -57,12 +57,12 @@ export async function confirmAbsences(
     isPostponed = true
   }
   const { absent, unknown, unanswered } = fates
-  // A sample of which most were not answered speaks for no one else.
+  // A sample with mostly unanswered searches decides for no other customer.
   if (isSample && unanswered.size > absent.size + unknown.size) isPostponed = true
   return { confirmed: absent.difference(found), found, unanswered, isSample, isPostponed }
 }
 
-/** The search, which notes in `found` every candidate in any of its answers, whatever it was asked for. */
+/** A search that adds every candidate in any of its answers to `found`, whatever the searched text. */
 function noting(found: Set<string>, candidates: readonly Candidate[], search: Search): Search {
   const ids = new Set(candidates.map(({ id }) => id))
   return async (text) => {
@@ -137,7 +137,7 @@ async function lookFor(
   return texts.length > 0 && answers === 0 ? 'unanswered' : 'unknown'
 }
 
-/** Undefined where the service refuses to search for this text, or its answer cannot be read. */
+/** The answer to a search; undefined if the service refuses this text, or the answer cannot be read. */
 async function answerTo(text: string, search: Search): Promise<Answer | undefined> {
   try {
     const page = await search(text)
@@ -169,7 +169,7 @@ function roomOf({ requestsMade }: Searching): () => number {
   return () => MOST_REQUESTS - (requestsMade() - before)
 }
 
-/** All of them, each order as likely as any other. */
+/** The items in random order. */
 function shuffled<Thing>(things: readonly Thing[], random: () => number): Thing[] {
   const order = [...things]
   for (let last = order.length - 1; last > 0; last -= 1) {

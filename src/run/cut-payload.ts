@@ -1,16 +1,16 @@
-/** Bytes of a record that are kept when it is rejected. */
+/** How many bytes of a rejected record are kept. */
 export const MOST_PAYLOAD_BYTES = 64 * 1024
 
-/** The field that says, in a payload that was cut, what is missing. */
+/** The field of a cut payload that says what is missing. */
 export const CUT_MARK = 'customer_mirror_cut'
 
-/** A field longer than this is kept to its beginning. */
+/** Longer fields are cut to their beginning. */
 const MOST_FIELD_BYTES = 2048
 const BEGINNING = 300
 
 /**
- * A record as JSON, as it is kept: whole up to 64 KiB. A longer one keeps its fields, long ones to their beginning, as far
- * as there is room; it is JSON again and says what was cut. `payload` is the record as JSON.
+ * The payload to store for a rejected record: whole up to 64 KiB. In a longer record, long fields are cut to their beginning, and
+ * fields without room are left out; the result is JSON and says what was cut. `payload` is the record as JSON.
  */
 export function cutPayload(record: unknown, payload: string): string {
   const bytes = Buffer.byteLength(payload)
@@ -39,7 +39,7 @@ export function cutPayload(record: unknown, payload: string): string {
   return JSON.stringify(Object.fromEntries([...kept, [CUT_MARK, what]]))
 }
 
-/** The beginning of a long value; undefined for one that is short enough. */
+/** The beginning of a long value; undefined if it is short enough. */
 function shortenedOf(value: unknown): string | undefined {
   const text = JSON.stringify(value)
   if (Buffer.byteLength(text) <= MOST_FIELD_BYTES) return undefined

@@ -1,10 +1,10 @@
 import type { Run } from '../run.ts'
 import type { Mirror } from '../store.ts'
 
-/** How often a run that waits says that it still lives. */
+/** How often a waiting run renews its lease. */
 const HEARTBEAT_MS = 15_000
 
-/** Keeps the organization leased while its run waits, until `stop`; `lost` is aborted when another run took over all the same. */
+/** Renews the lease while a run waits, until `stop`; `lost` is aborted when another run took over. */
 export function holdOrganization(
   mirror: Pick<Mirror, 'renewLease'>,
   run: Run,

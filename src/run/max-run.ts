@@ -2,24 +2,24 @@ import { MaxRunReached } from '../errors.ts'
 
 export type LimitOptions = {
   organization: string
-  /** How long the run may take in all; without it, as long as it takes. */
+  /** How long the run may take in total; undefined means no limit. */
   maxRunMs?: number | undefined
   monotonicMs: () => number
-  /** What ends the run beside. */
+  /** The caller's signal, which ends the run too. */
   signal: AbortSignal
 }
 
-/** The longest a run may take. */
+/** The time limit of a run. */
 export type RunLimit = {
   /** Aborted with MaxRunReached when the time is up, and with `signal`. */
   signal: AbortSignal
-  /** Looks at the clock, which may have moved on while no timer ran: a machine that slept. */
+  /** Checks the clock: no timer fires while the machine sleeps. */
   look(): void
-  /** To be called when the run is over. */
+  /** Call it when the run is over. */
   end(): void
 }
 
-/** Starts to count at once. */
+/** Starts the limit at once. */
 export function limitRun({ organization, maxRunMs, monotonicMs, signal }: LimitOptions): RunLimit {
   if (maxRunMs === undefined) return { signal, look: () => {}, end: () => {} }
   const startMs = monotonicMs()
@@ -42,7 +42,7 @@ function reached(organization: string, maxRunMs: number): MaxRunReached {
   )
 }
 
-/** As the configuration would write it. */
+/** A duration in the form of the configuration. */
 function inWords(ms: number): string {
   const [unitMs, unit] = UNITS.find(([whole]) => ms % whole === 0) ?? [1, 'ms']
   return `${ms / unitMs}${unit}`

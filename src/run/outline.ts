@@ -3,11 +3,11 @@ import { orderOf, orderOfRows, type RowOrder } from '../scan/row-order.ts'
 import type { Sorted } from '../sorted-page.ts'
 import type { Recognized } from './recognize.ts'
 
-/** What the scan needs of a window besides its row numbers. It is kept with a window that may come again. */
+/** The data of a window that the scan needs besides its row numbers. Stored with the window, for when it is recognized. */
 export type Outline = {
   /** The first and the last row; undefined in a window without rows. */
   readonly ends: readonly [Row, Row] | undefined
-  /** How its rows compare, each with the next; undefined where one of them has no readable id. */
+  /** How each row compares with the next; undefined if one of them has no readable id. */
   readonly order: RowOrder | undefined
 }
 

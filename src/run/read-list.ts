@@ -23,17 +23,17 @@ export type ListSettings = ScanSettings & {
   organization: string
   source: Pick<Source, 'readPage' | 'search' | 'counters'>
   mirror: Mirror
-  /** Pages asked for at once. */
+  /** Pages requested at once. */
   concurrency: number
-  /** Unix milliseconds, for stamps; whatever lasts is measured by `monotonicMs`. */
+  /** Unix milliseconds, for dates; durations are measured by `monotonicMs`. */
   now: () => number
   monotonicMs: () => number
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /**
- * How far a run has come: the customers received so far, each counted once, of those the service says it has. `readBefore` are
- * those an interrupted run had read, where this one goes on from it.
+ * The progress of a run: the customers received so far, each counted once, and the service's total. `readBefore` are the customers
+ * read by the interrupted run that this one continues.
  */
 export type Progress = {
   organization: string
@@ -43,11 +43,11 @@ export type Progress = {
   pages: number
 }
 
-/** What ends a reading early. */
+/** The signals that end a reading early. */
 export type ReadingLimits = {
-  /** Pages under way are finished and saved. */
+  /** Ends the reading after current pages are finished and saved. */
   stop: AbortSignal
-  /** At once. */
+  /** Ends the reading at once. */
   abort: AbortSignal
   /** Called after each save while there is more to read. */
   look(): void
@@ -61,8 +61,8 @@ const PAGES_OF_INITIAL_SYNC = 96
 const PAGES_OF_A_NIGHT = 48
 
 /**
- * Reads the list of a run window by window and saves its pages. Gives what the windows prove, and the list for the next run
- * to know it by, unless it was cut short. Throws the error that kept it from the end of the list.
+ * Reads the list of a run window by window and saves its pages. Returns the certificate, and the list for the next run, unless a
+ * page limit ended it. Throws the error that kept it from the end of the list.
  */
 export async function readList(
   settings: ListSettings,
@@ -76,7 +76,7 @@ export async function readList(
   const scan = await startScan(settings, { mirror, run, recorder })
   const errors = readingErrors(organization)
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
-  // Each page is made ready as it arrives, while the next ones are on their way.
+  // Each page is prepared when it arrives, while the next requests are open.
   const readPage: Reading<ReadPage>['readPage'] = (window, options) =>
     errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition))
   const savedTogether = run.isBaseline ? PAGES_OF_INITIAL_SYNC : PAGES_OF_A_NIGHT
@@ -107,7 +107,7 @@ async function readAndSort(
   }
 }
 
-/** Told of each window that was saved. */
+/** The receivers of each saved window. */
 type Followers = { scan: Scan; recorder: ListRecorder }
 
 async function saveArrivals(

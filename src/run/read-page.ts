@@ -7,29 +7,29 @@ import type { CustomersPage } from '../source/customers.ts'
 import { outlineOf, readOutline, type Outline } from './outline.ts'
 import { recognizeRecords, type Recognition } from './recognize.ts'
 
-/** A page that was read and sorted, ready to be saved. Its records are not kept: they are worth as much memory again. */
+/** A page that was read and sorted, ready to be saved. Its records are dropped to save memory. */
 export type ReadPage = {
   readonly sorted: SortedPage
-  /** What is known of the page, where its bytes came before. */
+  /** The known page, if its bytes are the same as before. */
   readonly known: KnownPage | undefined
   readonly outline: Outline
-  /** By which its records are known again; undefined where all must be read again. */
+  /** The marks that identify its records next time; undefined if all must be read again. */
   readonly marks: Marks | undefined
-  /** By which the page is known again; undefined where its records must be read again. */
+  /** The digest that identifies the page next time; undefined if its records must be read again. */
   readonly digest: string | undefined
   /** The page size in effect. */
   readonly size: number
   readonly total: number | undefined
   readonly beyondEnd: boolean
-  /** What a 404 is where the list does not end there after all. */
+  /** The error to report for a 404 if the list does not end there. */
   readonly refusal: CustomersPage['refusal']
-  /** Gives back the room its bytes take; to be called once it is saved. */
+  /** Releases the memory of its bytes; call it after the page is saved. */
   readonly release: CustomersPage['release']
 }
 
 /**
- * Sorts a page into customers and rejects, or takes it for what it is known to be: then its records are not even parsed.
- * Throws ContractBroken where its records cannot be parsed.
+ * Sorts a page into customers and rejects, or recognizes it without parsing its records. Throws ContractBroken if its records cannot
+ * be parsed.
  */
 export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
   const { size, total, lastPage, beyondEnd, digest, refusal, release } = page
@@ -50,7 +50,7 @@ export function sortPage(page: CustomersPage, window: Window | undefined, recogn
   }
 }
 
-/** A known page that is larger than it may be is parsed all the same, and refused like any other. */
+/** The known page, unless it is larger than allowed: then it is parsed, and refused like any other. */
 function pageThatFits(known: KnownPage | undefined, size: number): KnownPage | undefined {
   return known === undefined || known.rowIds.length > size ? undefined : known
 }

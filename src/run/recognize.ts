@@ -7,15 +7,15 @@ import { compareEach } from '../scan/row-order.ts'
 import type { CutRecords } from '../source/customers.ts'
 import { sortRecords, type Sorting } from './sort-records.ts'
 
-/** What a run knows of records that came before, and how it marks those that come now. */
+/** The memory of earlier records, and the fingerprint for new ones. */
 export type Recognition = { readonly memory: ListMemory; readonly fingerprint: Fingerprint }
 
 /** The records of a page that were sorted, what it takes to know them again, and any of them as a row. */
 export type Recognized = { sorted: Sorting; marks: Marks; rowAt: (place: number) => Row }
 
 /**
- * Sorts the records of a page that was cut. One that is known by its bytes is not parsed, unless its neighbours are new.
- * Undefined where the cut was wrong.
+ * Sorts the records of a page that was cut into records. A record known by its bytes is not parsed, unless its neighbours are new.
+ * Undefined if the cut was wrong.
  */
 export function recognizeRecords(
   cut: CutRecords,
@@ -28,7 +28,7 @@ export function recognizeRecords(
   if (sorted === undefined || sorted.known.length === 0 || !isAnyTwice(cut, sorted, prints)) {
     return sorted && withMarks(cut, sorted, { memory, places, prints })
   }
-  // The first record of an id counts. One that is known and one that is new do not say which came first.
+  // The first record of an id counts, and a known record beside a new one does not show which was first.
   const anew = sortCut(cut, pageBytes, { memory, places: places.fill(NOWHERE) })
   return anew && withMarks(cut, anew, { memory, places, prints })
 }
@@ -50,7 +50,7 @@ function fingerprintsOf({ bytes, starts, ends, ids }: CutRecords, fingerprint: F
   return { fingerprints, idFingerprints }
 }
 
-/** Where each record stands in the list of before; NOWHERE where it is not known. */
+/** The place of each record in the list as last read; NOWHERE if it is not known. */
 function placesOf({ fingerprints, idFingerprints }: Prints, memory: ListMemory): Int32Array {
   const places = new Int32Array(fingerprints.length)
   let likely = NOWHERE
@@ -74,12 +74,12 @@ function sortCut(cut: CutRecords, pageBytes: number, { memory, places }: Places)
 
 /** The entries of a column at these places; 0 where there is none. */
 function pick<Column extends Uint8Array | Uint32Array>(into: Column, column: Column, places: Int32Array): Column {
-  // In a loop: a column made from another one with a function takes ten times as long.
+  // A loop: creating a column from another one with a function takes ten times as long.
   for (let at = 0; at < places.length; at += 1) into[at] = column[places[at] ?? NOWHERE] ?? 0
   return into
 }
 
-/** The records in order, without those that are known; undefined where one cannot be parsed. */
+/** The records in order, without the known ones; undefined if one cannot be parsed. */
 function parseUnknown(cut: CutRecords, rowIds: Uint32Array): unknown[] | undefined {
   const records: unknown[] = []
   for (let at = 0; at < rowIds.length; at += 1) {
@@ -90,7 +90,7 @@ function parseUnknown(cut: CutRecords, rowIds: Uint32Array): unknown[] | undefin
   return records
 }
 
-/** Whether a customer that was read may be one of those that are known. */
+/** Whether a parsed customer may be one of the known ones. */
 function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorting, { idFingerprints }: Prints): boolean {
   if (customers.length === 0) return false
   const known = new Set<number | undefined>()
@@ -107,7 +107,7 @@ function withMarks(
   { memory, places, prints }: Places & { prints: Prints },
 ): Recognized {
   const { customers, rejects, rows, oddities: warnings } = sorted
-  // Rejects have no customer to be known as; and an id that was not found in the bytes could not be compared.
+  // Rejects have no customer, and an id that was not found in the bytes could not be compared.
   for (const { position } of rejects) prints.fingerprints[position] = UNKNOWN
   for (const [index, { id }] of customers.entries()) {
     const at = sorted.places[index] ?? 0
@@ -121,7 +121,7 @@ function withMarks(
   return { sorted, marks: { ...prints, comparisons, oddities, warnings }, rowAt }
 }
 
-/** Two that stood together in the list of before compare as they did. */
+/** Compares neighbours; two that were neighbours in the list as last read compare as before. */
 function compareAll(comparisons: Uint8Array, rowAt: (at: number) => Row, { memory, places }: Places): void {
   const last = places.length - 1
   for (let at = 0; at <= last; at += 1) {

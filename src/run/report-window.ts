@@ -3,8 +3,8 @@ import type { SavedPage } from '../sorted-page.ts'
 import type { ReadPage } from './read-page.ts'
 
 /**
- * The rows of a saved page as the scan takes them: a known record is often its row number only, except for the first and the
- * last of a page, which are reported in full.
+ * The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page,
+ * which have all fields.
  */
 export function rowsForScan(
   { sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>,

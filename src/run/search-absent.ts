@@ -8,13 +8,13 @@ type SearchSettings = {
   source: Pick<Source, 'search' | 'counters'>
   mirror: Pick<Mirror, 'findRemovalCandidates' | 'findListed'>
   removals: RemovalRule
-  /** Between 0 and 1. Decides which customers are searched for, where there are too many to be removed. */
+  /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
   random: () => number
 }
 
 /**
- * Searches for the customers that the run is about to remove. The whole list has been read: an outage, or a stop by `signal`,
- * postpones removals and ends nothing.
+ * Searches for the customers that the run is about to remove. The whole list has been read, so an outage, or a stop by `signal`, only
+ * postpones removals.
  */
 export async function searchForAbsent(
   { source, mirror, removals, random }: SearchSettings,

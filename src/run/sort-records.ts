@@ -5,15 +5,15 @@ import { cutPayload } from './cut-payload.ts'
 import type { Reject } from '../sorted-page.ts'
 
 export type SortOptions = {
-  /** The size of the page they came in, which spares measuring each record of a small page. */
+  /** The size of their page: in a small page no record needs to be measured. */
   pageBytes: number
-  /** Records that are known to be stored as they came are not looked at. */
+  /** Known records, which are stored unchanged, are skipped. */
   known?: KnownRecords | undefined
 }
 
-/** Records that came before, by their places. */
+/** Records known from the last reading, by their places. */
 export type KnownRecords = {
-  /** The customer's row number; 0 where the record is not known. */
+  /** The customer's row number; 0 if the record is not known. */
   readonly rowIds: ArrayLike<number>
   warningsAt(place: number): Warnings | undefined
 }
@@ -31,7 +31,7 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known }: S
     try {
       sortRecord(record, { position, mayBeTooLong }, sorted)
     } catch (error) {
-      // The stack overflowed: JSON can be nested deeper than it can be written again.
+      // The stack overflowed: parsed JSON can be nested deeper than JSON.stringify supports.
       if (!(error instanceof RangeError)) throw error
       addReject(nestedTooDeeply(record, position), sorted)
     }
@@ -39,14 +39,14 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known }: S
   return sorted
 }
 
-/** A page in the making: see Sorted. */
+/** A page while it is sorted: see Sorted. */
 export type Sorting = {
   known: number[]
   customers: Customer[]
   places: number[]
   rejects: Reject[]
   warnings: Warnings
-  /** By their places, what is odd about customers that were read. */
+  /** The warnings of parsed customers, by their places. */
   oddities: Map<number, Warnings>
   rowIds: Uint32Array
   rows: (Row | undefined)[]

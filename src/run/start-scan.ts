@@ -12,13 +12,13 @@ import type { WindowAnswer } from '../scan/window.ts'
 export type ScanSettings = {
   /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */
   scan: 'chain' | 'plain'
-  /** Records a page, 1 to 100. */
+  /** Records on a page, 1 to 100. */
   pageSize: number
-  /** Stop after so many pages, for a trial. */
+  /** Stop after this many pages, for a trial. */
   pageLimit?: number | undefined
 }
 
-/** The scan of a run: as configured, and from where an interrupted run had come, where this one goes on from it. */
+/** The scan of a run, as configured; it continues from the windows of an interrupted run, if there are any. */
 export async function startScan(
   { scan, pageSize, pageLimit }: ScanSettings,
   { mirror, run, recorder }: { mirror: Mirror; run: Run; recorder: ListRecorder },
@@ -31,7 +31,7 @@ export async function startScan(
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
 }
 
-/** The windows as the scan takes them. The list of the next run holds their customers too. */
+/** The recorded windows, for the scan. Adds their customers to the list for the next run too. */
 function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowAnswer> {
   for (const { page, size, rows, ...read } of windows) {
     const start = read.perPage * (page - 1)

@@ -9,11 +9,11 @@ type Failure = StoppedAt['failure']
 export type ReadingErrors = {
   /** Reads one page, and remembers the error or the 404 that answered. */
   watch<Page extends { refusal?: SourceRefused | undefined }>(page: Promise<Page>): Promise<Page>
-  /** Throws what kept the scan from the end of the list, where anything of the service did. */
+  /** Throws the service's error that kept the scan from the end of the list, if there is one. */
   refuseUnfinished(certificate: Certificate): void
 }
 
-/** One error for each way to fail is kept, the latest. */
+/** Keeps the latest error of each kind of failure. */
 export function readingErrors(organization: string): ReadingErrors {
   const errors = new Map<Failure, unknown>()
   return {
@@ -35,7 +35,7 @@ export function readingErrors(organization: string): ReadingErrors {
   }
 }
 
-/** The error of a window whose answer looked well until it was compared with others. */
+/** The error of a window whose answer was found wrong only by comparison with others. */
 function errorOf({ window, failure }: StoppedAt, organization: string): Error {
   const message = `${placeOf(window, organization)} ${WHAT[failure]} ${ADVICE}`
   if (failure === 'hole') return new SourceUnavailable(message, { code: 'server-error' })

@@ -2,12 +2,12 @@ import type { Mirror } from '../store.ts'
 import { ContractBroken } from '../errors.ts'
 import type { SortedPage } from '../sorted-page.ts'
 
-/** So many ids of the first page decide: each costs one look into the mirror for each other organization. */
+/** How many ids of the first page decide: each costs one look-up for each other organization. */
 const IDS_ASKED = 20
 
 /**
  * Throws ContractBroken `tenant-mixup` when more than half of the customers on the first page are new to the organization and
- * known under another one: they come with a wrong key or address, and nothing of them may be written.
+ * belong to another one: the key or address is wrong, and nothing may be written.
  */
 export async function refuseTenantMixup(
   mirror: Pick<Mirror, 'findKnownElsewhere'>,
@@ -15,7 +15,7 @@ export async function refuseTenantMixup(
   pages: readonly SortedPage[],
 ): Promise<void> {
   const asked = spreadOver(customersOfFirst(pages), IDS_ASKED)
-  // A customer that is recalled, and stands here by its row, is known under this organization.
+  // A recalled customer, which is here by its row number, belongs to this organization.
   const ids = asked.filter((customer) => typeof customer === 'string')
   if (ids.length * 2 <= asked.length) return
   const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)
@@ -29,7 +29,7 @@ export async function refuseTenantMixup(
   )
 }
 
-/** The first page with a customer on it, each customer once: by its row number where it is known, else by its id. */
+/** The customers of the first page that has any, each once: by row number if known, otherwise by id. */
 function customersOfFirst(pages: readonly SortedPage[]): (string | number)[] {
   for (const { rows, rowIds } of pages.toSorted((one, other) => one.page - other.page)) {
     const customers = Array.from(rowIds).flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId))
@@ -38,7 +38,7 @@ function customersOfFirst(pages: readonly SortedPage[]): (string | number)[] {
   return []
 }
 
-/** At most so many, the first one and others at even distances. */
+/** At most `most` items: the first one, and others at even distances. */
 function spreadOver<Item>(items: readonly Item[], most: number): Item[] {
   const count = Math.min(most, items.length)
   return Array.from({ length: count }, (_, index) => Math.floor((index * items.length) / count)).flatMap(
