@@ -77,12 +77,12 @@ function night(dataset: Dataset): Member[] {
 }
 
 function load(dataset: Dataset): Member[] {
-  const chain = firstLoad('first load', dataset)
+  const chain = firstLoad('initial sync', dataset)
   const inserted = insertFloor('rows inserted', dataset)
   return [
     ...withFloor({ ...chain, floors: [[floorOf(chain.name), inserted.name]] }),
     inserted,
-    ...extras(withFloor(plain(firstLoad('first load, plain', dataset)))),
+    ...extras(withFloor(plain(firstLoad('initial sync, plain', dataset)))),
   ]
 }
 
@@ -100,7 +100,7 @@ function latency(dataset: Dataset): Member[] {
   const loop = delayed(loopMember('sequential loop at rest', 'yesterday', dataset, floors), 20)
   const besideLoop = [loop, manyAtOnce, asMany]
   const [rest20, rest20Floor] = withFloor(delayed(rest, 20))
-  const [load20, load20Floor] = withFloor(delayed(firstLoad('first load', dataset), 20))
+  const [load20, load20Floor] = withFloor(delayed(firstLoad('initial sync', dataset), 20))
   return [
     rest20,
     ...extras([rest20Floor]),
@@ -120,24 +120,24 @@ function gzip(dataset: Dataset): Member[] {
   })
   return extras([
     ...withFloor(compressed(atRest('at rest', dataset))),
-    ...withFloor(compressed(firstLoad('first load', dataset))),
+    ...withFloor(compressed(firstLoad('initial sync', dataset))),
   ])
 }
 
 function byHand(dataset: Dataset): Member[] {
   return extras([
     ...withFloor(loopMember('loop, at rest', 'yesterday', dataset)),
-    ...withFloor(loopMember('loop, first load', 'empty', dataset)),
+    ...withFloor(loopMember('loop, initial sync', 'empty', dataset)),
   ])
 }
 
 function million(one: Dataset, many: Dataset): Member[] {
   const inserted = insertFloor('rows inserted, one organization', one)
-  const whole = firstLoad('first load, one organization', one)
+  const whole = firstLoad('initial sync, one organization', one)
   return [
     ...withFloor({ ...whole, floors: [[floorOf(whole.name), inserted.name]] }),
     inserted,
-    firstLoad('first load, a hundred organizations', many, [[whole.name]]),
+    firstLoad('initial sync, a hundred organizations', many, [[whole.name]]),
     ...withFloor(atRest('at rest, one organization', one)),
     atRest('at rest, a hundred organizations', many, [['at rest, one organization']]),
   ]

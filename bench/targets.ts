@@ -44,7 +44,7 @@ function memory(of: string, over: string): Target['samples'] {
   return (results) => ratiosOf(results, { of, over: [over], quantity: 'peakRssBytes' })
 }
 
-const ONE_LARGE = 'first load, one organization'
+const ONE_LARGE = 'initial sync, one organization'
 const ONE_LARGE_AT_REST = 'at rest, one organization'
 
 /** The limits are of one run on two cores. */
@@ -59,13 +59,13 @@ export const TARGETS: readonly Target[] = [
     wall('1 % new at the top', floorOf('1 % new at the top')),
   ),
   ratio(
-    'first load, over downloading and inserting the same',
+    'initial sync, over downloading and inserting the same',
     1.35,
-    wall('first load', floorOf('first load'), 'rows inserted'),
+    wall('initial sync', floorOf('initial sync'), 'rows inserted'),
   ),
   ratio('the chain scan at rest, over the plain scan', 1.2, wall('at rest', 'at rest, plain')),
   ratio('at rest at 20 ms, over waiting alone', 1.25, overWaiting('at rest, 20 ms', 20)),
-  ratio('first load at 20 ms, over waiting alone', 1.25, overWaiting('first load, 20 ms', 20)),
+  ratio('initial sync at 20 ms, over waiting alone', 1.25, overWaiting('initial sync, 20 ms', 20)),
   {
     ...ratio(
       `a sequential loop at 20 ms, over us with ${MANY_AT_ONCE} at once`,
@@ -79,14 +79,14 @@ export const TARGETS: readonly Target[] = [
     sharesOf(results, 'at rest', 'writtenBytes', 'customers'),
   ),
   ...aboutMillion([
-    ratio('peak memory of loading 1,000,000, over 100,000', 1.15, memory(ONE_LARGE, 'first load')),
+    ratio('peak memory of loading 1,000,000, over 100,000', 1.15, memory(ONE_LARGE, 'initial sync')),
     ratio('peak memory of 1,000,000 at rest, over 100,000', 1.15, memory(ONE_LARGE_AT_REST, 'at rest')),
     amount('peak memory of loading 1,000,000', 220, 'MB', megabytes(ONE_LARGE)),
     amount('peak memory of 1,000,000 at rest', 220, 'MB', megabytes(ONE_LARGE_AT_REST)),
-    ratio('loading 100 × 10,000, over 1 × 1,000,000', 1.1, wall('first load, a hundred organizations', ONE_LARGE)),
+    ratio('loading 100 × 10,000, over 1 × 1,000,000', 1.1, wall('initial sync, a hundred organizations', ONE_LARGE)),
     ratio('100 × 10,000 at rest, over 1 × 1,000,000', 1.1, wall('at rest, a hundred organizations', ONE_LARGE_AT_REST)),
   ]),
-  ...NIGHTS.map((night) => besidePython(night, night === 'first load' ? 1.2 : 0.9)),
+  ...NIGHTS.map((night) => besidePython(night, night === 'initial sync' ? 1.2 : 0.9)),
   amount(SYNC_OF_40, 300, 'ms', (results) => samplesOf(results, SYNC_OF_40, 'wallMs')),
   amount(SYNC_OF_40_FROM_NODE_20, 400, 'ms', (results) => samplesOf(results, SYNC_OF_40_FROM_NODE_20, 'wallMs')),
   amount('customer-mirror --help', 120, 'ms', (results) => samplesOf(results, '--help', 'wallMs')),

@@ -10,7 +10,7 @@ const TOOLS: readonly Tool[] = [
 ]
 type Tool = { name: string; program: ProgramName; module: string; install: string }
 
-/** The tools that one of the Pythons has, each for a first load and for a night after it, and a note for each other. */
+/** The tools that one of the Pythons has, each for an initial sync and for a night after it, and a note for each other. */
 export async function toolsGroup(
   dataset: Dataset,
   pythons: readonly string[],
@@ -38,7 +38,7 @@ function membersOf({ name, program }: Tool, dataset: Dataset, python: string): M
   const answering = { latencyMs: 0, gzip: false, edition: 'base' } as const
   const base = { program, dataset, python, answering, scan: 'plain', floors: [] } as const
   return [
-    { ...base, name: `${name}, first load`, start: 'empty' },
+    { ...base, name: `${name}, initial sync`, start: 'empty' },
     { ...base, name: `${name}, a second night`, start: 'yesterday' },
   ]
 }

@@ -15,7 +15,7 @@ import { temporaryFolder } from './support/temp-folder.ts'
 
 const list = customers(1, 60)
 
-describe.each(['a first load', 'a night'])('during %s', (occasion) => {
+describe.each(['an initial sync', 'a night'])('during %s', (occasion) => {
   test.each([
     ['deleted', (file: string) => unlinkSync(file), /was deleted or moved away while it was open/],
     ['deleted with its journal', deleteAll, /was deleted or moved away/],

@@ -36,8 +36,8 @@ function oneWorker({ organizations, customers, load, rest }: SideBySide): string
     `turn. At ${REQUESTS_PER_MINUTE} requests a minute each, that is about ${about(perHour)} customers an hour; the last column above ` +
     `says how many organizations that makes in a night. ${organizations} organizations of ${number(customers)} customers, ` +
     `mirrored at the same time from a service without a limit, took ${msPerRequest(rest).toFixed(2)} ms of CPU a request at rest ` +
-    `and ${msPerRequest(load).toFixed(2)} ms in a first load, and no more than ${megabytes(peak(load, rest))} MB of memory, what talks to the queue aside. With the ` +
-    `limit, that is ${percent(shareOfCore(rest))} of one core at rest and ${percent(shareOfCore(load))} in first loads: a worker waits.`
+    `and ${msPerRequest(load).toFixed(2)} ms in an initial sync, and no more than ${megabytes(peak(load, rest))} MB of memory, what talks to the queue aside. With the ` +
+    `limit, that is ${percent(shareOfCore(rest))} of one core at rest and ${percent(shareOfCore(load))} in initial syncs: a worker waits.`
   )
 }
 

@@ -37,7 +37,7 @@ export async function playScenario(name: string, open: OpenContender, settings: 
   }
 }
 
-/** The first load and three nights more: enough to be removed wrongly, and for it to show. */
+/** The initial sync and three nights more: enough to be removed wrongly, and for it to show. */
 export const NIGHTS = 4
 const FIRST_NIGHT_MS = Date.UTC(2026, 0, 5, 2)
 const DAY_MS = 86_400_000

@@ -13,7 +13,7 @@ export const PROGRAMS = {
 } as const
 
 /** Each night that whole commands are measured in, under the name that follows a program's. */
-export const NIGHTS = ['first load', 'second night', 'at rest', '1 % changed'] as const
+export const NIGHTS = ['initial sync', 'second night', 'at rest', '1 % changed'] as const
 export type Night = (typeof NIGHTS)[number]
 
 /** The name of a program's night. */
@@ -57,7 +57,7 @@ function programsOf(night: Night, dataset: Dataset): Member[] {
   const floors = [[python], [wholeName('node', night)]]
   return [
     // What was compiled is kept by the first start.
-    { ...sync, name: wholeName('sync', night), floors, warmUp: night === 'first load' },
+    { ...sync, name: wholeName('sync', night), floors, warmUp: night === 'initial sync' },
     { ...byHand, name: python, program: 'by-hand-python', needs: 'Python' },
     { ...sync, name: wholeName('fromNode20', night), floors: [[python]], needs: 'Node 20' },
     { ...byHand, name: wholeName('node', night), program: 'by-hand-node' },
@@ -65,7 +65,7 @@ function programsOf(night: Night, dataset: Dataset): Member[] {
 }
 
 function nightOf(night: Night, dataset: Dataset) {
-  if (night === 'first load') return firstLoad(night, dataset)
+  if (night === 'initial sync') return firstLoad(night, dataset)
   const rest = atRest(night, dataset)
   if (night === 'second night') return { ...rest, nightsBefore: 1 }
   return night === 'at rest' ? rest : { ...rest, answering: edition('changed'), expect: CHANGED }

@@ -51,7 +51,7 @@ describe('the page on performance', () => {
     expect(page).toContain('reads one of about 2,300,000 customers at most')
     // 500 requests a second of the file, 250 in a load, over one a second of an organization.
     expect(page).toContain('at rest as much as 500 organizations')
-    expect(page).toContain('in first loads as much as 250.')
+    expect(page).toContain('in initial syncs as much as 250.')
     expect(page).toContain('takes 400 bytes of the file, 10,000,000 of them 3.7 GB')
   })
 

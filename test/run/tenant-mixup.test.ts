@@ -75,7 +75,7 @@ test('customers of another organization that stand together anywhere on the firs
 })
 
 test.each([
-  ['a first load', []],
+  ['an initial sync', []],
   ['a list of which half is stored', customers(1, 150)],
 ])('the mirror is asked for 20 ids of the first page at most: %s', async (_, before) => {
   const mirror = await aMirror()
