@@ -65,8 +65,8 @@ function singleFile({ customers, load, rest }: Cost, sideBySide: SideBySide): st
     `${about(perSecond(rest))} unchanged ones, writing ${(writtenBytes / customers).toFixed(0)} bytes for each; with ` +
     `${sideBySide.organizations} organizations at a time, ${about(rateOf(sideBySide, 'load'))} and ` +
     `${about(rateOf(sideBySide, 'rest'))}. The file carries at least that much: at rest as much as ` +
-    `${about(atTheLimit(sideBySide, 'rest'))} organizations at ${REQUESTS_PER_MINUTE} requests a minute bring at the same time, in first ` +
-    `loads as much as ${about(atTheLimit(sideBySide, 'load'))}. A customer of this list takes ${bytes.toFixed(0)} bytes of the file, ` +
+    `${about(atTheLimit(sideBySide, 'rest'))} organizations at ${REQUESTS_PER_MINUTE} requests a minute bring at the same time, in initial ` +
+    `syncs as much as ${about(atTheLimit(sideBySide, 'load'))}. A customer of this list takes ${bytes.toFixed(0)} bytes of the file, ` +
     `${number(10_000_000)} of them ${((bytes * 10_000_000) / 1024 ** 3).toFixed(1)} GB. All workers of a file must be on its machine: a ` +
     'file in WAL mode cannot be shared over a network.'
   )
