@@ -4,9 +4,9 @@ import type { Io } from './io.ts'
 import { runProgram } from './program.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 
-/** The program: reads the command line, runs one command, and turns what became of it into an exit code. */
+/** The program: reads the command line, runs one command, and turns its result into an exit code. */
 async function main(): Promise<void> {
-  // Whatever a command writes, the mirror and its journals included, is for this user alone.
+  // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)
   process.stdout.on('error', endWhenNobodyReads)
   process.stderr.on('error', goOnInSilence)
@@ -27,10 +27,10 @@ async function main(): Promise<void> {
 
 const LINGER_MS = 500
 
-/** One Ctrl-C can arrive twice: from the terminal, and passed on by the process that started this one. */
+/** One Ctrl-C can arrive twice: from the terminal, and from the parent process that forwards it. */
 const SAME_SIGNAL_MS = 500
 
-/** The first signal asks the command to stop in good order, the next one ends the program. */
+/** The first signal stops the command in good order, the next one ends the program. */
 function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | undefined } {
   const stopping = new AbortController()
   let code: ExitCode | undefined

@@ -1,11 +1,11 @@
 import type { MiddlewareHandler } from 'hono'
 
-/** Headers with which an answer says itself how old it is, or may become. */
+/** Headers in which an answer states its age, or how long it may be kept. */
 const ABOUT_AGE = ['Cache-Control', 'Age', 'Expires']
 
 /**
- * What every answer of ours carries: no browser may guess its type or show it inside another page, and no cache may keep it
- * unless it says so itself.
+ * The headers of all our answers: browsers must not guess the type or show the answer in another page, and caches must not keep it
+ * unless the answer allows it.
  */
 export const addHeaders: MiddlewareHandler = async (context, next) => {
   await next()

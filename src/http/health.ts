@@ -1,9 +1,9 @@
 import type { Env, Hono } from 'hono'
 
-/** Whether a program does its work, and what is wrong where it does not. */
+/** Whether a program does its work, and the problems if it does not. */
 export type Readiness = { ready: boolean; problems: string[] }
 
-/** `/healthz` answers while the process lives; `/readyz` answers what `examine` finds, with 503 where it is not ready. */
+/** `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready. */
 export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Readiness> = isReady): void {
   app.get('/healthz', (context) => context.json({ alive: true }))
   app.get('/readyz', async (context) => {
@@ -12,7 +12,7 @@ export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Re
   })
 }
 
-/** A program that is ready as soon as it listens. */
+/** The readiness of a program that is ready as soon as it listens. */
 async function isReady(): Promise<Readiness> {
   return { ready: true, problems: [] }
 }

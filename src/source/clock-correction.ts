@@ -14,8 +14,8 @@ type ClockCorrectionOptions = {
 }
 
 /**
- * A retry that asks once more, signing by the service's clock, where a request was refused as unauthorized and the time of its
- * signature may be why.
+ * A retry that sends a request once more, signed by the service's clock, if it was refused as unauthorized and the time of its
+ * signature may be the reason.
  */
 export function withClockCorrection(retry: Pick<Retry, 'ask'>, options: ClockCorrectionOptions): Pick<Retry, 'ask'> {
   const { clock, now, monotonicMs, onEvent } = options
@@ -29,7 +29,7 @@ export function withClockCorrection(retry: Pick<Retry, 'ask'>, options: ClockCor
       try {
         return await retry.ask(signingNow, stopping)
       } catch (error) {
-        // As far as it was corrected, unless our clock was set while the request was under way.
+        // The correction at the time of signing, unless our clock was set during the request.
         const signedAheadMs = signed.unixMs + (monotonicMs() - signed.atMs) - now()
         if (!isUnauthorized(error) || !clock.explains(signedAheadMs)) throw error
         const offsetMs = clock.adopt()

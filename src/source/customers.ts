@@ -28,18 +28,18 @@ export type Source = {
   readonly counters: { requests: number; throttled: number; waitedMs: number }
   /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
   readonly clockOffsetMs: number | undefined
-  /** Ends every connection, or returns them to the idle ones. To be called once no request is under way. */
+  /** Ends every connection, or returns them to the idle ones. Call it after all requests have ended. */
   close(): Promise<void>
 }
 
 export type ReadOptions = Stopping & {
-  /** Called when the answer is there, and nothing but work is left. */
+  /** Called when the answer has arrived, before it is processed. */
   onAnswered?: (() => void) | undefined
 }
 
 /**
- * A page is asked for by a signed request; around that stands the clock that signs, around both the retry, and around all three
- * the refusal of answers out of a cache.
+ * A page is requested by a signed request. It is wrapped in the correction of the clock, then in the retry, and then in the refusal
+ * of cached answers.
  */
 export function openSource(options: SourceOptions): Source {
   const { settings, now, monotonicMs, random, sleep, onEvent } = options
@@ -105,14 +105,14 @@ export type SourceOptions = {
   credentials: Credentials
   /** Shared by all organizations behind one rate limit; without it, this source has one of its own. */
   rateLimit?: RateLimit | undefined
-  /** Where connections come from and return to; without it they are opened, and ended at the close. */
+  /** Idle connections to reuse; without it, connections are opened, and closed at the end. */
   agents?: IdleAgents | undefined
-  /** Room for pages on their way; without it, that of the process. */
+  /** Memory for pages in transit; without it, that of the process. */
   budget?: ByteBudget | undefined
   userAgent: string
   /** Unix milliseconds, to sign with. May be set at any time. */
   now: () => number
-  /** For every wait and time limit. Must move on, or a wait never ends. */
+  /** The clock of every wait and time limit. It must advance, or a wait never ends. */
   monotonicMs: () => number
   /** Between 0 and 1. */
   random: () => number

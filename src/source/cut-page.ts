@@ -15,7 +15,7 @@ export type CutPage = {
  * records.
  *
  * The cut is right when the body parses with a mark in their place, and `data` then holds just that mark. The same bytes between
- * the brackets of an array are the same elements, whatever stands around them.
+ * the brackets of an array are the same elements, whatever is around them.
  */
 export function cutPage(body: Buffer): CutPage | undefined {
   const from = afterOpening(body)
@@ -32,7 +32,7 @@ export function cutPage(body: Buffer): CutPage | undefined {
 
 const DATA = Buffer.from('"data"')
 
-/** Where the first element of `data` begins. */
+/** The start of the first element of `data`. */
 function afterOpening(body: Buffer): number | undefined {
   const name = body.indexOf(DATA)
   const between = body.toString('latin1', name, name + MOST_BEFORE)
@@ -66,7 +66,7 @@ function isBlankIn(body: Buffer, from: number, to: number): boolean {
   return body.subarray(from, to).every(isBlank)
 }
 
-/** Whether a byte can only stand between values: no value begins with a space or a byte below it. */
+/** Whether a byte can only be between values: no value begins with a space or a byte below it. */
 function isBlank(byte: number): boolean {
   return byte <= 0x20
 }

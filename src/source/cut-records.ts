@@ -1,20 +1,20 @@
-/** The records of a page where they stand in its bytes. */
+/** The records of a page, as positions in its bytes. */
 export type CutRecords = {
   readonly bytes: DataView
   /** Record `n` is at `[starts[n], ends[n])`. */
   readonly starts: readonly number[]
   readonly ends: readonly number[]
-  /** Where the text under `"id"` begins in each, which is as long as a UUID; -1 where there is none to be found. */
+  /** The start of each record's `"id"` text, which is as long as a UUID; -1 if there is none. */
   readonly ids: readonly number[]
   /** Whether that text is this id, in upper or lower case. */
   hasId(place: number, id: string): boolean
-  /** Parses one record; undefined where the bytes were cut in the wrong place. */
+  /** Parses one record; undefined if the bytes were cut in the wrong place. */
   record(place: number): unknown
   /** Parses all of them. */
   records(): readonly unknown[] | undefined
 }
 
-/** `quickly` takes what stands between two objects for a border, also within a text; `exactly` reads every character. */
+/** `quickly` cuts at every text like `},{`, even within a string; `exactly` reads every character. */
 export type Cutting = 'quickly' | 'exactly'
 
 /**
@@ -56,7 +56,7 @@ function bordersIn(text: string, cutting: Cutting, most: number): Borders | unde
 /** The highest of the characters that JSON allows between values; none of them begins or ends one. */
 const BLANK = 0x20
 
-/** The same record has the same bytes wherever it stands on a page: blanks around it are left out. */
+/** Adds a record without the blanks around it, so that the same record has the same bytes anywhere on a page. */
 function addRecord({ starts, ends }: Borders, text: string, from: number, to: number): void {
   let [start, end] = [from, to]
   while (start < end && text.charCodeAt(start) <= BLANK) start += 1
@@ -68,7 +68,7 @@ function addRecord({ starts, ends }: Borders, text: string, from: number, to: nu
 /** Where one record ends, and the next one begins. */
 type Cut = { end: number; next: number }
 
-/** What stands between two objects; a service writes it the same way everywhere. */
+/** The text between two objects; a service writes it the same way everywhere. */
 const BETWEEN = /\}\s*,\s*\{/
 
 function* cutsIn(text: string): Generator<Cut> {
@@ -126,7 +126,7 @@ function decoded(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    // No JSON: the caller reads the page as a whole, and finds out what is wrong with it.
+    // Not JSON: the caller parses the whole page, and reports the mistake.
     return ''
   }
 }

@@ -2,7 +2,7 @@ import { errorEnvelope } from './envelope.ts'
 
 /**
  * What the service said about a refusal, as ` (code: "message")`, fit for an error message: only the two fields of the error
- * envelope, at most 200 characters, nothing that could be a secret or a person. Empty when it said nothing of the kind.
+ * envelope, at most 200 characters, nothing that could be a secret or a person. Empty if it sent neither.
  */
 export function quoted(text: string, secrets: readonly string[]): string {
   const { error, message } = errorFields(text)

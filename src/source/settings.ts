@@ -1,6 +1,6 @@
 import type { Recipe } from './signing.ts'
 
-/** How one service is asked. */
+/** The settings of requests to one service. */
 export type SourceSettings = {
   /** Ends in `/api/v1`. https, or http on loopback. */
   baseUrl: URL

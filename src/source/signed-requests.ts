@@ -28,11 +28,11 @@ export type SignedRequestsOptions = {
 
 type SendOptions = {
   signal: AbortSignal
-  /** Takes the bytes of the answer; what an earlier answer took is given back first. */
+  /** Counts the bytes of the answer; those of an earlier answer are released first. */
   room?: Room | undefined
 }
 
-/** A request as it is sent: what was signed, and the headers that say so. */
+/** A request with its signed address and its headers. */
 type Signed = { address: Address; headers: Record<string, string> }
 
 const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -56,7 +56,7 @@ export class SignedRequests {
     this.#isNonceSigned = usesNonce(settings.signing)
   }
 
-  /** Resolves with an answer that holds a page, or says that there is no such page; throws what any other answer means. */
+  /** Resolves with an answer that has a page, or a 404; throws the error of any other answer. */
   async ask(question: Question, options: SendOptions): Promise<Answer> {
     const { clock, rateLimit } = this.#options
     options.room?.release()
@@ -69,12 +69,12 @@ export class SignedRequests {
     return answer
   }
 
-  /** Resolves with the answer, whatever it is, and concludes nothing from it. */
+  /** Resolves with any answer, without interpreting it. */
   send(question: Question, options: SendOptions): Promise<Answer> {
     return this.#get(question, this.#signed(question), options)
   }
 
-  /** Requests sent so far, and how many of them were answered with 429 where a page was asked for. */
+  /** Requests sent so far, and how many requests for pages were answered with 429. */
   get counters(): { requests: number; throttled: number } {
     return { requests: this.#sent, throttled: this.#throttled }
   }

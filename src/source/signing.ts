@@ -78,7 +78,7 @@ export const DEFAULT_HEADERS: HeaderNames = {
   nonce: 'X-Nonce',
 }
 
-/** The recipe of a preset: hex signature, secret used as it is written, Unix seconds. */
+/** The recipe of a preset: hex signature, secret as UTF-8 text, Unix seconds. */
 export function recipeOf(preset: PresetName): Recipe {
   return {
     template: PRESETS[preset],
@@ -153,7 +153,7 @@ export function usesNonce(recipe: Recipe): boolean {
   return recipe.template.includes('{nonce}')
 }
 
-/** What is wrong with a template, as a sentence; undefined when nothing is. */
+/** The mistake in a template, as a sentence; undefined if there is none. */
 export function templateProblem(template: string): string | undefined {
   for (const [, name = ''] of template.matchAll(TOKEN)) {
     if (!isToken(name)) return `unknown token {${name}}; known are ${TOKENS.map((token) => `{${token}}`).join(' ')}`
@@ -161,7 +161,7 @@ export function templateProblem(template: string): string | undefined {
   return template.includes('{ts}') ? undefined : 'must contain {ts}, or a captured request could be replayed for ever'
 }
 
-/** What the tokens of a template stand for. */
+/** The values of a template's tokens. */
 type Facts = { request: SignableRequest; apiKey: string; timestamp: string; nonce: string | undefined }
 
 type Piece = (facts: Facts) => string
@@ -184,7 +184,7 @@ const VALUES: Record<Token, Piece> = {
   nonce: ({ nonce }) => nonce ?? '',
 }
 
-/** A template taken apart: its tokens, and the text between them as it is written. */
+/** The pieces of a template: its tokens, and the text between them. */
 function piecesOf(template: string): Piece[] {
   // Splitting on a pattern with a group puts the matches of the group at the odd places.
   return template.split(TOKEN).map((part, index) => {

@@ -26,8 +26,8 @@ export type KnownGoodRequest = {
 export type Solution = { preset: PresetName; recipe: Recipe }
 
 /**
- * Every recipe that makes the known signature, among all presets, encodings and ways to decode the secret; none when there
- * is none, or when the timestamp is in no known form.
+ * Every recipe that makes the known signature, among all presets, encodings and ways to decode the secret; empty if there is none, or
+ * if the timestamp has an unknown form.
  */
 export function solveRecipe(known: KnownGoodRequest): Solution[] {
   const time = readTimestamp(known.timestamp)
@@ -58,7 +58,7 @@ function readTimestamp(text: string): { form: TimestampForm; unixMs: number } | 
   return Number.isNaN(unixMs) || new Date(unixMs).toISOString() !== text ? undefined : { form: 'iso', unixMs }
 }
 
-/** A signature may be all there is, or stand behind something like `sha256=`. */
+/** The possible prefixes of a signature: none, or a text like `sha256=`. */
 function prefixesOf(text: string): string[] {
   const prefix = /^[a-z][\w.-]*[=: ]\s*(?=\S)/i.exec(text)?.[0]
   return prefix === undefined ? [''] : ['', prefix]
