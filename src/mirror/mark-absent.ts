@@ -1,8 +1,9 @@
-import type { Absent, Ending, Removals, RemovingProof, Run, Searched } from '../run.ts'
+import type { Absent, Ending, Removals, RemovingProof, Run } from '../run.ts'
 import type { Connection } from './database.ts'
 import { forgetList } from './lists.ts'
 import { findUnjudged } from './older-list.ts'
-import { findAbsent, holdBack, isCandidate, isTooMuch, release, remove } from './removals.ts'
+import { decideAbsences, type Decision } from './removal-rule.ts'
+import { areTooManyAbsent, findAbsent, holdBack, release, remove } from './removals.ts'
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
 
@@ -53,48 +54,21 @@ function markBy(
   if (absent === undefined) forgetList(db, run.organization)
   if (absent === undefined || absent.length === 0) return NO_ABSENCES
   const unjudged = findUnjudged(db, run, absent)
-  const older = unjudged.size > 0 ? (['older-list'] as const) : []
-  if (unjudged.size === absent.length) return { ...NO_ABSENCES, reasons: older, isBelieved: false }
-  const isAbout = (row: Absent) => !unjudged.has(row.rowId) && isCandidate(row, rule, proof)
-  if (absent.some(({ id }) => searched.found?.has(id))) {
-    const told = believeSearch(db, run, absent, { ...searched, isAbout })
-    return { ...NO_ABSENCES, ...told, reasons: [...older, 'contradicted'], isBelieved: false }
-  }
-  if (isTooMuch(db, run, absent.length, rule)) {
-    holdBack(db, run, absent)
-    return { ...NO_ABSENCES, held: absent.length, reasons: older }
-  }
-  const absences = { ...NO_ABSENCES, reasons: older }
-  for (const row of absent) {
-    const isRemoved = isAbout(row) && maySearchRemove(row, searched, proof)
-    markMissing(db, row, unjudged.has(row.rowId) ? undefined : proof, nowMs)
-    if (isRemoved) remove(db, run, row, nowMs)
-    absences[isRemoved ? 'removed' : 'missing'] += 1
-  }
-  return absences
+  const isTooMuch = areTooManyAbsent(db, run, absent.length, rule)
+  return carryOut(db, run, decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }), proof, nowMs)
 }
 
-/** Whether the searches allow the removal of the customer. */
-function maySearchRemove({ id }: Absent, searched: Searched, proof: RemovingProof): boolean {
-  if (searched.isPostponed === true || searched.unanswered?.has(id) === true) return false
-  return proof === 'proven' || searched.confirmed.has(id)
-}
-
-/**
- * Marks the customers found as listed. If they were found in a sample, all other removals are held back.
- */
-function believeSearch(
-  db: Connection,
-  run: Run,
-  absent: readonly Absent[],
-  { found, isSample, isAbout }: Searched & { isAbout: (row: Absent) => boolean },
-): Pick<Absences, 'found' | 'held'> {
-  const isFound = ({ id }: Absent) => found?.has(id) === true
-  const listed = absent.filter(isFound)
+function carryOut(db: Connection, run: Run, decision: Decision, proof: RemovingProof, nowMs: number): Absences {
+  const { reasons, isBelieved, listed, held, missing } = decision
   for (const row of listed) markListed(db, row)
-  const held = isSample === true ? absent.filter((row) => !isFound(row) && isAbout(row)) : []
-  if (held.length > 0) holdBack(db, run, held)
-  return { found: listed.map(({ id }) => id), held: held.length }
+  if (held !== undefined) holdBack(db, run, held)
+  for (const { row, isCounted, isRemoved } of missing) {
+    markMissing(db, row, isCounted ? proof : undefined, nowMs)
+    if (isRemoved) remove(db, run, row, nowMs)
+  }
+  const removed = missing.filter(({ isRemoved }) => isRemoved).length
+  const found = listed.map(({ id }) => id)
+  return { missing: missing.length - removed, removed, held: held?.length ?? 0, reasons, isBelieved, found }
 }
 
 /** Marks a customer as missing. Without a proof the absence is not counted. */

@@ -1,7 +1,8 @@
 import type { Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '../run.ts'
 import type { Connection } from './database.ts'
 import { findUnjudged } from './older-list.ts'
-import { findAbsent, isCandidate, isTooMuch, mayBeCandidates } from './removals.ts'
+import { isCandidate } from './removal-rule.ts'
+import { areTooManyAbsent, findAbsent, mayBeCandidates } from './removals.ts'
 import { statement } from './statement.ts'
 
 /**
@@ -16,7 +17,7 @@ export function findRemovalCandidates(
   if (!mayBeCandidates(db, run.organization, rule)) return []
   const absent = findAbsent(db, run) ?? []
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
-  if (candidates.length === 0 || isTooMuch(db, run, absent.length, rule)) return []
+  if (candidates.length === 0 || areTooManyAbsent(db, run, absent.length, rule)) return []
   const unjudged = findUnjudged(db, run, absent)
   if (unjudged.size === absent.length) return []
   return candidates

@@ -1,12 +1,10 @@
-import type { Absent, RemovalRule, RemovingProof, Run } from '../run.ts'
+import type { Absent, RemovalRule, Run } from '../run.ts'
 import type { HeldRemovals } from '../store.ts'
 import { UsageError } from '../errors.ts'
 import type { Connection } from './database.ts'
+import { areTooMany } from './removal-rule.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
-
-/** This few removals are never held back, whatever their share. */
-const ALWAYS_BELIEVED = 20
 
 /**
  * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if
@@ -97,15 +95,6 @@ export function discardRemovals(db: Connection, runId: number): number {
   throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
 }
 
-/** Whether this absence leads to the removal of the customer. */
-export function isCandidate(
-  { missingScans, missingProven }: Absent,
-  { after }: RemovalRule,
-  proof: RemovingProof,
-): boolean {
-  return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
-}
-
 /** Whether an absence could lead to a removal for any customer. */
 export function mayBeCandidates(db: Connection, organization: string, { after }: RemovalRule): boolean {
   if (after <= 1) return true
@@ -116,11 +105,10 @@ export function mayBeCandidates(db: Connection, organization: string, { after }:
   return missing.get(organization) !== undefined
 }
 
-export function isTooMuch(db: Connection, run: Run, absent: number, { maxShare }: RemovalRule): boolean {
-  const suddenlyEmpty = run.seen.size === 0 && run.rejectedIds.size === 0
-  if (suddenlyEmpty || absent <= ALWAYS_BELIEVED) return suddenlyEmpty
-  const listedBefore = countListed(db, run.organization) - countInserted(db, run)
-  return absent > maxShare * listedBefore
+/** Whether so many customers of the run are absent at once that they are held back. */
+export function areTooManyAbsent(db: Connection, run: Run, absent: number, rule: RemovalRule): boolean {
+  const before = countListed(db, run.organization) - countInserted(db, run)
+  return areTooMany(absent, { before, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
 function countListed(db: Connection, organization: string): number {

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { areTooMany, decideAbsences, type Evidence, isCandidate } from '../../src/mirror/removal-rule.ts'
+import type { Absent } from '../../src/run.ts'
+
+const RULE = { after: 2, maxShare: 0.1 }
+
+/** A customer absent for the second time, whose id is that number. */
+function anAbsent(rowId: number, absences: Partial<Absent> = {}): Absent {
+  const named = { name: null, username: null, email: null, createdAtUtc: null }
+  return { rowId, id: String(rowId), ...named, missingProven: 1, missingScans: 1, ...absences }
+}
+
+function decide(evidence: Partial<Evidence>) {
+  const usual = {
+    unjudged: new Set<number>(),
+    proof: 'proven',
+    rule: RULE,
+    searched: { confirmed: new Set<string>() },
+  } as const
+  const absent = [anAbsent(1), anAbsent(2)]
+  const { missing, held, listed, ...said } = decideAbsences({ absent, ...usual, isTooMuch: false, ...evidence })
+  const removed = missing.filter(({ isRemoved }) => isRemoved).map(({ row }) => row.rowId)
+  const counted = missing.filter(({ isCounted }) => isCounted).map(({ row }) => row.rowId)
+  const rows = {
+    missing: missing.map(({ row }) => row.rowId),
+    removed,
+    counted,
+    listed: listed.map(({ rowId }) => rowId),
+  }
+  return { ...said, ...rows, held: held?.map(({ rowId }) => rowId) }
+}
+
+const NOTHING = { isBelieved: true, missing: [], removed: [], counted: [], listed: [], held: undefined, reasons: [] }
+const [ONE, TWO] = [new Set(['1']), new Set(['2'])]
+
+test.each<[string, Partial<Evidence>, object]>([
+  ['the second absence from a proven scan removes', {}, { missing: [1, 2], counted: [1, 2], removed: [1, 2] }],
+  [
+    'the first one does not',
+    { absent: [anAbsent(1, { missingProven: 0 })] },
+    { missing: [1], counted: [1], removed: [] },
+  ],
+  [
+    'a converged scan removes only the customers that searches did not find',
+    { proof: 'converged', searched: { confirmed: TWO } },
+    { missing: [1, 2], counted: [1, 2], removed: [2] },
+  ],
+  [
+    'a refused search keeps its customer',
+    { searched: { confirmed: TWO, unanswered: ONE } },
+    { missing: [1, 2], counted: [1, 2], removed: [2] },
+  ],
+  [
+    'unfinished searches keep all customers',
+    { searched: { confirmed: TWO, isPostponed: true } },
+    { missing: [1, 2], counted: [1, 2], removed: [] },
+  ],
+  ['too many are held back, and none is marked', { isTooMuch: true }, { held: [1, 2] }],
+  [
+    'a list that lacks exactly the newest customers is not believed',
+    { unjudged: new Set([1, 2]) },
+    { reasons: ['older-list'], isBelieved: false },
+  ],
+  [
+    'where others are absent too, the newest ones are not counted',
+    { unjudged: new Set([2]) },
+    { reasons: ['older-list'], missing: [1, 2], counted: [1], removed: [1] },
+  ],
+  [
+    'a customer that a search finds takes the proof from the scan',
+    { searched: { confirmed: TWO, found: ONE } },
+    { reasons: ['contradicted'], isBelieved: false, listed: [1] },
+  ],
+  [
+    'found in a sample, it holds back the others, even where they are too many',
+    { searched: { confirmed: new Set(), found: ONE, isSample: true }, isTooMuch: true },
+    { reasons: ['contradicted'], isBelieved: false, listed: [1], held: [2] },
+  ],
+])('%s', (_, evidence, expected) => {
+  expect(decide(evidence)).toEqual({ ...NOTHING, ...expected })
+})
+
+test.each([
+  [20, { before: 21, now: 1 }, false],
+  [21, { before: 210, now: 189 }, false],
+  [21, { before: 209, now: 188 }, true],
+  [1, { before: 1, now: 0 }, true],
+])('%i absent of %o are too many: %s', (absent, listed, expected) => {
+  expect(areTooMany(absent, listed, RULE)).toBe(expected)
+})
+
+test.each([
+  ['proven', { missingProven: 1, missingScans: 1 }, true],
+  ['proven', { missingProven: 0, missingScans: 5 }, false],
+  ['converged', { missingProven: 0, missingScans: 1 }, true],
+] as const)('after a %s scan, %o is due: %s', (proof, absences, expected) => {
+  expect(isCandidate(anAbsent(1, absences), RULE, proof)).toBe(expected)
+})
