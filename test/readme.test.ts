@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -12,12 +12,22 @@ import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const DOCS = new URL('../docs/', import.meta.url)
+/** The README and the pages that it links. */
+const PAGES = [
+  README,
+  ...readdirSync(DOCS)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => readFileSync(new URL(name, DOCS), 'utf8')),
+]
 const PACKAGE = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
 
-/** What is tried out from every example of the README. */
-const COMMANDS = commandsIn([...fenced('sh'), ...fenced('crontab'), ...fenced('ini'), ...inline()])
+/** What is tried out from every example of these pages. */
+const COMMANDS = PAGES.flatMap((page) =>
+  commandsIn([...fenced('sh', page), ...fenced('crontab', page), ...fenced('ini', page), ...inline(page)]),
+)
 const SHOWN = [...new Set(COMMANDS)].map((line) => line.split(/\s+/))
 
 test('the README has an example of everything it is tested for', () => {
@@ -26,12 +36,12 @@ test('the README has an example of everything it is tested for', () => {
   expect(fenced('yaml').length).toBeGreaterThanOrEqual(1)
 })
 
-test('every npm script that the README names is there', () => {
-  const named = [...README.matchAll(/\bnpm (?:run ([\w:-]+)|(test|start)\b)/g)].map(
-    ([, run, short]) => run ?? short ?? '',
+test('every npm script that the README and its pages name is there', () => {
+  const named = PAGES.flatMap((page) =>
+    [...page.matchAll(/\bnpm\s(?:run\s([\w:-]+)|(test|start)\b)/g)].map(([, run, short]) => run ?? short ?? ''),
   )
 
-  expect(named).toEqual(expect.arrayContaining(['demo', 'test', 'check']))
+  expect(named).toEqual(expect.arrayContaining(['demo', 'test', 'check', 'scoreboard', 'bench']))
   expect(named.filter((script) => PACKAGE.scripts[script] === undefined)).toEqual([])
 })
 
@@ -109,6 +119,16 @@ test('every configuration in the README is a valid one', async () => {
   expect(examples.length).toBeGreaterThan(0)
 })
 
+test('every page that the README and its pages link is there', () => {
+  const folders = [new URL('../', import.meta.url), ...PAGES.slice(1).map(() => DOCS)]
+  const links = PAGES.flatMap((page, index) =>
+    [...page.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => new URL(path, folders[index])),
+  )
+
+  expect(links.length).toBeGreaterThan(5)
+  expect(links.filter((link) => !existsSync(link)).map(String)).toEqual([])
+})
+
 test('every file and folder that the README names is there', () => {
   const [, map = ''] = /## Code map\n+```\n(.*?)```/s.exec(README) ?? []
   const named = [...map.matchAll(/^(\S+) /gm)].map(([, path = '']) => path)
@@ -118,15 +138,15 @@ test('every file and folder that the README names is there', () => {
 })
 
 /** The contents of the blocks fenced as `language`, without the indentation of their list. */
-function fenced(language: string): string[] {
-  return [...README.matchAll(new RegExp(`^( *)\`\`\`${language}\n(.*?)^ *\`\`\``, 'gms'))].map(
+function fenced(language: string, page = README): string[] {
+  return [...page.matchAll(new RegExp(`^( *)\`\`\`${language}\n(.*?)^ *\`\`\``, 'gms'))].map(
     ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   )
 }
 
 /** What is set as code within a sentence. */
-function inline(): string[] {
-  return [...README.replaceAll(/^ *```.*?^ *```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
+function inline(page: string): string[] {
+  return [...page.replaceAll(/^ *```.*?^ *```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
 }
 
 /** The calls of the program in shell text, each as what comes after its name. */

@@ -8,7 +8,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The documents and programs of the project, with the texts that people read in them. */
 export function readProse(): Prose[] {
-  const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/OPERATIONS.md']
+  const pages = readdirSync(ROOT + 'docs').filter((name) => name.endsWith('.md'))
+  const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...pages.map((name) => `docs/${name}`)]
   const programs = ['src', 'jobs', 'bench', 'test'].flatMap((folder) =>
     readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(ts|mjs)$/.test(name))
