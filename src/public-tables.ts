@@ -4,7 +4,7 @@ import { factsOf, TEXT_FIELDS, type TextField } from './customer.ts'
 export type PublicColumn = {
   name: string
   /** The declared type in SQL. JSON is text. */
-  type: 'TEXT' | 'INTEGER' | 'DATETIME'
+  type: 'TEXT' | 'INTEGER' | 'DATETIME' | 'BOOLEAN'
   meaning: string
   /** `service`: as the service sent it; `mirror`: written or derived by the mirror. */
   source: 'service' | 'mirror'
@@ -22,8 +22,8 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     name: 'customers',
     meaning: 'every customer that was ever listed, with the values read last',
     columns: [
-      ...customerColumns(),
       own('row_id', 'INTEGER', 'number of the row within this file; to join with other files use organization and id'),
+      ...customerColumns(),
     ],
   },
   { name: 'active_customers', meaning: 'the customers that are not removed', columns: customerColumns() },
@@ -38,6 +38,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
       own('change', 'TEXT', 'added, changed, removed or returned'),
       personal(orNull(own('fields', 'TEXT', 'JSON object: changed field → [before, after]; NULL where none changed'))),
       own('at', 'DATETIME', 'when the mirror wrote the change, UTC'),
+      orNull(own('missing_since', 'DATETIME', 'of a removal, since when the customer was absent, UTC; NULL otherwise')),
     ],
   },
   { name: 'runs', meaning: 'every run, with its report', columns: runColumns() },
@@ -79,6 +80,8 @@ function customerColumns(): PublicColumn[] {
     orNull(own('missing_since', 'DATETIME', 'when the customer was first found absent, UTC; NULL while listed')),
     orNull(own('removed_at', 'DATETIME', 'when the customer was taken as no longer active, UTC; NULL while active')),
     own('last_run_id', 'INTEGER', 'run that last wrote the values or the removal of the customer, as runs.id'),
+    own('updated_at', 'DATETIME', 'when the row last changed in any column, UTC; a later change has a greater one'),
+    own('is_active', 'BOOLEAN', '1 while the customer is not removed, 0 after'),
   ]
 }
 

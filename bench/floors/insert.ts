@@ -39,13 +39,22 @@ async function openTable(path: string) {
   const db = new Database(path)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
-  const columns = ['organization', 'id', ...TEXT_FIELDS, 'created_at_utc', 'first_seen_at', 'changed_at', 'last_run_id']
+  const columns = [
+    'organization',
+    'id',
+    ...TEXT_FIELDS,
+    'created_at_utc',
+    'first_seen_at',
+    'changed_at',
+    'last_run_id',
+    'updated_at',
+  ]
   const statement = db.prepare(
     `INSERT INTO customers (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
   const now = '2026-01-01 00:00:00.000'
   const insertAll = db.transaction((rows: readonly (readonly unknown[])[]) => {
-    for (const row of rows) statement.run(...row, now, now, runId)
+    for (const row of rows) statement.run(...row, now, now, runId, now)
   })
   return { insert: insertAll, close: () => db.close() }
 }

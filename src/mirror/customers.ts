@@ -2,10 +2,12 @@ import type { Run } from '../run.ts'
 import { warn, type Customer, type Warnings } from '../customer.ts'
 import type { RecordCounts } from '../report.ts'
 import type { RowSet } from '../row-set.ts'
+import { forgetAbsences } from './absences.ts'
 import { changedFields, COMPARED_FIELDS, type ComparedField } from './changed-fields.ts'
 import type { Connection } from './database.ts'
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
+import { updateStamp } from './update-stamp.ts'
 
 /** A stored customer, with the columns needed to detect changes. */
 type StoredCustomer = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
@@ -15,12 +17,12 @@ const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 const FIND = `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, removed_at FROM customers
      WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
 
-const INSERT = `INSERT INTO customers (organization, id, ${WRITTEN_FIELDS.join(', ')}, first_seen_at, changed_at, last_run_id)
-     VALUES (?, ?, ${WRITTEN_FIELDS.map(() => '?').join(', ')}, ?, ?, ?)
+const INSERT = `INSERT INTO customers (organization, id, ${WRITTEN_FIELDS.join(', ')}, last_run_id, updated_at, first_seen_at, changed_at)
+     VALUES (?, ?, ${WRITTEN_FIELDS.map(() => '?').join(', ')}, ?, ?, ?, ?)
      ON CONFLICT (organization, id) DO NOTHING`
 
 const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} = @${field}`).join(', ')},
-       missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL,
+       missing_since = NULL, removed_at = NULL, is_active = 1, updated_at = @updated_at,
        changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
        last_run_id = @run_id
      WHERE row_id = @row_id`
@@ -151,9 +153,10 @@ function insertion(db: Connection, run: Run, nowMs: number): (customer: Customer
     values[place++] = run.organization
     values[place++] = customer.id
     for (const field of WRITTEN_FIELDS) values[place++] = customer[field]
-    values[place++] = now
-    values[place++] = now
     values[place++] = run.id
+    values[place++] = updateStamp(db, nowMs)
+    values[place++] = now
+    values[place++] = now
     const { changes, lastInsertRowid } = insert.run(values)
     if (changes === 0) return undefined
     if (!run.isBaseline) recordChange(db, run, customer.id, 'added', null, nowMs)
@@ -180,9 +183,11 @@ function saveAgain(
     ...customer,
     changed: changed.length > 0 ? 1 : 0,
     now: sqlTime(nowMs),
+    updated_at: updateStamp(db, nowMs),
     run_id: run.id,
     row_id: before.row_id,
   })
+  if (before.missing_since !== null) forgetAbsences(db, before.row_id)
   counts.updated += 1
   const fields = changed.length === 0 ? null : beforeAndAfter(before, customer, changed)
   if (before.removed_at !== null) {

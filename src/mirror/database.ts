@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { MirrorUnusable } from '../errors.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
+import { forgetStamp } from './update-stamp.ts'
 
 export type Connection = Database.Database
 
@@ -33,6 +34,7 @@ const MIGRATIONS = [
   '0004-remembered-rows.sql',
   '0005-trust.sql',
   '0006-lists.sql',
+  '0007-reading.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length
@@ -68,7 +70,8 @@ export function openRehearsal(file: string, organizations: readonly string[]): C
     db.prepare('ATTACH ? AS original').run(file)
     // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
-      for (const table of ['runs', 'customers', 'rejects', 'held_removals']) copyRows(db, table, organizations)
+      for (const table of ['runs', 'customers', 'absences', 'rejects', 'held_removals'])
+        copyRows(db, table, organizations)
     })()
     db.exec('DETACH original')
     return db
@@ -93,6 +96,7 @@ function copyRows(db: Connection, table: string, organizations: readonly string[
 
 /** Runs `work` in one immediate transaction: all of its writes, or none. */
 export function writeTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
+  forgetStamp(db)
   try {
     return db.transaction(work).immediate()
   } catch (error) {

@@ -1,10 +1,11 @@
 import type { Absent, Ending, Removals, RemovingProof, Run } from '../run.ts'
+import { forgetAbsences, markMissing } from './absences.ts'
 import type { Connection } from './database.ts'
 import { forgetList } from './lists.ts'
 import { findUnjudged } from './older-list.ts'
 import { decideAbsences, type Decision } from './removal-rule.ts'
 import { areTooManyAbsent, findAbsent, holdBack, release, remove } from './removals.ts'
-import { sqlTime } from './sql-time.ts'
+import { updateStamp } from './update-stamp.ts'
 import { statement } from './statement.ts'
 
 /** The results for absent customers: counts, and reasons against the scan. */
@@ -60,10 +61,10 @@ function markBy(
 
 function carryOut(db: Connection, run: Run, decision: Decision, proof: RemovingProof, nowMs: number): Absences {
   const { reasons, isBelieved, listed, held, missing } = decision
-  for (const row of listed) markListed(db, row)
+  for (const row of listed) markListed(db, row, nowMs)
   if (held !== undefined) holdBack(db, run, held)
   for (const { row, isCounted, isRemoved } of missing) {
-    markMissing(db, row, isCounted ? proof : undefined, nowMs)
+    markMissing(db, run, row, isCounted ? proof : undefined, nowMs)
     if (isRemoved) remove(db, run, row, nowMs)
   }
   const removed = missing.filter(({ isRemoved }) => isRemoved).length
@@ -71,21 +72,12 @@ function carryOut(db: Connection, run: Run, decision: Decision, proof: RemovingP
   return { missing: missing.length - removed, removed, held: held?.length ?? 0, reasons, isBelieved, found }
 }
 
-/** Marks a customer as missing. Without a proof the absence is not counted. */
-function markMissing(db: Connection, { rowId }: Absent, proof: RemovingProof | undefined, nowMs: number): void {
-  statement(
-    db,
-    `UPDATE customers SET missing_since = coalesce(missing_since, ?), missing_scans = missing_scans + ?,
-       missing_proven = missing_proven + ?
-     WHERE row_id = ?`,
-  ).run(sqlTime(nowMs), proof === undefined ? 0 : 1, proof === 'proven' ? 1 : 0, rowId)
-}
-
 /** Marks a customer found by a search as listed: its absences restart at 0, and its removal is not held back. */
-function markListed(db: Connection, { rowId }: Absent): void {
+function markListed(db: Connection, { rowId }: Absent, nowMs: number): void {
   statement(
     db,
-    'UPDATE customers SET missing_since = NULL, missing_proven = 0, missing_scans = 0 WHERE row_id = ?',
-  ).run(rowId)
+    'UPDATE customers SET missing_since = NULL, updated_at = ? WHERE row_id = ? AND missing_since IS NOT NULL',
+  ).run(updateStamp(db, nowMs), rowId)
+  forgetAbsences(db, rowId)
   release(db, rowId)
 }

@@ -2,11 +2,13 @@ import type { Run } from '../run.ts'
 import type { StoredReject } from '../store.ts'
 import type { RecordCounts } from '../report.ts'
 import type { Reject } from '../sorted-page.ts'
+import { forgetAbsences } from './absences.ts'
 import type { Connection } from './database.ts'
 import { recordChange } from './customers.ts'
 import { releaseHeld } from './removals.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
+import { updateStamp } from './update-stamp.ts'
 
 /**
  * Saves a page's rejects; an open one from an earlier run is updated, not added again. A reject with a readable id counts as seen, so
@@ -28,7 +30,7 @@ export function saveRejects(
     if (recordId !== null) {
       rejectedIds.add(recordId)
       if (isReturned(db, run, recordId, nowMs)) counts.returned += 1
-      else markListed(db, run, recordId)
+      else markListed(db, run, recordId, nowMs)
     }
     counts.rejected += 1
     statement<[Record<string, unknown>], never>(
@@ -54,20 +56,22 @@ export function saveRejects(
 function isReturned(db: Connection, run: Run, id: string, nowMs: number): boolean {
   const { changes } = statement(
     db,
-    `UPDATE customers SET missing_since = NULL, missing_proven = 0, missing_scans = 0, removed_at = NULL, last_run_id = ?
+    `UPDATE customers SET missing_since = NULL, removed_at = NULL, is_active = 1, last_run_id = ?, updated_at = ?
      WHERE organization = ? AND id = ? AND removed_at IS NOT NULL`,
-  ).run(run.id, run.organization, id)
+  ).run(run.id, updateStamp(db, nowMs), run.organization, id)
   if (changes > 0) recordChange(db, run, id, 'returned', null, nowMs)
   return changes > 0
 }
 
 /** Marks its customer as listed, although the record is a reject. */
-function markListed(db: Connection, run: Run, id: string): void {
-  statement(
+function markListed(db: Connection, run: Run, id: string, nowMs: number): void {
+  const listed = statement<[string, string, string], number>(
     db,
-    `UPDATE customers SET missing_since = NULL, missing_proven = 0, missing_scans = 0
-     WHERE organization = ? AND id = ? AND missing_since IS NOT NULL AND removed_at IS NULL`,
-  ).run(run.organization, id)
+    `UPDATE customers SET missing_since = NULL, updated_at = ?
+     WHERE organization = ? AND id = ? AND missing_since IS NOT NULL AND removed_at IS NULL
+     RETURNING row_id`,
+  ).pluck()
+  for (const rowId of listed.all(updateStamp(db, nowMs), run.organization, id)) forgetAbsences(db, rowId)
   releaseHeld(db, run, id)
 }
 

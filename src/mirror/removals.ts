@@ -1,10 +1,12 @@
 import type { Absent, RemovalRule, Run } from '../run.ts'
 import type { HeldRemovals } from '../store.ts'
 import { UsageError } from '../errors.ts'
+import { forgetAbsences } from './absences.ts'
 import type { Connection } from './database.ts'
 import { areTooMany } from './removal-rule.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
+import { updateStamp } from './update-stamp.ts'
 
 /**
  * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if
@@ -14,9 +16,10 @@ export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   if (run.seen.size === countListed(db, run.organization)) return []
   const find = statement<[number], AbsentColumns>(
     db,
-    `SELECT row_id, id, name, username, email, created_at_utc, iif(missing_since IS NULL, 0, missing_proven) AS missing_proven,
-       iif(missing_since IS NULL, 0, missing_scans) AS missing_scans
-     FROM customers WHERE row_id = ? AND removed_at IS NULL`,
+    `SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
+       coalesce(absences.scans, 0) AS missing_scans
+     FROM customers LEFT JOIN absences ON absences.row_id = customers.row_id AND missing_since IS NOT NULL
+     WHERE customers.row_id = ? AND removed_at IS NULL`,
   )
   const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
   const unseen: number[] = []
@@ -143,14 +146,17 @@ export function remove(
   nowMs: number,
 ): void {
   const now = sqlTime(nowMs)
-  statement(db, 'UPDATE customers SET removed_at = ?, last_run_id = ? WHERE row_id = ?').run(now, run.id, rowId)
+  statement(
+    db,
+    'UPDATE customers SET removed_at = ?, is_active = 0, last_run_id = ?, updated_at = ? WHERE row_id = ?',
+  ).run(now, run.id, updateStamp(db, nowMs), rowId)
+  forgetAbsences(db, rowId)
   release(db, rowId)
-  statement(db, `INSERT INTO changes (run_id, organization, id, change, at) VALUES (?, ?, ?, 'removed', ?)`).run(
-    run.id,
-    run.organization,
-    id,
-    now,
-  )
+  statement(
+    db,
+    `INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+     SELECT ?, ?, ?, 'removed', ?, missing_since FROM customers WHERE row_id = ?`,
+  ).run(run.id, run.organization, id, now, rowId)
 }
 
 type AbsentColumns = {

@@ -23,8 +23,8 @@ test('a customer is stored field by field as it was sent', async () => {
       missing_since: null,
       removed_at: null,
       last_run_id: runId,
-      missing_proven: 0,
-      missing_scans: 0,
+      updated_at: '2026-01-05 02:00:00.000',
+      is_active: 1,
     },
   ])
 })

@@ -17,8 +17,11 @@ test('a mirror of the fourth version keeps every run, and everything that refers
   await (await openMirror(file)).close()
 
   const after = dump(file, ['runs', 'customers', 'changes', 'rejects', 'held_removals'])
-  for (const [table, rows] of Object.entries(before))
-    expect(after[table], table).toEqual(rows.map((row) => expect.objectContaining(row)))
+  for (const [table, rows] of Object.entries(before)) {
+    // The counts of absences have a table of their own since.
+    const kept = rows.map(({ missing_proven: _proven, missing_scans: _scans, ...row }) => row)
+    expect(after[table], table).toEqual(kept.map((row) => expect.objectContaining(row)))
+  }
   expect(indexes()).toEqual(indexesBefore)
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
