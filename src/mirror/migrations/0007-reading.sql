@@ -53,8 +53,8 @@ CREATE UNIQUE INDEX customers_by_id ON customers (organization, id);
 CREATE INDEX customers_not_listed ON customers (organization, missing_since, removed_at)
   WHERE missing_since IS NOT NULL OR removed_at IS NOT NULL;
 
--- The greatest updated_at there is. Each transaction takes a later one under the write lock, so whoever has seen it misses
--- nothing with WHERE updated_at > ?. One row. Internal.
+-- The greatest updated_at there is. Each transaction takes a later one under the write lock, so a reader that has seen it
+-- misses nothing with WHERE updated_at > ?. One row. Internal.
 CREATE TABLE last_update (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   updated_at DATETIME NOT NULL
@@ -70,7 +70,7 @@ BEGIN
   REPLACE INTO edited_customers (organization, row_id)
     VALUES (OLD.organization, OLD.row_id), (NEW.organization, NEW.row_id);
 END;
--- Whoever removes a customer by hand need not know is_active.
+-- A customer removed by hand is inactive too.
 CREATE TRIGGER customers_removed AFTER UPDATE OF removed_at ON customers
 WHEN NEW.is_active IS NOT (NEW.removed_at IS NULL)
 BEGIN
