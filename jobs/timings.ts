@@ -25,6 +25,14 @@ export type Timings = {
   longestPauseMs: number
   /** How long workers must not fail until the queue is reported as working. Longer than an idle worker waits for a job. */
   settleMs: number
+  /** How often to look whether the copy for readers is to be made anew. */
+  publishLookMs: number
+  /** It is made when no run was under way for so long, so that a night with many organizations makes one copy. */
+  publishQuietMs: number
+  /** Where runs follow each other without such a pause, it is made so long after the first change. */
+  publishLatestMs: number
+  /** The least time from one copy to the next, and from one that failed to the next attempt. */
+  publishRestMs: number
 }
 
 export const TIMINGS: Timings = {
@@ -42,4 +50,8 @@ export const TIMINGS: Timings = {
   firstPauseMs: 1000,
   longestPauseMs: 60_000,
   settleMs: 10_000,
+  publishLookMs: 5000,
+  publishQuietMs: 60_000,
+  publishLatestMs: 3_600_000,
+  publishRestMs: 600_000,
 }

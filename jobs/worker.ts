@@ -10,6 +10,7 @@ import { openLiveConfig, type LiveConfig } from './live-config.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
+import { startPublisher, type Publisher } from './publish/publisher.ts'
 import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
 import { logRun } from './monitoring/run-log.ts'
 import { compareSchedules } from './schedule/reconcile.ts'
@@ -35,7 +36,13 @@ export async function runWorker(
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
-  const { engine, metrics } = await openMeasuredEngine(config, { ...options, timings, log })
+  const publisher = startPublisher({ config, log, timings, monotonicMs })
+  const { engine, metrics } = await openMeasuredEngine(config, { ...options, timings, log, publisher }).catch(
+    async (error: unknown) => {
+      await publisher.stop()
+      throw error
+    },
+  )
   const tickWorker = startTickWorker(engine.backend, {
     ...engine,
     organizationOf: config.organizationOf,
@@ -45,7 +52,8 @@ export async function runWorker(
   const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
   const stop = async () => {
     watch.stop()
-    return await engine.stop([tickWorker])
+    const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
+    return inOrder
   }
   const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(
     async (error: unknown) => {
@@ -59,7 +67,11 @@ export async function runWorker(
   await Promise.race([reconcile({ atStart: true }), stopped])
   if (!signal.aborted) takeJobs(engine, tickWorker, { log, http: http.origin })
 
-  const again = setInterval(() => void reconcile({ atStart: false }), timings.reconcileMs)
+  publisher.compareSoon()
+  const again = setInterval(() => {
+    publisher.compareSoon()
+    void reconcile({ atStart: false })
+  }, timings.reconcileMs)
   await stopped
   log.info('worker stopping')
   clearInterval(again)
@@ -71,7 +83,7 @@ export async function runWorker(
 /** Opens an engine whose runs are counted and logged. */
 async function openMeasuredEngine(
   config: LiveConfig,
-  { embedded, timings, log }: { embedded: boolean; timings: Timings; log: Logger },
+  { embedded, timings, log, publisher }: { embedded: boolean; timings: Timings; log: Logger; publisher: Publisher },
 ): Promise<{ engine: Engine; metrics: Metrics | undefined }> {
   let metrics: Metrics | undefined
   const engine = await openEngine(config, {
@@ -88,12 +100,15 @@ async function openMeasuredEngine(
         onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
         onRun: (run) => {
           counted.countRun(run)
+          publisher.runEnded(run.organization)
           const held = parts.mirror.listHeldRemovals().catch(() => undefined)
           void held.then((open) => logRun(log, run, open))
         },
       }
     },
   })
+  engine.syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
+  engine.syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
   return { engine, metrics }
 }
 

@@ -152,6 +152,17 @@ export class QueueUnavailable extends OurError {
   readonly code = 'queue'
 }
 
+/** The copy for readers could not be made. The mirror is untouched, and a copy published before stays as it was. */
+export class CopyFailed extends OurError {
+  override name = 'CopyFailed' as const
+  readonly code: CodesOf<'CopyFailed'>
+
+  constructor(message: string, details: { code: CodesOf<'CopyFailed'> }, options?: ErrorOptions) {
+    super(message, options)
+    this.code = details.code
+  }
+}
+
 /** The numbers of a page or a run do not add up. A defect of this program; the transaction was rolled back. */
 export class AccountingBroken extends OurError {
   override name = 'AccountingBroken' as const

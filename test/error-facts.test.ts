@@ -41,6 +41,9 @@ const MADE: Record<ErrorCode, Error> = {
   'mirror-replaced': new errors.MirrorUnusable('made up', { code: 'replaced' }),
   ...each(['held', 'lease-lost'], (code) => new errors.OrganizationLeased('made up', { code })),
   queue: new errors.QueueUnavailable('made up'),
+  ...each(['copy-full', 'copy-busy', 'copy-unwritable', 'copy-unfinished'], (code) => {
+    return new errors.CopyFailed('made up', { code })
+  }),
   accounting: new errors.AccountingBroken('made up'),
   interrupted: new errors.Interrupted('made up'),
   'max-run': new errors.MaxRunReached('made up'),

@@ -1,4 +1,5 @@
 import type { Organization } from '../../src/config/organization.ts'
+import type { Config } from '../../src/config/read-config.ts'
 import { Interrupted } from '../../src/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { monotonicMs } from '../../src/monotonic-clock.ts'
@@ -14,7 +15,7 @@ import { TIMINGS } from '../timings.ts'
 /** A worker that makes only requested runs. */
 export type OnceWorker = {
   organizations: readonly Organization[]
-  mirrorFile: string
+  config: Config
   /** Puts a job into the queue, and returns its run after the job has ended. */
   run(organization: string, talk: Talk): Promise<Outcome>
   close(): Promise<void>
@@ -34,7 +35,7 @@ export async function openOnce(
     timings: TIMINGS,
     listenerFor: () => runs.listener(),
   })
-  const { organizations, mirror: mirrorFile } = config.current
+  const { organizations } = config.current
   const stop = stopper(engine, runs)
   const stoppedEarly = Promise.withResolvers<never>()
   stoppedEarly.promise.catch(() => {})
@@ -49,7 +50,7 @@ export async function openOnce(
     await Promise.race([writeOnly(engine.queues.tick, organizations, Date.now()), stoppedEarly.promise])
     engine.syncWorker.run().catch(() => {})
     const run = (organization: string, talk: Talk) => runOnce({ engine, runs, signal }, organization, talk)
-    return { organizations, mirrorFile, run, close: stop }
+    return { organizations, config: config.current, run, close: stop }
   } catch (error) {
     await stop()
     throw queueUnavailable(error, engine.backend.place)

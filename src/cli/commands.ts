@@ -15,6 +15,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   runs: async (io) => (await import('./runs.ts')).runsCommand(io),
   rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
   removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
+  publish: async (io) => (await import('./publish.ts')).publishCommand(io),
   signing: async (io) => (await import('./signing.ts')).signingCommand(io),
   schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
   sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),

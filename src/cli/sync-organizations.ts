@@ -1,11 +1,12 @@
 import type { HeldRemovals } from '../store.ts'
 import { chooseOrganizations } from '../config/organization.ts'
-import { readConfig } from '../config/read-config.ts'
+import { readConfig, type Config } from '../config/read-config.ts'
 import { isOurs } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
+import type { Published } from '../reading/publish-plan.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
@@ -21,10 +22,13 @@ export type SyncOptions = {
 }
 
 /** The outcome of each organization, in order, and the removals that wait for a decision; undefined if unknown. */
-export type Synced = { outcomes: Outcome[]; held: HeldRemovals[] | undefined; mirrorFile: string } & Pick<
-  BlockSettings,
-  'organizations'
->
+export type Synced = {
+  outcomes: Outcome[]
+  held: HeldRemovals[] | undefined
+  mirrorFile: string
+  /** Undefined where no copy for readers is configured. */
+  published: Published | undefined
+} & Pick<BlockSettings, 'organizations'>
 
 /** Mirrors the named organizations, or all, in parallel. Returns their outcomes in order. */
 export async function syncOrganizations(
@@ -71,11 +75,24 @@ export async function syncOrganizations(
     )
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
-    return { outcomes, organizations, held, mirrorFile: config.mirror }
+    const published = dryRun || signal.aborted ? undefined : await publish(config, signal, log)
+    return { outcomes, organizations, held, mirrorFile: config.mirror, published }
   } finally {
     await agents.close()
     await mirror.close()
   }
+}
+
+/** Loaded only where a copy is configured. */
+async function publish(config: Config, signal: AbortSignal, log: Logger | undefined): Promise<Synced['published']> {
+  if (config.publish === undefined) return undefined
+  const [{ publishAfterRuns }, { logPublished }] = await Promise.all([
+    import('../reading/publish-after-runs.ts'),
+    import('../reading/log-published.ts'),
+  ])
+  const published = await publishAfterRuns(config, { signal })
+  if (log !== undefined && published !== undefined) logPublished(log, published)
+  return published
 }
 
 /** Loaded only by those who ask for a log. */

@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
-import { exitCodeOf, exitCodeOfAll } from './exit-code.ts'
+import { exitCodeOf, exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { jsonDocument } from './reading.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
@@ -25,17 +25,32 @@ export function syncCommand(io: Io) {
   async function mirror(ids: readonly string[], options: SyncOptions & { json?: true | undefined }): Promise<void> {
     const { syncOrganizations } = await import('./sync-organizations.ts')
     const synced = await syncOrganizations(ids, options, io)
-    const { outcomes, mirrorFile } = synced
+    const { outcomes, mirrorFile, published } = synced
     if (options.json) {
       const { toJson } = await import('../report.ts')
       // A dry run is not stored: its number belongs to another run of the mirror.
       const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
-      io.stdout.write(jsonDocument({ runs }, { onOneLine: !isTerminal(io.stdout) }))
+      io.stdout.write(
+        jsonDocument({ runs, ...(published !== undefined && { published }) }, { onOneLine: !isTerminal(io.stdout) }),
+      )
     } else {
       io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile, screenOf(io.stdout)))
     }
     if (options.logLevel === undefined) io.stderr.write(await whatToDo(synced, options, screenOf(io.stderr)))
-    io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+    await reportCopies(exitCodeOfAll(outcomes.map(({ error }) => error)), published, options)
+  }
+
+  /** The copies made after the runs, in words where there is neither JSON nor a log, and in the exit code. */
+  async function reportCopies(
+    runs: ExitCode,
+    published: Synced['published'],
+    { json, logLevel }: SyncOptions & { json?: true | undefined },
+  ): Promise<void> {
+    if (published === undefined) return io.exitWith(runs)
+    const { publishedText, failedText, exitCodeWithCopies } = await import('./output/published-text.ts')
+    if (!json) io.stdout.write(publishedText(published))
+    if (logLevel === undefined) io.stderr.write(failedText(published))
+    io.exitWith(exitCodeWithCopies(runs, published))
   }
 }
 

@@ -1,21 +1,37 @@
+import type { Config } from '../config/read-config.ts'
 import type { Outcome } from '../mirror-organization.ts'
+import type { Published } from '../reading/publish-plan.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './output/progress.ts'
+
+/** What `worker --once` did; `published` is undefined where no copy for readers is configured. */
+type WorkedOnce = { outcomes: Outcome[]; mirrorFile: string; published: Published | undefined } & Pick<
+  BlockSettings,
+  'organizations'
+>
 
 /** Mirrors every organization once, each as a job in the queue, and prints a line for each. */
 export async function workOnce(
   options: { config?: string | undefined; embedded: boolean },
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
-): Promise<{ outcomes: Outcome[]; mirrorFile: string } & Pick<BlockSettings, 'organizations'>> {
+): Promise<WorkedOnce> {
   const { openOnce } = await import('../../jobs/run/run-once.ts')
   const worker = await openOnce(options, { signal })
   try {
     const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {
       stop: signal,
     })
-    return { outcomes, organizations: worker.organizations, mirrorFile: worker.mirrorFile }
+    const published = signal.aborted ? undefined : await publish(worker.config, signal)
+    return { outcomes, organizations: worker.organizations, mirrorFile: worker.config.mirror, published }
   } finally {
     await worker.close()
   }
+}
+
+/** Loaded only where a copy is configured. */
+async function publish(config: Config, signal: AbortSignal): Promise<Published | undefined> {
+  if (config.publish === undefined) return undefined
+  const { publishAfterRuns } = await import('../reading/publish-after-runs.ts')
+  return publishAfterRuns(config, { signal })
 }

@@ -32,7 +32,7 @@ export function workerCommand(io: Io) {
         import('./output/failure-blocks.ts'),
       ])
       try {
-        const { outcomes, organizations, mirrorFile } = await workOnce({ config, embedded }, io)
+        const { outcomes, organizations, mirrorFile, published } = await workOnce({ config, embedded }, io)
         const reports = outcomes.map(({ report }) => report)
         io.stdout.write(`${runsTable(reports, screenOf(io.stdout))}\nMirror: ${mirrorFile}\n`)
         const columns = screenOf(io.stderr)?.columns
@@ -43,7 +43,12 @@ export function workerCommand(io: Io) {
         ])
         const held = await withMirror(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
         io.stderr.write(heldWarning(held, config))
-        io.exitWith(exitCodeOfAll(outcomes.map(({ error }) => error)))
+        const runs = exitCodeOfAll(outcomes.map(({ error }) => error))
+        if (published === undefined) return io.exitWith(runs)
+        const { publishedText, failedText, exitCodeWithCopies } = await import('./output/published-text.ts')
+        io.stdout.write(publishedText(published))
+        io.stderr.write(failedText(published))
+        io.exitWith(exitCodeWithCopies(runs, published))
       } finally {
         io.endSoon?.()
       }

@@ -12,12 +12,19 @@ import { checkShape } from './mistakes.ts'
 import type { Mistake } from './mistakes.ts'
 import { mergeOrganizations } from './organization.ts'
 import type { Organization } from './organization.ts'
+import { publishSettings, type PublishSettings } from './publish.ts'
 import { queueOfEnvironment } from './queue-address.ts'
 import { readText } from './read-text.ts'
 import { BUILT_IN } from './schema.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */
-export type Config = { file: string; mirror: string; queue: string | undefined; organizations: Organization[] }
+export type Config = {
+  file: string
+  mirror: string
+  queue: string | undefined
+  publish: PublishSettings | undefined
+  organizations: Organization[]
+}
 
 /**
  * Reads the configuration: the file named, else `CUSTOMER_MIRROR_CONFIG`, else ./customer-mirror.yaml, .yml or .json.
@@ -39,6 +46,7 @@ export async function readConfig(options: {
     file: location.path,
     mirror: resolve(folder, shape.file.mirror ?? BUILT_IN.mirror),
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
+    publish: publishSettings(shape.file.publish, folder),
     organizations: mergeOrganizations(shape.file, folder),
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseBaseUrl } from './base-url.ts'
 import { duration } from './duration.ts'
+import { publish } from './publish.ts'
 import { queueAddress } from './queue-address.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { ownSchedule, schedule } from './schedule.ts'
@@ -149,6 +150,9 @@ export const configFile = z
       examples: ['redis://127.0.0.1:6379'],
     }),
     schedule: schedule.exactOptional().meta({ description: 'When the worker mirrors every organization.' }),
+    publish: publish.exactOptional().meta({
+      description: 'A copy of the mirror for readers, made after each night.',
+    }),
     defaults: z
       .strictObject(settings)
       .exactOptional()

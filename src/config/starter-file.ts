@@ -38,6 +38,9 @@ mirror: ./data/customers.db
 # schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m }
 # queue: redis://127.0.0.1:6379
 
+# A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
+# publish: { file: ./copies/customers.db, group: analysts, keep: 7 }
+
 # Settings for every organization; each organization may set its own.
 # defaults:
 #   pageSize: 100             # customers requested at once, at most 100

@@ -1,0 +1,82 @@
+import type { Config } from '../../src/config/read-config.ts'
+import { describeError } from '../../src/errors.ts'
+import type { Logger } from '../../src/log.ts'
+import { configuredPlan } from '../../src/reading/configured-plan.ts'
+import { logPublished } from '../../src/reading/log-published.ts'
+import { publishAfterRuns } from '../../src/reading/publish-after-runs.ts'
+import { isStale } from '../../src/reading/stale-copy.ts'
+import type { Timings } from '../timings.ts'
+import { isDue, type PublishState } from './publish-due.ts'
+
+/** Makes the copies for readers beside the runs of a worker, in a process of their own. */
+export type Publisher = {
+  runStarted(organization: string): void
+  runEnded(organization: string): void
+  /** To be called at the start and now and then: the copies may lack runs of other processes, or of a worker that was killed. */
+  compareSoon(): void
+  /** Ends a publish that is under way; the copies from before stay. */
+  stop(): Promise<void>
+}
+
+type Settings = {
+  config: { readonly current: Config }
+  log: Logger
+  timings: Timings
+  monotonicMs: () => number
+}
+
+/** Looks from now on, until it is stopped, whether a copy is due. */
+export function startPublisher({ config, log, timings, monotonicMs }: Settings): Publisher {
+  const state: PublishState = {
+    running: new Set(),
+    changedAtMs: undefined,
+    endedAtMs: undefined,
+    publishedAtMs: undefined,
+  }
+  const stopping = new AbortController()
+  let underWay: Promise<void> | undefined
+
+  function look(): void {
+    if (underWay !== undefined || config.current.publish === undefined) return
+    if (!isDue(state, monotonicMs(), timings)) return
+    underWay = publish().finally(() => {
+      underWay = undefined
+    })
+  }
+
+  async function publish(): Promise<void> {
+    const { changedAtMs } = state
+    state.changedAtMs = undefined
+    try {
+      const plan = configuredPlan(config.current)
+      // Another worker, or a command, may have published these runs.
+      if (plan === undefined || !isStale(plan)) return
+      const published = await publishAfterRuns(config.current, { signal: stopping.signal })
+      if (published === undefined || stopping.signal.aborted) return
+      logPublished(log, published)
+      if (published.failed.length > 0) state.changedAtMs ??= changedAtMs
+    } catch (error) {
+      log.error({ failure: describeError(error) }, 'copy not published')
+      state.changedAtMs ??= changedAtMs
+    }
+    state.publishedAtMs = monotonicMs()
+  }
+
+  const looking = setInterval(look, timings.publishLookMs)
+  return {
+    runStarted: (organization) => void state.running.add(organization),
+    runEnded(organization) {
+      state.running.delete(organization)
+      state.endedAtMs = monotonicMs()
+      state.changedAtMs ??= state.endedAtMs
+    },
+    compareSoon() {
+      state.changedAtMs ??= monotonicMs()
+    },
+    async stop() {
+      clearInterval(looking)
+      stopping.abort()
+      await underWay
+    },
+  }
+}

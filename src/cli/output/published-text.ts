@@ -1,0 +1,35 @@
+import { reportedError } from '../../errors.ts'
+import type { Published } from '../../reading/publish-plan.ts'
+import { exitCodeOfAll, type ExitCode } from '../exit-code.ts'
+import { count } from './wording.ts'
+
+/** What was published, a line for each copy, and the organizations that are in none. */
+export function publishedText({ copies, leftOut }: Published): string {
+  const lines = copies.map(({ file, organizations }) => {
+    const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
+    const of = organizations.length === 1 ? organizations[0]?.organization : count(organizations.length, 'organization')
+    return `Copy for readers: ${file} (${of ?? ''}, ${count(customers, 'customer')})\n`
+  })
+  const left = leftOut.map(
+    ({ organization }) => `Not in a copy: ${organization}, whose list was never read to its end\n`,
+  )
+  return [...lines, ...left].join('')
+}
+
+/** What was not published, and what else an administrator should look at. Empty when all is well. */
+export function failedText({ failed, warnings }: Published): string {
+  const failures = failed.map(({ message }) => `✖ The copy for readers was not made. ${message}\n`)
+  return [...failures, ...warnings.map((warning) => `! ${warning}\n`)].join('')
+}
+
+/** The exit code for the copies alone. */
+export function copyExitCode({ copies, failed }: Published): ExitCode {
+  return exitCodeOfAll([...copies.map(() => undefined), ...failed.map(reportedError)])
+}
+
+/** The exit code for runs and the copies made after them. */
+export function exitCodeWithCopies(runs: ExitCode, published: Published | undefined): ExitCode {
+  const copies = published === undefined ? 0 : copyExitCode(published)
+  if (runs === copies || copies === 0) return runs
+  return runs === 0 ? copies : 3
+}

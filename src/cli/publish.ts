@@ -1,0 +1,52 @@
+import { resolve } from 'node:path'
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import type { Io } from './io.ts'
+import { jsonDocument } from './reading.ts'
+
+/** `customer-mirror publish`: makes the copy for readers now. */
+export function publishCommand(io: Io) {
+  return new Command('publish')
+    .description('make a copy of the mirror that readers may open: FILE, or publish.file of the configuration')
+    .argument('[file]', 'the copy, in a folder of its own')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (file, { config: configFile, json }) => {
+      if (file?.trim() === '') throw new UsageError('The name of the copy is empty: name a file.')
+      const [{ readConfig }, { configuredPlan }, { publishApart }, { publishedText, failedText, copyExitCode }] =
+        await Promise.all([
+          import('../config/read-config.ts'),
+          import('../reading/configured-plan.ts'),
+          import('../reading/publish-apart.ts'),
+          import('./output/published-text.ts'),
+        ])
+      const config = await readConfig({ file: configFile, cwd: process.cwd() })
+      const plan = configuredPlan(config, file === undefined ? undefined : asNamed(file))
+      if (plan === undefined) throw new UsageError(NO_FILE)
+      const published = await publishApart(plan, io)
+      io.stdout.write(json ? jsonDocument(published) : publishedText(published))
+      io.stderr.write(failedText(published))
+      io.exitWith(copyExitCode(published))
+    })
+}
+
+/** A slash at the end means a folder, and is not to be lost. */
+function asNamed(file: string): string {
+  return /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
+}
+
+const NO_FILE =
+  'Nothing says where the copy goes. Name a file in a folder of its own, e.g. customer-mirror publish ./copies/customers.db, ' +
+  'or add publish: { file: ./copies/customers.db } to the configuration.'
+
+const EXAMPLES = `
+The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder
+of 0750; publish.group in the configuration names the group that may read it.
+
+Examples:
+  $ customer-mirror publish
+      the copy of the configuration, as after each night
+  $ customer-mirror publish ./copies/customers.db --json
+      another file, and what it holds as JSON
+`

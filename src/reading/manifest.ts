@@ -1,0 +1,116 @@
+import Database from 'better-sqlite3'
+import { createHash, type Hash } from 'node:crypto'
+import { COLUMNS_OF_MANIFEST } from './manifest-columns.ts'
+import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+
+/** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
+export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[]): { publishedAt: string } {
+  const declared = COLUMNS_OF_MANIFEST.map(({ name, type }) => `${name} ${type}`)
+  db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
+  const publishedAt = db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
+  db.prepare(READ_ORGANIZATIONS).run(publishedAt)
+  const addLeftOut = db.prepare(
+    `INSERT INTO main.manifest (organization, published_at, left_out, last_run_id, last_status)
+     VALUES (@organization, @publishedAt, @reason,
+       (SELECT MAX(id) FROM mirror.runs WHERE organization = @organization),
+       (SELECT status FROM mirror.runs WHERE organization = @organization ORDER BY id DESC LIMIT 1))`,
+  )
+  for (const left of leftOut) addLeftOut.run({ ...left, publishedAt })
+  countRows(db)
+  return { publishedAt }
+}
+
+/** The run that read the list to its end last is the one that `read_as_of` is the start of. */
+const READ_ORGANIZATIONS = `
+  INSERT INTO main.manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
+    customers, active_customers, changes, runs, rejects, last_seq)
+  SELECT fresh.organization, ?, run.id, run.proof, read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0
+  FROM main.freshness_as_published AS fresh
+  JOIN mirror.runs AS run ON run.id = (SELECT MAX(id) FROM mirror.runs AS each
+    WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)`
+
+/** Each table is read once, whatever the number of organizations. */
+function countRows(db: Database.Database): void {
+  const counted = (table: string, counts: Readonly<Record<string, string>>) => {
+    if (db.prepare('SELECT 1 FROM main.sqlite_schema WHERE name = ?').get(table) === undefined) return
+    const columns = Object.entries(counts)
+    db.exec(`UPDATE main.manifest SET ${columns.map(([name]) => `${name} = found.${name}`).join(', ')}
+      FROM (SELECT organization, ${columns.map(([name, sql]) => `${sql} AS ${name}`).join(', ')}
+        FROM main.${table} GROUP BY organization) AS found
+      WHERE found.organization = manifest.organization AND left_out IS NULL`)
+  }
+  counted('customers', { customers: 'COUNT(*)', active_customers: 'SUM(removed_at IS NULL)' })
+  counted('changes', { changes: 'COUNT(*)', last_seq: 'MAX(seq)' })
+  counted('runs', { runs: 'COUNT(*)' })
+  counted('rejects', { rejects: 'COUNT(*)' })
+}
+
+/**
+ * Adds a digest of the customers of each organization. `sha256` is the SHA-256 of what the query in `sha256_of` prints, a line
+ * for each customer, so that a reader can compare: `sqlite3 customers.db "$query" | sha256sum`.
+ */
+export function digestRows(db: Database.Database): void {
+  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
+  const line = `json_array(${columns.map((column) => `"${column}"`).join(', ')})`
+  const digests = new Map<string, Hash>()
+  const rows = db.prepare<[], [string, string]>(`SELECT organization, ${line} FROM customers ORDER BY rowid`).raw()
+  for (const [organization, text] of rows.iterate()) {
+    let digest = digests.get(organization)
+    if (digest === undefined) digests.set(organization, (digest = createHash('sha256')))
+    digest.update(`${text}\n`)
+  }
+  const save = db.prepare(`UPDATE manifest SET sha256 = ?,
+    sha256_of = printf('SELECT ${line} FROM customers WHERE organization = %Q ORDER BY rowid', organization)
+    WHERE organization = ? AND left_out IS NULL`)
+  const organizations = db.prepare<[], string>('SELECT organization FROM manifest').pluck().all()
+  for (const organization of organizations)
+    save.run((digests.get(organization) ?? createHash('sha256')).digest('hex'), organization)
+}
+
+/** What the manifest says of the organizations that are in the copy. */
+export function organizationsInManifest(db: Database.Database): PublishedCopy['organizations'] {
+  return db
+    .prepare<[], PublishedCopy['organizations'][number]>(
+      `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
+         active_customers AS active, changes, last_seq AS lastSeq, sha256
+       FROM manifest WHERE left_out IS NULL ORDER BY organization`,
+    )
+    .all()
+}
+
+/** What a copy says of itself; undefined where it cannot be read, or is of no organization. */
+export function readManifest(file: string): Manifest | undefined {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true })
+    const rows = db
+      .prepare<[], ManifestRow>('SELECT organization, published_at, last_run_id, last_status FROM manifest')
+      .all()
+    const [first] = rows
+    if (first === undefined) return undefined
+    return {
+      publishedAt: first.published_at,
+      withoutPersonalData:
+        db.prepare(`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'email'`).get() === undefined,
+      lastRuns: new Map(rows.map((row) => [row.organization, { runId: row.last_run_id, status: row.last_status }])),
+    }
+  } catch {
+    return undefined
+  } finally {
+    db?.close()
+  }
+}
+
+export type Manifest = {
+  publishedAt: string
+  withoutPersonalData: boolean
+  /** The latest run of each organization, `running` where it was under way; null where it had none. */
+  lastRuns: Map<string, { runId: number | null; status: string | null }>
+}
+
+type ManifestRow = {
+  organization: string
+  published_at: string
+  last_run_id: number | null
+  last_status: string | null
+}

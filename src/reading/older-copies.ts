@@ -1,0 +1,50 @@
+import { linkSync, lstatSync, readdirSync, rmSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import { CopyFailed } from '../errors.ts'
+import { kindOfFile } from './file-kind.ts'
+import { readManifest } from './manifest.ts'
+
+/**
+ * Gives the copy that is about to be replaced a second name with the time at which it was published, such as
+ * `customers-20261122T021500123Z.db`. Returns that name; undefined where there is no copy yet.
+ */
+export function keepOlderCopy(file: string): string | undefined {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (found === undefined || kindOfFile(file) !== 'copy') return undefined
+  const older = olderName(file, timeIn(readManifest(file)?.publishedAt) ?? timeIn(found.mtime.toISOString()) ?? '')
+  try {
+    linkSync(file, older)
+    return older
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return undefined
+    throw new CopyFailed(
+      `${older}: cannot be made as a second name of the copy that is there. Remove keep from the configuration, or ` +
+        'publish to a file system with hard links. The copy was not replaced.',
+      { code: 'copy-unwritable' },
+      { cause: error },
+    )
+  }
+}
+
+/** Removes the oldest copies beyond `keep`; only files with the names above, and only copies made by this program. */
+export function pruneOlderCopies(file: string, keep: number): void {
+  const [start, ending] = olderName(file, '\n').split('\nZ')
+  const older = readdirSync(dirname(file))
+    .map((name) => join(dirname(file), name))
+    .filter((path) => path.startsWith(start ?? '') && path.endsWith(ending ?? ''))
+    .filter((path) => /^\d{8}T\d{9}Z$/.test(path.slice(start?.length, path.length - (ending?.length ?? 0))))
+    .filter((path) => lstatSync(path).isFile() && kindOfFile(path) === 'copy')
+    .toSorted()
+  for (const path of older.slice(0, Math.max(0, older.length - keep))) rmSync(path, { force: true })
+}
+
+/** `2026-11-22 02:15:00.123` as `20261122T021500123`. */
+function timeIn(text = ''): string | undefined {
+  const digits = text.replaceAll(/\D/g, '')
+  return digits.length === 17 ? `${digits.slice(0, 8)}T${digits.slice(8)}` : undefined
+}
+
+function olderName(file: string, time: string): string {
+  const ending = extname(file)
+  return join(dirname(file), `${basename(file, ending)}-${time}Z${ending}`)
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+
+/** What to publish, and where. Paths are absolute. Passed to the process that publishes as JSON. */
+export const publishPlan = z.strictObject({
+  mirror: z.string(),
+  /** The copy; with `splitByOrganization` it may hold `{organization}`. */
+  file: z.string(),
+  /** The group that may read the copies: its name, which may hold `{organization}`, or its number. */
+  group: z.union([z.string(), z.number()]).optional(),
+  /** How many older copies are kept; undefined leaves those that are there alone, and keeps none. */
+  keep: z.number().optional(),
+  splitByOrganization: z.boolean(),
+  withoutPersonalData: z.boolean(),
+  /** The organizations of the configuration: those that the mirror does not know yet are reported as left out. */
+  organizations: z.array(z.string()),
+  /** How long to wait for another process that publishes to the same folder. */
+  lockWaitMs: z.number(),
+})
+export type PublishPlan = z.output<typeof publishPlan>
+
+const publishedOrganization = z.strictObject({
+  organization: z.string(),
+  /** The run that read the list to its end last. */
+  run: z.number(),
+  proof: z.string(),
+  /** Times are UTC, as in the mirror. */
+  readAsOf: z.string(),
+  provenAsOf: z.string().nullable(),
+  customers: z.number(),
+  active: z.number(),
+  changes: z.number(),
+  lastSeq: z.number(),
+  sha256: z.string(),
+})
+
+const publishedCopy = z.strictObject({
+  file: z.string(),
+  publishedAt: z.string(),
+  bytes: z.number(),
+  /** The digest of the whole file, as in the file beside it. */
+  sha256: z.string(),
+  organizations: z.array(publishedOrganization),
+})
+export type PublishedCopy = z.output<typeof publishedCopy>
+
+const leftOut = z.strictObject({ organization: z.string(), reason: z.literal('never-read') })
+export type LeftOut = z.output<typeof leftOut>
+
+/** What was published. Ids, counts and paths only. */
+export const published = z.strictObject({
+  copies: z.array(publishedCopy),
+  /** Organizations that are in no copy. */
+  leftOut: z.array(leftOut),
+  /** Copies that could not be made; those published before stay as they were. */
+  failed: z.array(z.strictObject({ file: z.string(), code: z.string(), message: z.string() })),
+  /** What an administrator should look at, although the copies were made. */
+  warnings: z.array(z.string()),
+})
+export type Published = z.output<typeof published>

@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { publishCopies } from '../../src/reading/publish.ts'
+import type { Published, PublishPlan } from '../../src/reading/publish-plan.ts'
+import { night } from '../mirror/nights.ts'
+import { aCustomer, customers } from './builders.ts'
+import { aMirror } from './mirror-file.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A plan for a copy in a folder that does not exist yet. */
+export function aPlan(mirror: string, overrides: Partial<PublishPlan> = {}): PublishPlan {
+  return {
+    mirror,
+    file: join(temporaryFolder(), 'copies', 'readers.db'),
+    splitByOrganization: false,
+    withoutPersonalData: false,
+    organizations: [],
+    lockWaitMs: 1000,
+    ...overrides,
+  }
+}
+
+/** Publishes, and fails where anything was not published. */
+export function publishAll(plan: PublishPlan): Published {
+  const published = publishCopies(plan)
+  if (published.failed.length > 0) throw new Error(published.failed.map(({ message }) => message).join('\n'))
+  return published
+}
+
+/**
+ * A mirror of two organizations over three nights: of acme, customer 1 changes twice, 2 is removed, 3 is missing and 4 comes
+ * later; globex has one reject.
+ */
+export async function aMirrorOfNights(): Promise<string> {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 30))
+  await night(mirror, 0, [aCustomer(101), { id: 'no-uuid', name: 'Rejected Person' }], { organization: 'globex' })
+  const changed = aCustomer(1, { name: 'Renamed Person', language: 'fr' })
+  await night(mirror, 1, [changed, ...customers(3, 31)])
+  await night(mirror, 2, [{ ...changed, email: 'other@example.com' }, ...customers(4, 31)])
+  return mirror.file
+}
