@@ -14,21 +14,28 @@ import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const DOCS = new URL('../docs/', import.meta.url)
 /** The README and the pages that it links. */
-const PAGES = [
-  README,
-  ...readdirSync(DOCS)
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => readFileSync(new URL(name, DOCS), 'utf8')),
-]
+const PAGES = ['../README.md', ...readdirSync(DOCS).filter((name) => name.endsWith('.md'))].map((name) => {
+  const file = new URL(name, DOCS)
+  return { file, text: readFileSync(file, 'utf8') }
+})
 const PACKAGE = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
 
 /** What is tried out from every example of these pages. */
-const COMMANDS = PAGES.flatMap((page) =>
-  commandsIn([...fenced('sh', page), ...fenced('crontab', page), ...fenced('ini', page), ...inline(page)]),
+const COMMANDS = PAGES.flatMap(({ text }) =>
+  commandsIn([...fenced('sh', text), ...fenced('crontab', text), ...fenced('ini', text), ...inline(text)]),
 )
 const SHOWN = [...new Set(COMMANDS)].map((line) => line.split(/\s+/))
+
+test('what it is, the two commands and the first SQL fit on one screen', () => {
+  const [screen = ''] = README.split(/^## Install$/m)
+  const lines = screen.trimEnd().split('\n')
+
+  for (const part of ['npm run demo', 'npm test', 'SELECT ']) expect(screen).toContain(part)
+  expect(lines.length).toBeLessThanOrEqual(50)
+  expect(lines.filter((line) => line.length > 100)).toEqual([])
+})
 
 test('the README has an example of everything it is tested for', () => {
   expect(COMMANDS.length).toBeGreaterThan(10)
@@ -37,8 +44,8 @@ test('the README has an example of everything it is tested for', () => {
 })
 
 test('every npm script that the README and its pages name is there', () => {
-  const named = PAGES.flatMap((page) =>
-    [...page.matchAll(/\bnpm\s(?:run\s([\w:-]+)|(test|start)\b)/g)].map(([, run, short]) => run ?? short ?? ''),
+  const named = PAGES.flatMap(({ text }) =>
+    [...text.matchAll(/\bnpm\s(?:run\s([\w:-]+)|(test|start)\b)/g)].map(([, run, short]) => run ?? short ?? ''),
   )
 
   expect(named).toEqual(expect.arrayContaining(['demo', 'test', 'check', 'scoreboard', 'bench']))
@@ -119,14 +126,18 @@ test('every configuration in the README is a valid one', async () => {
   expect(examples.length).toBeGreaterThan(0)
 })
 
-test('every page that the README and its pages link is there', () => {
-  const folders = [new URL('../', import.meta.url), ...PAGES.slice(1).map(() => DOCS)]
-  const links = PAGES.flatMap((page, index) =>
-    [...page.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => new URL(path, folders[index])),
+test('every page and heading that the README and its pages link is there', () => {
+  const links = PAGES.flatMap(({ file, text }) =>
+    [...text.matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)].map(([, path = '', heading]) => ({
+      target: path === '' ? file : new URL(path, file),
+      heading,
+    })),
   )
+  const isThere = ({ target, heading }: (typeof links)[number]) =>
+    existsSync(target) && (heading === undefined || headingsOf(readFileSync(target, 'utf8')).includes(heading))
 
-  expect(links.length).toBeGreaterThan(5)
-  expect(links.filter((link) => !existsSync(link)).map(String)).toEqual([])
+  expect(links.length).toBeGreaterThan(10)
+  expect(links.filter((link) => !isThere(link))).toEqual([])
 })
 
 test('every file and folder that the README names is there', () => {
@@ -141,6 +152,16 @@ test('every file and folder that the README names is there', () => {
 function fenced(language: string, page = README): string[] {
   return [...page.matchAll(new RegExp(`^( *)\`\`\`${language}\n(.*?)^ *\`\`\``, 'gms'))].map(
     ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  )
+}
+
+/** The headings of a page, as links name them. */
+function headingsOf(page: string): string[] {
+  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\d _-]/gu, '')
+      .replaceAll(' ', '-'),
   )
 }
 
