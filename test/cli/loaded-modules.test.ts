@@ -25,6 +25,11 @@ test.each([
   ],
   ['status', { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR }, /^(jobs|src\/(scan|run|service)\/|src\/cli\/sync)/],
   [
+    'query',
+    { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
+    /^(jobs|src\/(scan|run|service|list-memory)\/|src\/mirror\/(mirror|runs|pages)|src\/cli\/(sync|status|sql)\.)/,
+  ],
+  [
     'sync',
     { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR, ...SOURCE },
     /^(jobs|src\/service\/|src\/log|src\/cli\/status|src\/cli\/output\/(live|failure|held))/,

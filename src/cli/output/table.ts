@@ -4,7 +4,8 @@ import { grouped } from './wording.ts'
 /** A terminal, with its width. */
 export type TableScreen = { readonly columns: number }
 
-type Cell = string | number
+/** A number has its digits in threes, and 0 is nothing; a bigint is shown as it is. */
+type Cell = string | number | bigint
 
 /**
  * A table for people, without frames: aligned columns of text under a head, ending in a new line. On a narrow terminal, empty
@@ -64,13 +65,13 @@ function padded(text: string, width: number, isRight: boolean): string {
 }
 
 function textOf(cell: Cell): string {
-  return typeof cell === 'number' ? grouped(cell) : cell
+  return typeof cell === 'number' ? grouped(cell) : String(cell)
 }
 
 function isNothing(cell: Cell | undefined): boolean {
   return cell === undefined || cell === 0 || cell === '' || cell === '–'
 }
 
-function isNumeric(cell: string | number | undefined): boolean {
-  return typeof cell === 'number' || cell === '–'
+function isNumeric(cell: Cell | undefined): boolean {
+  return typeof cell === 'number' || typeof cell === 'bigint' || cell === '–' || cell === 'NULL'
 }

@@ -1,0 +1,110 @@
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import type { Io } from './io.ts'
+import { plainText } from './output/plain-text.ts'
+import { csvOption, fileToRead, jsonLinesOption, jsonOption, layoutOf, type ReadingOptions } from './reading-options.ts'
+import { startReading, type Reading } from './run-reading.ts'
+import { wholeNumber } from './whole-number-argument.ts'
+
+/** What a table has at most, and the columns it shows; the other formats have all of them. */
+const ON_A_TABLE = 50
+const SHOWN = ['organization', 'name', 'username', 'email', 'language']
+
+/** `customer-mirror query`: the customers in the mirror. */
+export function queryCommand(io: Io) {
+  return new Command('query')
+    .description('list customers of the mirror, or print them as CSV or JSON')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
+    .option('--org <organization>', 'customers of one organization')
+    .option('--search <text>', 'customers with this text in their name, username or e-mail address, in any case')
+    .option('--language <language>', 'customers of one language, as sent by the service')
+    .option('--include-removed', 'removed customers too')
+    .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
+    .addOption(jsonOption())
+    .addOption(csvOption())
+    .addOption(jsonLinesOption())
+    .addHelpText('after', EXAMPLES)
+    .action(async (options) => {
+      const reading = startReading(io)
+      try {
+        await query(reading, options, io)
+      } finally {
+        reading.end()
+      }
+    })
+}
+
+type Options = ReadingOptions & {
+  org?: string
+  search?: string
+  language?: string
+  includeRemoved?: true
+  limit?: number
+}
+
+async function query(reading: Reading, options: Options, io: Io): Promise<void> {
+  const { org, search, language, includeRemoved = false, limit } = options
+  const layout = layoutOf(options, {
+    list: 'customers',
+    nothing: '–',
+    none: 'No customers found.\n',
+    stdout: io.stdout,
+  })
+  const isTable = layout.format === 'table'
+  const filter = {
+    columns: isTable ? [...SHOWN, ...(includeRemoved ? ['removed_at'] : [])] : await everyColumn(),
+    organization: org,
+    search: wanted(search),
+    language: wanted(language),
+    includeRemoved,
+  }
+  const most = limit ?? (isTable ? ON_A_TABLE : undefined)
+  const file = await fileToRead(options)
+  const end = await reading.run({ ...file, read: { customers: filter }, layout, most })
+  if (end?.[0] === 'unknown-organization') throw await unknownOrganization(end[1], file.configured)
+  if (end?.[0] === 'done' && end[1].more && limit === undefined)
+    io.stderr.write(
+      `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --csv or --json.\n`,
+    )
+}
+
+/** The service, too, takes no account of spaces around what is searched for, and of a search for nothing. */
+function wanted(text: string | undefined): string | undefined {
+  return text?.trim() === '' ? undefined : text?.trim()
+}
+
+async function everyColumn(): Promise<string[]> {
+  const { PUBLIC_TABLES } = await import('../reading/dictionary.ts')
+  return PUBLIC_TABLES.filter(({ name }) => name === 'active_customers').flatMap(({ columns }) =>
+    columns.map(({ name }) => name),
+  )
+}
+
+async function unknownOrganization(
+  { organization, known }: { organization: string; known: readonly string[] },
+  configured: readonly string[],
+): Promise<UsageError> {
+  const { didYouMean } = await import('../config/suggestion.ts')
+  const ids = [...new Set([...configured, ...known.map(plainText)])]
+  const place = configured.length > 0 ? 'the configuration' : 'the file'
+  const listed = ids.slice(0, LISTED).join(', ') + (ids.length > LISTED ? ', …' : '')
+  return new UsageError(
+    `unknown organization "${organization}"${didYouMean(organization, ids)}: ${place} has ${listed}`,
+  )
+}
+
+const LISTED = 20
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror query --search ada
+      active customers with "ada" in their name, username or e-mail address
+  $ customer-mirror query --org acme --language fr --csv > french.csv
+      every column of the active customers of acme who speak French
+  $ customer-mirror query --include-removed --jsonl --mirror /srv/published/customers.db
+      all customers in a published copy, one JSON object on each line; this needs no configuration
+
+In a table, control characters in the values are written out. CSV has the values as they are: a spreadsheet may take one that
+starts with =, +, - or @ for a formula.
+`

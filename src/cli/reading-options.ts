@@ -1,0 +1,54 @@
+import { Option } from '@commander-js/extra-typings'
+import { resolve } from 'node:path'
+import { UsageError } from '../errors.ts'
+import { isTerminal, screenOf } from './io.ts'
+import type { Layout } from './output/rows/row-format.ts'
+import { jsonDocument } from './reading.ts'
+import type { ReadingPlan } from './reading-plan.ts'
+
+/** What `query` and `sql` share: which file to read, and how to write its rows. */
+export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true; jsonl?: true }
+
+/** `--json`, as the only format. */
+export function jsonOption() {
+  return new Option('--json', 'print one JSON document').conflicts(['csv', 'jsonl'])
+}
+
+/** `--csv`, as the only format. */
+export function csvOption() {
+  return new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts(['json', 'jsonl'])
+}
+
+/** `--jsonl`, as the only format. */
+export function jsonLinesOption() {
+  return new Option('--jsonl', 'print a JSON object on each line').conflicts(['json', 'csv'])
+}
+
+/** The layout that the options ask for: a table unless they name another one. */
+export function layoutOf(
+  { json, csv, jsonl }: ReadingOptions,
+  { list, stdout, ...table }: { list: string; nothing: string; none?: string; stdout: NodeJS.WritableStream },
+): Layout {
+  if (csv) return { format: 'csv', isForTerminal: isTerminal(stdout) }
+  if (jsonl) return { format: 'jsonl' }
+  if (json) {
+    const [before = '', after = ''] = jsonDocument({ [list]: [] }).split(']')
+    return { format: 'json', before, after: `]${after}` }
+  }
+  const screen = screenOf(stdout)
+  return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
+}
+
+/** The file to read: the one named, or the mirror of the configuration. */
+export async function fileToRead({
+  config: file,
+  mirror,
+}: ReadingOptions): Promise<Pick<ReadingPlan, 'file' | 'configured'>> {
+  if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
+  if (mirror !== undefined && file !== undefined)
+    throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
+  if (mirror !== undefined) return { file: resolve(mirror), configured: [] }
+  const { readConfig } = await import('../config/read-config.ts')
+  const config = await readConfig({ file, cwd: process.cwd() })
+  return { file: config.mirror, configured: config.organizations.map(({ id }) => id) }
+}

@@ -1,0 +1,95 @@
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import { durationArgument } from './duration-argument.ts'
+import type { Io } from './io.ts'
+import { csvOption, fileToRead, jsonLinesOption, jsonOption, layoutOf, type ReadingOptions } from './reading-options.ts'
+import { startReading, type Reading } from './run-reading.ts'
+
+/** `customer-mirror sql`: the rows of one statement that only reads. */
+export function sqlCommand(io: Io) {
+  return new Command('sql')
+    .description('run one SQL statement that only reads, or list the tables and columns')
+    .argument(
+      '[statement]',
+      'SELECT, WITH, VALUES, EXPLAIN, or a PRAGMA that only reads; - reads it from standard input',
+    )
+    .option('-c, --config <file>', 'configuration file')
+    .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
+    .option('--tables', 'list the public tables and their columns')
+    .option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m', TIMEOUT, 30_000)
+    .addOption(jsonOption())
+    .addOption(csvOption())
+    .addOption(jsonLinesOption())
+    .addHelpText('after', EXAMPLES)
+    .action(async (statement, options) => {
+      if (options.tables) {
+        if (statement !== undefined) throw new UsageError('--tables takes no statement.')
+        const { listTables } = await import('./list-tables.ts')
+        return listTables(options, io)
+      }
+      if (statement === undefined)
+        throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
+      const reading = startReading(io)
+      try {
+        await run(reading, statement, options, io)
+      } finally {
+        reading.end()
+      }
+    })
+}
+
+async function run(
+  reading: Reading,
+  statement: string,
+  { timeout: limitMs, ...options }: ReadingOptions & { timeout: number },
+  io: Io,
+): Promise<void> {
+  const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
+  const file = await fileToRead(options)
+  const sql = statement === '-' ? await statementFromInput(io) : statement
+  if (io.signal.aborted) return
+  try {
+    await reading.run({ ...file, read: { sql }, layout }, { limitMs })
+  } catch (error) {
+    const { withSuggestion } = await import('./statement-suggestion.ts')
+    throw withSuggestion(error)
+  }
+}
+
+async function statementFromInput({ signal }: Io): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const input = process.stdin
+  const stop = () => void input.destroy()
+  signal.addEventListener('abort', stop)
+  try {
+    for await (const chunk of input) {
+      const part = Buffer.from(chunk)
+      chunks.push(part)
+      bytes += part.length
+      if (bytes > MOST_BYTES) throw new UsageError('The statement on standard input is longer than 1 MiB.')
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const MOST_BYTES = 1024 * 1024
+
+const TIMEOUT = durationArgument({ most: '1d', examples: '500ms, 30s or 5m' })
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror sql --tables
+      the tables and columns to rely on, with what each holds
+  $ customer-mirror sql "SELECT language, COUNT(*) FROM active_customers GROUP BY language"
+      a table for people
+  $ customer-mirror sql - --csv --timeout 5m < report.sql > report.csv
+      a statement from a file, its rows as CSV; control characters and formulas in the values stay as they are
+
+The file is opened to read only. Only the time in which SQLite works counts for --timeout. JSON has integers with all their
+digits, a BLOB as {"base64":"…"}, and numbers a name that comes again (id, id_2).
+`

@@ -1,0 +1,165 @@
+import Database from 'better-sqlite3'
+import { accessSync, chmodSync, constants, copyFileSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { MirrorUnusable } from '../errors.ts'
+import { APPLICATION_ID, LATEST_VERSION, type Connection } from '../mirror/database.ts'
+import { fileError } from '../mirror/file-errors.ts'
+
+/** A mirror, or a published copy, that is open to read only. */
+export type OpenedToRead = {
+  db: Connection
+  /** Throws MirrorUnusable `mirror-locked` if what was read until now may not belong together. */
+  requireUnchanged(): void
+  close(): void
+}
+
+const BUSY_TIMEOUT_MS = 15_000
+
+/**
+ * Opens the mirror or copy at `file`, an absolute path, and changes neither it nor its folder. A file in WAL mode in a folder
+ * that this user cannot write is read in place when it has no journal, and otherwise from a private copy, which is deleted
+ * at once. Throws MirrorUnusable. To read in place needs a process that was started with `SQLITE_USE_URI=1`.
+ */
+export function openToRead(file: string): OpenedToRead {
+  try {
+    const real = existingFile(file)
+    const opened = openAnywhere(real)
+    try {
+      opened.db.defaultSafeIntegers()
+      for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000'])
+        opened.db.pragma(setting)
+      requireMirror(opened.db, file)
+      return opened
+    } catch (error) {
+      opened.close()
+      throw error
+    }
+  } catch (error) {
+    throw fileError(error, file)
+  }
+}
+
+/** The file itself, where journals lie beside it, and not a link to it. */
+function existingFile(file: string): string {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw missing(file)
+  if (statSync(file).isDirectory())
+    throw new MirrorUnusable(`${file}: is a folder; name a file in it, e.g. ${join(file, 'customers.db')}`, {
+      code: 'directory',
+    })
+  const real = realpathSync(file)
+  accessSync(real, constants.R_OK)
+  return real
+}
+
+function missing(file: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${file}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another file.`,
+    { code: 'missing' },
+  )
+}
+
+function openAnywhere(file: string): OpenedToRead {
+  try {
+    const db = connect(file)
+    return { db, requireUnchanged: () => {}, close: () => db.close() }
+  } catch (error) {
+    if (!isForWantOfJournals(error)) throw error
+    return journalsOf(file).length === 0 ? openInPlace(file) : openPrivateCopy(file)
+  }
+}
+
+/** SQLite wants to make files beside this one, or to write it, before it can be read. */
+function isForWantOfJournals(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(READONLY|CANTOPEN)/.test(error.code)
+}
+
+/** Without locks, as if the file never changed; whether it did is found out afterwards. */
+function openInPlace(file: string): OpenedToRead {
+  const before = stateOf(file)
+  const db = connect(`${pathToFileURL(file).href}?immutable=1`)
+  return {
+    db,
+    requireUnchanged() {
+      if (stateOf(file) !== before) throw writtenMeanwhile(file)
+    },
+    close: () => db.close(),
+  }
+}
+
+/** A copy with its journals, which SQLite brings together there. It has no name once it is open. */
+function openPrivateCopy(file: string): OpenedToRead {
+  const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
+  try {
+    const copy = join(folder, 'copy.db')
+    const before = stateOf(file)
+    for (const suffix of ['', ...journalsOf(file)]) {
+      copyFileSync(file + suffix, copy + suffix, constants.COPYFILE_FICLONE)
+      chmodSync(copy + suffix, 0o600)
+    }
+    if (stateOf(file) !== before) throw writtenMeanwhile(file)
+    const whole = new Database(copy, { fileMustExist: true })
+    try {
+      whole.pragma('synchronous = OFF')
+      whole.pragma('journal_mode = DELETE')
+    } finally {
+      whole.close()
+    }
+    const db = connect(copy)
+    return { db, requireUnchanged: () => {}, close: () => db.close() }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function connect(name: string): Connection {
+  const db = new Database(name, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  try {
+    db.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** The journals that hold something, as what their names add to the name of the file. */
+function journalsOf(file: string): string[] {
+  return ['-wal', '-journal'].filter((suffix) => (statSync(file + suffix, { throwIfNoEntry: false })?.size ?? 0) > 0)
+}
+
+/** Differs from what it was once a program wrote to the file. */
+function stateOf(file: string): string {
+  return ['', ...journalsOf(file)]
+    .map((suffix) => {
+      const found = statSync(file + suffix, { bigint: true, throwIfNoEntry: false })
+      return [suffix, found?.ino, found?.size, found?.mtimeNs, found?.ctimeNs].join(' ')
+    })
+    .join('\n')
+}
+
+function writtenMeanwhile(file: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${file}: was written while it was read, so the rows may not belong together. Try again, or read a published copy.`,
+    { code: 'locked' },
+  )
+}
+
+function requireMirror(db: Connection, file: string): void {
+  const isOurs = Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID
+  const version = Number(db.pragma('user_version', { simple: true }))
+  if (isOurs && version > LATEST_VERSION) {
+    throw new MirrorUnusable(
+      `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
+        'Upgrade this program, or name another file.',
+      { code: 'newer' },
+    )
+  }
+  const names = db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
+  if (names.length === 0) throw missing(file)
+  if (!names.includes('customers'))
+    throw new MirrorUnusable(`${file}: is a SQLite file, but not a mirror of ours. Name another file.`, {
+      code: 'foreign',
+    })
+}

@@ -1,0 +1,27 @@
+import Database from 'better-sqlite3'
+import { UsageError } from '../errors.ts'
+import { sqliteError } from '../mirror/file-errors.ts'
+
+/** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
+export function statementError(error: unknown, file: string): unknown {
+  if (error instanceof Database.SqliteError) return ofSqlite(error, file)
+  if (!(error instanceof Error)) return error
+  if (/more than one statement/.test(error.message))
+    return new UsageError('There is more than one statement. sql runs one; use UNION ALL, or call it again.')
+  if (/contains no statements/.test(error.message)) return new UsageError('There is no statement.')
+  if (/parameter/i.test(error.message))
+    return new UsageError('The statement has parameters (?, :name, @name or $name). Write their values into it.')
+  return error
+}
+
+function ofSqlite(error: InstanceType<typeof Database.SqliteError>, file: string): unknown {
+  if (MISTAKES.test(error.code)) return new UsageError(`The statement failed: ${error.message}`)
+  if (/^SQLITE_(FULL|NOMEM)/.test(error.code))
+    return new UsageError(
+      `There is no room for what the statement has to sort or keep: ${error.message}. Ask for less at once.`,
+    )
+  return sqliteError(error, file)
+}
+
+/** What SQLite says of the statement, and not of the file. */
+const MISTAKES = /^SQLITE_(ERROR|MISMATCH|TOOBIG|RANGE|CONSTRAINT|MISUSE|AUTH)/

@@ -1,0 +1,235 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sqlCommand } from '../../src/cli/sql.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
+import { customers } from '../support/builders.ts'
+import { mirrorPages } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { runOnScreen } from '../support/run-on-screen.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
+
+/** Counts without end. */
+const ENDLESS = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c'
+
+let file: string
+
+beforeAll(async () => {
+  file = join(mkdtempSync(join(tmpdir(), 'customer-mirror-')), 'customers.db')
+  const mirror = await openMirror(file)
+  await mirrorPages(mirror, [customers(1, 5)])
+  await mirror.close()
+})
+
+afterAll(() => rmSync(dirname(file), { recursive: true }))
+
+const sql = (statement: string, ...args: string[]) =>
+  runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
+
+/** The program as a shell starts it, with a text on its standard input. */
+function shell(command: string, input = '') {
+  const line = command.replace('customer-mirror', `'${process.execPath}' '${PROGRAM}'`)
+  const { status, stdout, stderr } = spawnSync('/bin/bash', ['--norc', '-c', line], {
+    input,
+    encoding: 'utf8',
+    maxBuffer: 1e9,
+    cwd: dirname(file),
+    env: { PATH: '/usr/bin:/bin' },
+  })
+  return { code: status, stdout, stderr }
+}
+
+describe('what a statement gives', () => {
+  test('is a table for people', async () => {
+    const { code, stdout, stderr } = await sql('SELECT name, row_id * 1000 AS number FROM customers ORDER BY 2 LIMIT 2')
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toBe('name        number\nCustomer 1    1000\nCustomer 2    2000\n')
+  })
+
+  const VALUES = `SELECT NULL AS none, '' AS empty, 9007199254740993 AS big, 1.0 AS one, -9e999 AS infinite, x'00ff' AS bytes, 'a' AS id, 'b' AS id`
+
+  test('keeps every value exact', async () => {
+    expect((await sql(VALUES, '--jsonl')).stdout).toBe(
+      '{"none":null,"empty":"","big":9007199254740993,"one":1.0,"infinite":-9e999,"bytes":{"base64":"AP8="},"id":"a","id_2":"b"}\n',
+    )
+    expect((await sql(VALUES, '--csv')).stdout).toBe(
+      `none,empty,big,one,infinite,bytes,id,id\r\n,"",9007199254740993,1.0,-9e999,x'00ff',a,b\r\n`,
+    )
+    expect((await sql(VALUES)).stdout).toMatch(/^NULL +9007199254740993 +1\.0 +-9e999 +x'00ff' +a +b$/m)
+    expect(JSON.parse((await sql(VALUES, '--json')).stdout)).toMatchObject({
+      schemaVersion: 1,
+      rows: [{ none: null, one: 1, id: 'a', id_2: 'b' }],
+    })
+  })
+
+  test('may be nothing', async () => {
+    const none = 'SELECT id, name FROM customers WHERE 0'
+
+    expect(await sql(none)).toEqual({ code: 0, stdout: 'id  name\n', stderr: '' })
+    expect(await sql(none, '--csv')).toMatchObject({ code: 0, stdout: 'id,name\r\n' })
+    expect(await sql(none, '--jsonl')).toMatchObject({ code: 0, stdout: '' })
+    expect(JSON.parse((await sql(none, '--json')).stdout)).toEqual({ schemaVersion: 1, rows: [] })
+  })
+
+  test('has no more than its characters on a terminal: names of columns and values write nothing to it', async () => {
+    const hostile = `SELECT char(27) || '[2J' AS "\u001B]0;title\u0007", 'x' || char(10) || 'y' AS lines`
+    const { text: shown } = await runOnScreen(sqlCommand, ['--mirror', file, hostile], { columns: 200 })
+
+    expect(shown.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+    expect(shown).toContain(String.raw`\u001b]0;title\u0007`)
+    expect(shown).toContain(String.raw`x\ny`)
+  })
+})
+
+describe('a statement that is refused ends with 2 and says why', () => {
+  test.each([
+    ['writes', `DELETE FROM customers`, 'The statement would write.'],
+    ['writes after a WITH', `WITH x AS (SELECT 1) DELETE FROM customers RETURNING id`, 'The statement would write.'],
+    ['attaches', `ATTACH 'other.db' AS other`, 'sql reads one file, and attaches no other one.'],
+    ['copies the mirror', `VACUUM INTO 'copy.db'`, 'The statement would write.'],
+    ['is two', 'SELECT 1; SELECT 2', 'There is more than one statement.'],
+    [
+      'hides a second one behind a comment',
+      'SELECT 1; -- x\n DROP TABLE customers',
+      'There is more than one statement.',
+    ],
+    ['sets something', 'PRAGMA writable_schema = 1', 'PRAGMA writable_schema is not one that only reads'],
+    ['begins a transaction', 'BEGIN', 'needs no transaction'],
+    ['loads a program', `SELECT load_extension('x')`, 'not authorized'],
+    ['is none', '  -- only a comment', 'There is no statement.'],
+    ['is for the program sqlite3', '.schema', 'is a command of the program sqlite3'],
+    ['is no SQL', 'SELECT FROM WHERE', 'near "FROM": syntax error'],
+    ['has parameters', 'SELECT ?', 'The statement has parameters'],
+    [
+      'names a column that is not there',
+      'SELECT c.emial FROM customers c',
+      'no such column: c.emial. Did you mean email?',
+    ],
+    ['names a table that is not there', 'SELECT * FROM custmers', 'no such table: custmers. Did you mean customers?'],
+    ['takes a text for a column', 'SELECT "Bob"', "single-quotes? 'customer-mirror sql --tables' lists"],
+    ['fails at a row', `SELECT json('{')`, 'The statement failed: malformed JSON'],
+  ])('it %s', async (_, statement, said) => {
+    const before = readFileSync(file)
+    const { code, stdout, stderr } = await sql(statement)
+
+    expect({ code, stdout: stdout.replace(/^json.*\n/, '') }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(said)
+    expect(stderr).not.toMatch(/^\s+at |Unexpected|SqliteError/m)
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(file)).filter((name) => !/^customers\.db(-wal|-shm)?$/.test(name))).toEqual([])
+  })
+})
+
+test('a statement that takes longer than --timeout is ended with 5', async () => {
+  const { code, stdout, stderr } = await sql(ENDLESS, '--timeout', '50ms')
+
+  expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+  expect(stderr).toMatch(/^The statement was ended: it took longer than 50 ms\..*--timeout/)
+})
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s ends a statement at once', async (signal, code) => {
+  const rowsThenNone = ENDLESS.replace('COUNT(*)', 'x').concat(' WHERE x < 100000')
+  const child = spawn(process.execPath, [PROGRAM, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
+  const said = text(child.stderr)
+  const ended = once(child, 'close')
+  await once(child.stdout, 'data')
+  child.stdout.resume()
+  child.kill(signal)
+
+  // Also the process that runs the statement has standard output open until it ends.
+  expect(await ended).toEqual([code, null])
+  expect(await said).toBe('')
+})
+
+test('a reader that has enough is no error', () => {
+  const rows = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c'
+
+  expect(shell(`set -o pipefail; customer-mirror sql --mirror customers.db --csv '${rows}' | head -2`)).toEqual({
+    code: 0,
+    stdout: 'x\r\n1\r\n',
+    stderr: '',
+  })
+})
+
+test('a full disk behind the results is reported', () => {
+  expect(shell(`customer-mirror sql --mirror customers.db 'SELECT 1' > /dev/full`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The results could not be written: .*ENOSPC/),
+  })
+})
+
+test('rows take no more memory the more there are', () => {
+  const rows = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 200000) SELECT x, hex(zeroblob(200)) AS y FROM c`
+  for (const format of ['--csv', '--json', '']) {
+    const { code, stdout, stderr } = shell(
+      `export NODE_OPTIONS=--max-old-space-size=32; set -o pipefail; customer-mirror sql --mirror customers.db ${format} '${rows}' | wc -c`,
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(Number(stdout)).toBeGreaterThan(80_000_000)
+  }
+})
+
+test('the statement may come from standard input', () => {
+  expect(shell('customer-mirror sql - --mirror customers.db --csv', '-- of a file\nSELECT 1 AS one;\n')).toEqual({
+    code: 0,
+    stdout: 'one\r\n1\r\n',
+    stderr: '',
+  })
+  expect(shell('customer-mirror sql - --mirror customers.db', 'x'.repeat(2_000_000))).toMatchObject({ code: 2 })
+})
+
+test('--tables lists the public tables and columns, and needs no mirror', async () => {
+  const cwd = temporaryFolder()
+  const { code, stdout } = await runCli(['sql', '--tables'], { cwd })
+  const rows = (await runCli(['sql', '--tables', '--jsonl'], { cwd })).stdout.trimEnd().split('\n')
+
+  expect(code).toBe(0)
+  expect(rows).toHaveLength(PUBLIC_TABLES.flatMap(({ columns }) => columns).length)
+  for (const { name, columns } of PUBLIC_TABLES) {
+    expect(stdout).toMatch(new RegExp(`^${name}: `, 'm'))
+    for (const column of columns) expect(stdout).toMatch(new RegExp(`^  ${column.name} +${column.type} +\\S`, 'm'))
+  }
+  expect(stdout).not.toMatch(/lease|window/)
+  expect(JSON.parse((await runCli(['sql', '--tables', '--json'], { cwd })).stdout).tables).toHaveLength(
+    PUBLIC_TABLES.length,
+  )
+  const { broken } = await runOnScreen(sqlCommand, ['--tables'])
+  expect(broken).toEqual([])
+})
+
+test.each([
+  ['nothing to do', [], /^Which statement\?/],
+  ['a statement beside --tables', ['--tables', 'SELECT 1'], /--tables takes no statement/],
+  ['a time without a unit', ['--timeout', '5', 'SELECT 1'], /A number needs its unit/],
+])('%s ends with 2', async (_, args, said) => {
+  const ended = await runCli(['sql', ...args], { cwd: temporaryFolder() })
+
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  expect(ended.stderr).toMatch(said)
+})
+
+test.each<[string, number, RegExp, (name: string) => void]>([
+  ['is not there', 7, /there is no mirror yet/, () => {}],
+  ['is something else', 7, /is not a SQLite file/, (name) => writeFileSync(name, 'Buy milk. '.repeat(500))],
+  ['is empty', 7, /there is no mirror yet/, (name) => writeFileSync(name, '')],
+])('a file that %s ends with %i', async (_, code, said, make) => {
+  const cwd = temporaryFolder()
+  make(join(cwd, 'other.db'))
+  const ended = await runCli(['sql', '--mirror', 'other.db', 'SELECT 1'], { cwd })
+
+  expect(ended).toMatchObject({ code, stdout: '' })
+  expect(ended.stderr).toMatch(said)
+})

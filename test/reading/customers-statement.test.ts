@@ -1,0 +1,47 @@
+import { onTestFinished, expect, test } from 'vitest'
+import { customersStatement } from '../../src/reading/customers-statement.ts'
+import { openToRead } from '../../src/reading/open-to-read.ts'
+import { aCustomer, customerId } from '../support/builders.ts'
+import { aMirror, mirrorPages } from '../support/mirror-file.ts'
+
+/** The numbers of the customers with these overrides that a search finds. */
+async function searching(customers: readonly object[]): Promise<(search: string) => number[]> {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers.map((overrides, index) => aCustomer(index + 1, { ...overrides }))])
+  const opened = openToRead(mirror.file)
+  onTestFinished(() => opened.close())
+  return (search) =>
+    customersStatement(opened.db, { columns: ['id'], search, includeRemoved: false })
+      .all()
+      .map(([id]) => customers.findIndex((_, index) => customerId(index + 1) === id) + 1)
+}
+
+const CUSTOMERS = [
+  { name: 'Ada Example', username: 'ada', email: 'one@example.com' },
+  { name: 'ÅSA ÉXAMPLE', username: 'asa', email: 'Asa@Example.SE' },
+  { name: '100% Sure', username: 'sure', email: 'three@example.com' },
+  { name: 'Under Score', username: 'under_score', email: null },
+]
+
+test.each([
+  ['a part of the name, in any case', 'ADA exa', [1]],
+  ['a part of the username', 'asa', [2]],
+  ['a part of the e-mail address', '@example.se', [2]],
+  ['letters that are not ASCII, in any case', 'åsa é', [2]],
+  ['a percent sign, which is itself', '%', [3]],
+  ['an underscore, which is itself', '_', [4]],
+  ['an asterisk, which is itself', '*', []],
+  ['a quotation mark, which is itself', `' OR 1=1 --`, []],
+])('a search finds %s', async (_, search, expected) => {
+  expect((await searching(CUSTOMERS))(search)).toEqual(expected)
+})
+
+test('a search finds what the service finds, in letters that change their length or their alphabet', async () => {
+  const names = ['İstanbul', 'Kelvin \u212A', 'Straße', 'ΣΊΣΥΦΟΣ', '𐐀deseret', 'nul\0Ä', 'plain']
+  const search = await searching(names.map((name) => ({ name, username: null, email: null })))
+  const asTheService = (text: string) =>
+    names.flatMap((name, index) => (name.toLowerCase().includes(text.toLowerCase()) ? [index + 1] : []))
+
+  for (const text of ['i', 'İ', 'k', 'ss', 'ß', 'ς', 'σ', '𐐨', 'ä', 'PLAIN', 'l', '\0'])
+    expect(search(text), text).toEqual(asTheService(text))
+})
