@@ -131,6 +131,8 @@ describe.runIf(inject('isDeep'))('the package, packed and installed', () => {
     expect(await runToEnd(['sync', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
     expect(await runToEnd(['worker', '--once', '--embedded', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
     sandbox.send('SIGTERM')
+    const count = ['sql', '--csv', '--config', 'trial.yaml', 'SELECT COUNT(*) AS number FROM active_customers']
+    expect(await runToEnd(count, run)).toMatchObject({ code: 0, stdout: 'number\r\n237\r\n', stderr: '' })
 
     expect(await sandbox.ended).toMatchObject({ code: 143 })
     expect(rowsOf(join(cwd, 'data', 'customers.db'), RUNS)).toEqual([

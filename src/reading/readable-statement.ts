@@ -42,7 +42,7 @@ function refuseByFirstWord(sql: string): void {
 }
 
 /** White space, comments and empty statements. */
-const BEFORE_WORD = /^(?:[\s\uFEFF;]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/
+const BEFORE_WORD = /^(?:[\s\uFEFF;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/
 
 const READS = new Set(['SELECT', 'WITH', 'VALUES'])
 
@@ -75,13 +75,14 @@ function refuseExplained(text: string): void {
 }
 
 function refusePragma(text: string): void {
-  const [, name = '', argument] = /^pragma\s+(?:\w+\s*\.\s*)?(\w+)\s*([(=])?/i.exec(text) ?? []
+  const [start = '', name = ''] = /^pragma\s+(?:\w+\s*\.\s*)?(\w+)/i.exec(text) ?? []
   const key = name.toLowerCase()
-  if (SHOWN_WITH_ARGUMENT.has(key) || (SHOWN.has(key) && argument === undefined)) return
+  if (SHOWN_WITH_ARGUMENT.has(key)) return
+  const isAlone = text.slice(start.length).replace(BEFORE_WORD, '') === ''
+  if (SHOWN.has(key) && isAlone) return
   const known = [...SHOWN_WITH_ARGUMENT, ...SHOWN].join(', ')
-  throw new UsageError(
-    `PRAGMA ${name} is not one that only reads${argument === undefined || !SHOWN.has(key) ? '' : ' when it is given a value'}. These are: ${known}.`,
-  )
+  const given = SHOWN.has(key) ? ' when it is given a value' : ''
+  throw new UsageError(`PRAGMA ${name} is not one that only reads${given}. These are: ${known}.`)
 }
 
 /** What these are given says what to show, such as a table. */

@@ -9,6 +9,8 @@ export function statementError(error: unknown, file: string): unknown {
   if (/more than one statement/.test(error.message))
     return new UsageError('There is more than one statement. sql runs one; use UNION ALL, or call it again.')
   if (/contains no statements/.test(error.message)) return new UsageError('There is no statement.')
+  if (/string length|string longer/i.test(error.message))
+    return new UsageError('A value is longer than can be printed. Ask for a part of it, with substr(value, 1, 1000).')
   if (/parameter/i.test(error.message))
     return new UsageError('The statement has parameters (?, :name, @name or $name). Write their values into it.')
   return error

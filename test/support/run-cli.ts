@@ -31,6 +31,8 @@ export type ProcessOptions = CliOptions & {
   unread?: 'stdout' | 'stderr'
   /** A different user than the one that runs the tests. */
   uid?: number
+  /** Called once with the first of its results, before any more of them is taken. */
+  onFirstOutput?: () => void
   /** Another program than the one of this checkout, run as it is. */
   program?: string
 }
@@ -39,7 +41,10 @@ const PLAIN_ENVIRONMENT = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` }
 const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
 
 /** Starts the program as a shell would, without a terminal. */
-export function startCli(args: readonly string[], { cwd, env = {}, unread, uid, program }: ProcessOptions): Running {
+export function startCli(
+  args: readonly string[],
+  { cwd, env = {}, unread, uid, program, onFirstOutput }: ProcessOptions,
+): Running {
   const [command, before] = program === undefined ? [process.execPath, [PROGRAM]] : [program, []]
   const child = spawn(command, [...before, ...args], {
     cwd,
@@ -48,6 +53,7 @@ export function startCli(args: readonly string[], { cwd, env = {}, unread, uid, 
     ...(uid !== undefined && { uid, gid: uid }),
   })
   if (unread !== undefined) child[unread].destroy()
+  if (onFirstOutput !== undefined) child.stdout.once('data', onFirstOutput)
   const lines = linesOf(child.stderr)
   const closed = once(child, 'close')
   const whole = (stream: 'stdout' | 'stderr') => (unread === stream ? Promise.resolve('') : text(child[stream]))

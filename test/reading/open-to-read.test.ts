@@ -1,0 +1,215 @@
+import Database from 'better-sqlite3'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { openToRead } from '../../src/reading/open-to-read.ts'
+import { customers } from '../support/builders.ts'
+import { mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
+import { asPlainUser, startCli, type Ended } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+const PLAIN_USER = asPlainUser()
+const COUNT = 'SELECT COUNT(*) AS number FROM active_customers'
+
+/** A mirror of five customers in a folder that others may look into. */
+async function aMirrorForOthers(): Promise<string> {
+  const folder = join(temporaryFolder(), 'data')
+  chmodSync(dirname(folder), 0o755)
+  mkdirSync(folder)
+  const file = join(folder, 'a mirror?.db')
+  const mirror = await openMirror(file)
+  await mirrorPages(mirror, [customers(1, 5)])
+  await mirror.close()
+  return file
+}
+
+/** Everyone may read the files of this folder from now on, and write nothing. */
+function makeReadOnly(folder: string): void {
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444)
+  chmodSync(folder, 0o555)
+  onTestFinished(() => chmodSync(folder, 0o755))
+}
+
+/** Runs a command as a user who owns nothing, and expects that everything in the folder stays as it is. */
+async function runAsOther(args: readonly string[], folder: string): Promise<Ended> {
+  const before = contentsOf(folder)
+  const ended = await startCli(args, { cwd: folder, env: { TMPDIR: aPlaceForOthers() }, ...PLAIN_USER }).ended
+  expect(contentsOf(folder)).toEqual(before)
+  expect(readdirSync(place)).toEqual([])
+  return ended
+}
+
+let place: string
+
+function aPlaceForOthers(): string {
+  place = join(temporaryFolder(), 'temporary')
+  chmodSync(dirname(place), 0o755)
+  mkdirSync(place)
+  chmodSync(place, 0o777)
+  return place
+}
+
+function contentsOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'))
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'latin1')]))
+}
+
+describe.skipIf(PLAIN_USER === undefined)('in a folder that this user cannot write', () => {
+  test('a mirror at rest is read in place', async () => {
+    const file = await aMirrorForOthers()
+    makeReadOnly(dirname(file))
+
+    const sql = await runAsOther(['sql', '--csv', '--mirror', file, COUNT], dirname(file))
+    expect(sql).toEqual({ code: 0, signal: null, stdout: 'number\r\n5\r\n', stderr: '' })
+    const query = await runAsOther(
+      ['query', '--org', 'acme', '--search', 'CUSTOMER 3', '--mirror', file],
+      dirname(file),
+    )
+    expect(query).toMatchObject({ code: 0, stderr: '' })
+    expect(query.stdout).toContain('Customer 3')
+  })
+
+  test('a mirror with a journal that was left behind is read with what is in it', async () => {
+    const source = await aMirrorForOthers()
+    const writer = aWriter(source)
+    writer.exec(`DELETE FROM customers WHERE row_id > 3`)
+    const folder = join(temporaryFolder(), 'left')
+    chmodSync(dirname(folder), 0o755)
+    mkdirSync(folder)
+    for (const suffix of ['', '-wal']) copyFileSync(source + suffix, join(folder, `customers.db${suffix}`))
+    makeReadOnly(folder)
+
+    expect(statSync(join(folder, 'customers.db-wal')).size).toBeGreaterThan(0)
+    const file = join(folder, 'customers.db')
+    expect(await runAsOther(['sql', '--csv', '--mirror', file, COUNT], folder)).toEqual({
+      ...{ code: 0, signal: null, stderr: '' },
+      stdout: 'number\r\n3\r\n',
+    })
+  })
+
+  test('a mirror that another program is writing is read as of its last transaction', async () => {
+    const file = await aMirrorForOthers()
+    const writer = aWriter(file)
+    writer.exec('DELETE FROM customers WHERE row_id > 4; BEGIN IMMEDIATE; DELETE FROM customers WHERE row_id > 1')
+    makeReadOnly(dirname(file))
+
+    expect(await runAsOther(['sql', '--csv', '--mirror', file, COUNT], dirname(file))).toMatchObject({
+      ...{ code: 0, stderr: '' },
+      stdout: 'number\r\n4\r\n',
+    })
+  })
+
+  test.skipIf(PLAIN_USER?.uid === undefined).each([
+    ['a mirror', ''],
+    ['a journal of a mirror', '-wal'],
+  ])('%s that this user may not read ends with 7', async (_, suffix) => {
+    const file = await aMirrorForOthers()
+    const writer = aWriter(file)
+    writer.exec('DELETE FROM customers WHERE row_id > 4')
+    makeReadOnly(dirname(file))
+    chmodSync(file + suffix, 0o400)
+    const ended = await runAsOther(['sql', '--mirror', file, COUNT], dirname(file))
+
+    expect(ended).toMatchObject({ code: 7, stdout: '' })
+    expect(ended.stderr).toMatch(/may not be opened by this user|cannot be opened\. Check that this user/)
+    expect(ended.stderr).not.toMatch(/^\s+at |Unexpected/m)
+  })
+
+  test('a mirror that is written while it is read in place ends with 5, and says that rows may not belong together', async () => {
+    const file = await aMirrorForOthers()
+    makeReadOnly(dirname(file))
+    // More rows than pipes hold, so that the last of them is read after they are.
+    const many = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 30000) SELECT x, hex(zeroblob(500)) FROM c`
+    const running = startCli(['sql', '--csv', '--mirror', file, many], {
+      cwd: dirname(file),
+      env: { TMPDIR: aPlaceForOthers() },
+      ...PLAIN_USER,
+      onFirstOutput: () => {
+        chmodSync(dirname(file), 0o755)
+        chmodSync(file, 0o644)
+        tamper(file, `UPDATE customers SET name = 'Renamed'`)
+      },
+    })
+    const { code, stderr } = await running.ended
+
+    expect(code).toBe(5)
+    expect(stderr).toMatch(/was written while it was read, so the rows may not belong together\. Try again/)
+  })
+
+  test('a published copy is read, also one without personal data', async () => {
+    const mirror = await aMirrorOfNights()
+    const [file, plain] = [aPlan(mirror).file, aPlan(mirror).file]
+    publishAll(aPlan(mirror, { file }))
+    publishAll(aPlan(mirror, { file: plain, withoutPersonalData: true }))
+    for (const copy of [file, plain]) {
+      chmodSync(dirname(dirname(copy)), 0o755)
+      makeReadOnly(dirname(copy))
+    }
+
+    const all = await runAsOther(['query', '--mirror', file, '--include-removed', '--jsonl'], dirname(file))
+    expect(all).toMatchObject({ code: 0, stderr: '' })
+    expect(all.stdout.trimEnd().split('\n')).toHaveLength(32)
+    const unnamed = await runAsOther(['query', '--mirror', plain, '--org', 'globex', '--json'], dirname(plain))
+    expect(JSON.parse(unnamed.stdout).customers).toMatchObject([{ organization: 'globex' }])
+    expect(unnamed.stdout).not.toContain('"email"')
+    expect(await runAsOther(['query', '--mirror', plain, '--search', 'x'], dirname(plain))).toMatchObject({ code: 2 })
+  })
+})
+
+test('a reader of a copy that is replaced meanwhile goes on with the one from before', async () => {
+  const mirror = await aMirrorOfNights()
+  const plan = aPlan(mirror)
+  publishAll(plan)
+  const opened = openToRead(plan.file)
+  onTestFinished(() => opened.close())
+  const rows = opened.db.prepare<[], { id: string }>('SELECT id FROM customers').iterate()
+  const ids = [rows.next().value?.id]
+  tamper(mirror, 'DELETE FROM customers')
+  publishAll(plan)
+  for (const { id } of rows) ids.push(id)
+  opened.requireUnchanged()
+
+  expect(ids).toHaveLength(32)
+  const after = openToRead(plan.file)
+  onTestFinished(() => after.close())
+  expect(after.db.prepare('SELECT COUNT(*) FROM customers').pluck().get()).toBe(0n)
+})
+
+test('a copy is found behind a link, and after it was moved', async () => {
+  const file = await aMirrorForOthers()
+  const [link, moved] = [join(dirname(file), 'link.db'), join(dirname(file), 'moved.db')]
+  renameSync(file, moved)
+  symlinkSync(moved, link)
+  const opened = openToRead(link)
+  onTestFinished(() => opened.close())
+
+  expect(opened.db.prepare(COUNT).pluck().get()).toBe(5n)
+})
+
+test('what is open can neither be written nor attach another file for writing', async () => {
+  const file = await aMirrorForOthers()
+  const opened = openToRead(file)
+  onTestFinished(() => opened.close())
+
+  expect(() => opened.db.exec(`DELETE FROM customers`)).toThrow(/readonly|read-only/)
+  expect(() => opened.db.exec(`CREATE TEMP TABLE x AS SELECT * FROM customers`)).toThrow(/readonly|read-only/)
+})
+
+/** A program that has the mirror open, with a journal that every user may read. */
+function aWriter(file: string): Database.Database {
+  const writer = new Database(file, { fileMustExist: true })
+  onTestFinished(() => void writer.close())
+  chmodSync(file, 0o644)
+  return writer
+}
