@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { TEXT_FIELDS } from '../src/customer.ts'
+import { plainCustomer, recordSchema, TEXT_FIELDS, toCustomer, type Warnings } from '../src/customer.ts'
 import { MAX_RECORD_LENGTH, sortRecords } from '../src/run/sort-records.ts'
 import { aCustomer } from './support/builders.ts'
 
@@ -63,6 +63,34 @@ test('sorting the same page again gives the same, and changes nothing in it', ()
       expect(JSON.stringify(records)).toBe(before)
     }),
   )
+})
+
+/** Customers in which at most one field is missing, or holds anything. */
+const oneFieldOdd = fc
+  .tuple(fc.constantFrom('id', 'unknown', ...TEXT_FIELDS), fc.option(anyValue, { nil: undefined }))
+  .map(([field, value]): unknown => JSON.parse(JSON.stringify({ ...aCustomer(1), [field]: value })))
+
+test('a record that is taken as plain is valid without a warning, and gives the same customer', () => {
+  fc.assert(
+    fc.property(fc.oneof(received, oneFieldOdd), (record) => {
+      const judged = recordSchema.safeParse(record)
+      const warnings: Warnings = {}
+      const customer = judged.success ? toCustomer(judged.data, record, warnings) : undefined
+      const isPlain = Object.keys(warnings).length === 0
+
+      expect(plainCustomer(record)).toEqual(isPlain ? customer : undefined)
+    }),
+  )
+})
+
+test('nothing but a whole record is taken as plain', () => {
+  const lessOne = [...TEXT_FIELDS, 'id'].map((field) => ({ ...aCustomer(1), [field]: undefined }))
+  const without = lessOne.map((record): unknown => JSON.parse(JSON.stringify(record)))
+
+  expect(plainCustomer(aCustomer(1))).toEqual(sort(aCustomer(1)).customers[0])
+  for (const record of [...without, null, 'text', 7, [aCustomer(1)], { ...aCustomer(1), ['__proto__ ']: 1 }])
+    expect(plainCustomer(record)).toBeUndefined()
+  expect(plainCustomer(JSON.parse(`{"__proto__":{},${JSON.stringify(aCustomer(1)).slice(1)}`))).toBeUndefined()
 })
 
 test('a record is sorted the same way alone and among others, on pages of any size', () => {

@@ -30,14 +30,14 @@ const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} =
 /**
  * Inserts new customers and updates those that changed or returned; an unchanged row is not written. A customer that the run has
  * already read is a duplicate and keeps the first record, so that a list with one id twice does not change the mirror every
- * night. Adds the results to `counts`, odd values to `warnings`, rows received for the first time in this run to `seen`, and
- * updated ones to `written`.
+ * night. Adds the results to `counts`, odd values to `warnings`, rows received for the first time in this run to `seen`,
+ * updated ones to `written`, and those an initial sync inserts to `inserted`.
  */
 export function saveCustomers(
   db: Connection,
   run: Run,
   customers: readonly Customer[],
-  { counts, warnings, seen, written }: Tallies,
+  { counts, warnings, seen, written, inserted }: Tallies & { inserted: Inserted },
   nowMs: number,
 ): CustomersSaved {
   const rowIds: (number | undefined)[] = customers.map(() => undefined)
@@ -45,8 +45,11 @@ export function saveCustomers(
   const insert = insertion(db, run, nowMs)
   const rest: Placed[] = []
   customers.forEach((customer, place) => {
+    const before = inserted.get(customer.id)
+    if (before !== undefined) saveKnown(place, customer, storedAs(before))
     // On an initial sync, INSERT first: a conflict identifies the few existing rows.
-    if (!run.isBaseline || !isInserted(place, customer)) rest.push([place, customer])
+    else if (!run.isBaseline || !isInserted(place, customer)) rest.push([place, customer])
+    else inserted.set(customer.id, { customer, rowId: rowIds[place] ?? 0 })
   })
   const stored = findStored(db, run, rest)
   const twice: Placed[] = []
@@ -55,9 +58,9 @@ export function saveCustomers(
     if (before !== undefined) stored.set(customer.id, saveKnown(place, customer, before))
     else if (!isInserted(place, customer)) twice.push([place, customer])
   }
-  const inserted = findStored(db, run, twice)
+  const storedNow = findStored(db, run, twice)
   for (const [place, customer] of twice) {
-    const before = inserted.get(customer.id)
+    const before = storedNow.get(customer.id)
     if (before !== undefined) saveKnown(place, customer, before)
   }
   return { rowIds, unchanged }
@@ -88,6 +91,16 @@ export function saveCustomers(
     written.add(rowId)
     return { ...before, ...customer }
   }
+}
+
+/**
+ * The customers that this transaction inserted, by their ids: windows of an initial sync overlap, and a customer that stands in two
+ * of them is a duplicate without being looked up.
+ */
+export type Inserted = Map<string, { readonly customer: Customer; readonly rowId: number }>
+
+function storedAs({ customer, rowId }: { customer: Customer; rowId: number }): StoredCustomer {
+  return { ...customer, row_id: rowId, missing_since: null, removed_at: null }
 }
 
 /** By index among the given customers: the row of each, and those that were stored unchanged before the run. */

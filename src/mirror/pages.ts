@@ -5,7 +5,7 @@ import { AccountingBroken } from '../errors.ts'
 import { addRecords, addsUp, noRecords } from '../report.ts'
 import { RowSet } from '../row-set.ts'
 import type { SavedPage, SortedPage } from '../sorted-page.ts'
-import { countKnown, saveCustomers, type CustomersSaved } from './customers.ts'
+import { countKnown, saveCustomers, type CustomersSaved, type Inserted } from './customers.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
@@ -27,13 +27,14 @@ export function savePages(db: Connection, run: Run, pages: readonly SortedPage[]
     rejectedIds: new Set(),
     written: new RowSet(),
   }
-  for (const page of pages) saved.pages.push(savePage(db, run, page, saved, nowMs))
+  const saving = { ...saved, inserted: new Map() }
+  for (const page of pages) saved.pages.push(savePage(db, run, page, saving, nowMs))
   releaseListed(db, run, saved.seen)
   saveRunCounts(db, run, saved)
   return saved
 }
 
-function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved, nowMs: number): SavedPage {
+function savePage(db: Connection, run: Run, page: SortedPage, saved: Saving, nowMs: number): SavedPage {
   const counts = { ...noRecords(), received: page.received }
   const warnings = { ...page.warnings }
   const tallies = { ...saved, counts, warnings }
@@ -51,6 +52,9 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: PagesSaved,
   addWarnings(saved.warnings, warnings)
   return saving
 }
+
+/** The results so far of pages that one transaction saves. */
+type Saving = PagesSaved & { inserted: Inserted }
 
 /** The row of each record in order, also of a reject whose customer is on the same page. */
 function savedPage({ rows, rowIds: known, customers, places, rejects }: SortedPage, saved: CustomersSaved): SavedPage {

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { addWarnings, idSchema, recordSchema, toCustomer, type Customer, type Row, type Warnings } from '../customer.ts'
+import {
+  addWarnings,
+  idSchema,
+  plainCustomer,
+  recordSchema,
+  toCustomer,
+  type Customer,
+  type Row,
+  type Warnings,
+} from '../customer.ts'
 import { cutPayload } from './cut-payload.ts'
 import type { Reject } from '../sorted-page.ts'
 
@@ -69,6 +78,8 @@ function keepKnown(rowId: number, { position, warnings }: Known, sorted: Sorting
 type Looking = { position: number; mayBeTooLong: boolean }
 
 function sortRecord(record: unknown, { position, mayBeTooLong }: Looking, sorted: Sorting): void {
+  const plain = mayBeTooLong ? undefined : plainCustomer(record)
+  if (plain !== undefined) return addCustomer(plain, position, sorted)
   const result = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
   if (!result.success || tooLong) return addReject(toReject(record, position, result.error, tooLong), sorted)
@@ -78,6 +89,10 @@ function sortRecord(record: unknown, { position, mayBeTooLong }: Looking, sorted
     addWarnings(sorted.warnings, warnings)
     sorted.oddities.set(position, warnings)
   }
+  addCustomer(customer, position, sorted)
+}
+
+function addCustomer(customer: Customer, position: number, sorted: Sorting): void {
   sorted.customers.push(customer)
   sorted.places.push(position)
   sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })

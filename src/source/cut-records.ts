@@ -1,3 +1,5 @@
+import { isAscii } from 'node:buffer'
+
 /** The records of a page, as positions in its bytes. */
 export type CutRecords = {
   readonly bytes: DataView
@@ -31,26 +33,31 @@ export function cutRecords(
   if (borders === undefined) return undefined
   const { starts, ends } = borders
   const ids = starts.map((start, place) => idWithin(text, start, ends[place] ?? start))
+  /** What is in ASCII needs not be decoded: each byte is a character. */
+  const textAt = (place: number) => {
+    const bytes = data.subarray(starts[place], ends[place])
+    return isAscii(bytes) ? text.slice(starts[place], ends[place]) : decoded(bytes)
+  }
   return {
     ...{ bytes: new DataView(data.buffer, data.byteOffset, data.length), starts, ends, ids },
     hasId: (place, id) => hasText(text, ids[place] ?? -1, id),
-    record: (place) => valueIn(decoded(data.subarray(starts[place], ends[place]))),
-    records: () => valuesIn(decoded(data), { most, cutting }),
+    record: (place) => valueIn(textAt(place)),
+    records() {
+      const values: unknown[] = []
+      for (let place = 0; place < starts.length; place += 1) {
+        const value = valueIn(textAt(place))
+        if (value === undefined) return undefined
+        values.push(value)
+      }
+      return values
+    },
   }
 }
 
 type Borders = { starts: number[]; ends: number[] }
 
 function bordersIn(text: string, cutting: Cutting, most: number): Borders | undefined {
-  const borders: Borders = { starts: [], ends: [] }
-  let start = 0
-  for (const { end, next } of cutting === 'quickly' ? cutsIn(text) : exactCutsIn(text)) {
-    addRecord(borders, text, start, end)
-    if (borders.starts.length === most) return undefined
-    start = next
-  }
-  addRecord(borders, text, start, text.length)
-  return borders
+  return cutting === 'quickly' ? quickBordersIn(text, most) : exactBordersIn(text, most)
 }
 
 /** The highest of the characters that JSON allows between values; none of them begins or ends one. */
@@ -65,30 +72,41 @@ function addRecord({ starts, ends }: Borders, text: string, from: number, to: nu
   ends.push(end)
 }
 
-/** Where one record ends, and the next one begins. */
-type Cut = { end: number; next: number }
-
 /** The text between two objects; a service writes it the same way everywhere. */
 const BETWEEN = /\}\s*,\s*\{/
 
-function* cutsIn(text: string): Generator<Cut> {
+function quickBordersIn(text: string, most: number): Borders | undefined {
+  const borders: Borders = { starts: [], ends: [] }
   const between = BETWEEN.exec(text)?.[0]
-  if (between === undefined) return
-  const ahead = between.length - 1
-  for (let at = text.indexOf(between); at >= 0; at = text.indexOf(between, at + ahead)) {
-    yield { end: at + 1, next: at + ahead }
+  let start = 0
+  if (between !== undefined) {
+    const ahead = between.length - 1
+    for (let at = text.indexOf(between); at >= 0; at = text.indexOf(between, at + ahead)) {
+      addRecord(borders, text, start, at + 1)
+      if (borders.starts.length === most) return undefined
+      start = at + ahead
+    }
   }
+  addRecord(borders, text, start, text.length)
+  return borders
 }
 
-function* exactCutsIn(text: string): Generator<Cut> {
-  let depth = 0
+function exactBordersIn(text: string, most: number): Borders | undefined {
+  const borders: Borders = { starts: [], ends: [] }
+  let [start, depth] = [0, 0]
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at]
     if (character === '"') at = endOfText(text, at)
     else if (character === '{' || character === '[') depth += 1
     else if (character === '}' || character === ']') depth -= 1
-    else if (character === ',' && depth === 0) yield { end: at, next: at + 1 }
+    else if (character === ',' && depth === 0) {
+      addRecord(borders, text, start, at)
+      if (borders.starts.length === most) return undefined
+      start = at + 1
+    }
   }
+  addRecord(borders, text, start, text.length)
+  return borders
 }
 
 /** Where the text that begins at a quotation mark ends. */
@@ -138,15 +156,4 @@ function valueIn(json: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function valuesIn(text: string, { most, cutting }: { most: number; cutting: Cutting }): readonly unknown[] | undefined {
-  const { starts = [], ends = [] } = bordersIn(text, cutting, most) ?? {}
-  const values: unknown[] = []
-  for (const [place, start] of starts.entries()) {
-    const value = valueIn(text.slice(start, ends[place]))
-    if (value === undefined) return undefined
-    values.push(value)
-  }
-  return values
 }

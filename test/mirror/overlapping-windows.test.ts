@@ -57,6 +57,33 @@ test('a customer received again at another place, or beside a reject, is still a
   expect(rowIdsOf(saved[2]?.pages).slice(0, 2)).toEqual([0, 18])
 })
 
+test('windows that overlap and are saved in one transaction give the same rows, counts and conflicts as one by one', async () => {
+  const windows: Received[] = [
+    [FIRST, customers(1, 10)],
+    [SECOND, [aCustomer(10, { name: 'Renamed' }), ...customers(11, 18)]],
+    [THIRD, [aCustomer(17), aCustomer(18, { phone: null }), ...customers(19, 24), aCustomer(24)]],
+  ]
+  const apart = await load(...windows)
+  const mirror = await aMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+  const { pages } = await mirror.savePages(
+    run,
+    windows.map(([{ page }, records]) => aPage(page, records)),
+    START_MS,
+  )
+
+  const saved = apart.saved.flatMap((one) => one.pages)
+  expect(pages.map(({ rowIds }) => Array.from(rowIds))).toEqual(saved.map(({ rowIds }) => Array.from(rowIds)))
+  expect(pages.map(({ unchanged }) => unchanged)).toEqual(saved.map(({ unchanged }) => unchanged))
+  expect(run.records).toEqual(apart.records)
+  expect(run.records).toMatchObject({ inserted: 24, duplicates: 4 })
+  expect(run.warnings).toEqual({ conflicting_duplicate: 2 })
+  for (const sql of ['SELECT row_id, id, name, phone FROM customers', 'SELECT * FROM edited_customers']) {
+    expect(rowsOf(mirror.file, sql)).toEqual(rowsOf(apart.mirror.file, sql))
+  }
+})
+
 type Received = [window: { page: number; size: number }, records: readonly SentRecord[]]
 
 /** What became of the pages of an initial sync, each saved by itself. */
@@ -68,7 +95,7 @@ async function load(...pages: Received[]) {
     saved.push(await mirror.savePages(run, [aPage(window.page, records)], START_MS))
   }
   expect(rowsOf(mirror.file, 'SELECT id FROM customers')).toHaveLength(run.records.inserted)
-  return { mirror, saved, warnings: run.warnings }
+  return { mirror, saved, warnings: run.warnings, records: run.records }
 }
 
 function rowIdsOf(pages: readonly SavedPage[] = []): number[] {

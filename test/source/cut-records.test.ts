@@ -14,6 +14,19 @@ test.each(WAYS)('the records of a page are cut %s into those that were sent, in 
   expect(sent.map((_, place) => cut?.record(place))).toEqual(sent)
 })
 
+test.each(WAYS)(
+  'the records of a page in one alphabet are those of a page with another one beside them, cut %s',
+  (cutting) => {
+    const sent = customers(1, 3)
+    const beside = aCustomer(4, { name: 'Ευδοκία' })
+    const [plain, mixed] = [cutWhole(join(sent), cutting), cutWhole(join([...sent, beside]), cutting)]
+
+    expect(plain?.records()).toEqual(sent)
+    expect(mixed?.records()).toEqual([...sent, beside])
+    for (const place of sent.keys()) expect(plain?.record(place)).toEqual(mixed?.record(place))
+  },
+)
+
 test.each(WAYS)('a record has the same bytes wherever it stands and however a page is written, cut %s', (cutting) => {
   const sent = customers(1, 4)
   const plain = textsIn(join(sent), cutting)
