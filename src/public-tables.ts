@@ -63,6 +63,36 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     ],
   },
   { name: 'freshness', meaning: 'how current the rows of each organization are', columns: freshnessColumns() },
+  {
+    name: 'customers_history',
+    meaning: 'every customer as it was: a row for each version, removed customers included',
+    columns: historyColumns(),
+  },
+  {
+    name: 'customers_daily',
+    meaning: 'what became of the customers of an organization on each day, from its first complete run on',
+    columns: [
+      organization(),
+      own('day', 'TEXT', 'day in UTC, YYYY-MM-DD'),
+      own('active', 'INTEGER', 'active customers at the end of the day: those of the day before + added - removed'),
+      own('added', 'INTEGER', 'customers that are new or returned'),
+      own('removed', 'INTEGER', 'customers that were removed'),
+      own('changed', 'INTEGER', 'changes of fields'),
+    ],
+  },
+  {
+    name: 'dictionary',
+    meaning: 'what each public table and column holds',
+    columns: [
+      own('table', 'TEXT', 'table or view'),
+      own('column', 'TEXT', 'column'),
+      own('type', 'TEXT', 'declared type in SQL; SQLite reports INTEGER as INT in views'),
+      own('meaning', 'TEXT', 'what the column holds'),
+      own('source', 'TEXT', 'service: as the service sent it; mirror: written or derived by the mirror'),
+      own('nullable', 'BOOLEAN', '1 where the column may be NULL'),
+      own('personal', 'BOOLEAN', '1 where the column may hold personal data of a customer'),
+    ],
+  },
 ]
 
 function customerColumns(): PublicColumn[] {
@@ -71,10 +101,7 @@ function customerColumns(): PublicColumn[] {
     sent('id', false),
     ...TEXT_FIELDS.map((field) => sent(field, true)),
     orNull(own('created_at_utc', 'DATETIME', 'created_at in UTC, to the second; NULL when it cannot be read')),
-    personal({
-      ...orNull(own('extra', 'TEXT', 'JSON object of the fields that the specification does not know; NULL if none')),
-      source: 'service',
-    }),
+    extra(),
     own('first_seen_at', 'DATETIME', 'when a run first saved the customer, UTC'),
     own('changed_at', 'DATETIME', 'when a run last saved a changed field of the customer, UTC'),
     orNull(own('missing_since', 'DATETIME', 'when the customer was first found absent, UTC; NULL while listed')),
@@ -82,6 +109,33 @@ function customerColumns(): PublicColumn[] {
     own('last_run_id', 'INTEGER', 'run that last wrote the values or the removal of the customer, as runs.id'),
     own('updated_at', 'DATETIME', 'when the row last changed in any column, UTC; a later change has a greater one'),
     own('is_active', 'BOOLEAN', '1 while the customer is not removed, 0 after'),
+  ]
+}
+
+function historyColumns(): PublicColumn[] {
+  return [
+    organization(),
+    sent('id', false),
+    own('valid_from', 'DATETIME', 'when the mirror first saved this version, UTC'),
+    orNull(own('valid_to', 'DATETIME', 'when the mirror replaced or removed it, UTC; NULL for the version of now')),
+    orNull(
+      own(
+        'valid_from_after',
+        'DATETIME',
+        'the service began to list this version after this time, UTC; NULL if unknown',
+      ),
+    ),
+    orNull(
+      own(
+        'valid_to_after',
+        'DATETIME',
+        'the service stopped to list it after this time, UTC; NULL if unknown or not yet',
+      ),
+    ),
+    own('opened_by', 'TEXT', 'listed (from before the first complete run on), added, changed or returned'),
+    orNull(own('closed_by', 'TEXT', 'changed or removed; NULL for the version of now')),
+    ...TEXT_FIELDS.map((field) => sent(field, true)),
+    extra(),
   ]
 }
 
@@ -146,6 +200,11 @@ function freshnessColumns(): PublicColumn[] {
 
 function organization(): PublicColumn {
   return own('organization', 'TEXT', 'organization, as named in the configuration')
+}
+
+function extra(): PublicColumn {
+  const column = own('extra', 'TEXT', 'JSON object of the fields that the specification does not know; NULL if none')
+  return personal({ ...orNull(column), source: 'service' })
 }
 
 /** A documented field, as sent. */

@@ -101,6 +101,9 @@ test('every table and column that the README names is in the mirror', async () =
     'runs',
     'rejects',
     'freshness',
+    'customers_history',
+    'customers_daily',
+    'dictionary',
   ])
   for (const { table, columns } of tables) {
     const there = rowsOf(mirror, 'SELECT name FROM pragma_table_info(?)', table).map(({ name }) => name)

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { MirrorUnusable } from '../errors.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
+import { createReadingIndexes } from './reading-indexes.ts'
 import { forgetStamp } from './update-stamp.ts'
 
 export type Connection = Database.Database
@@ -39,8 +40,15 @@ const MIGRATIONS = [
 
 export const LATEST_VERSION = MIGRATIONS.length
 
-/** Opens the mirror at `file`, and migrates an older one. Throws MirrorUnusable without having changed anything. */
-export function openDatabase(file: string, access: 'read' | 'write'): Connection {
+/**
+ * Opens the mirror at `file`, and migrates an older one. `complete` runs in the transaction in which it is opened to write. Throws
+ * MirrorUnusable without having changed anything.
+ */
+export function openDatabase(
+  file: string,
+  access: 'read' | 'write',
+  complete: (db: Connection) => void = () => {},
+): Connection {
   if (access === 'read' && !existsSync(file)) {
     throw new MirrorUnusable(`${file}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
       code: 'missing',
@@ -49,11 +57,11 @@ export function openDatabase(file: string, access: 'read' | 'write'): Connection
   try {
     if (access === 'write') createPrivately(file)
     refuseDirectory(file)
-    const db = openChecked(file, access)
+    const db = openChecked(file, access, complete)
     if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
     db.close()
-    openChecked(file, 'write').close()
-    return openChecked(file, 'read')
+    openChecked(file, 'write', complete).close()
+    return openChecked(file, 'read', complete)
   } catch (error) {
     throw fileError(error, file)
   }
@@ -132,7 +140,7 @@ function refuseDirectory(file: string): void {
   })
 }
 
-function openChecked(file: string, access: 'read' | 'write'): Connection {
+function openChecked(file: string, access: 'read' | 'write', complete: (db: Connection) => void): Connection {
   const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
     refuseForeign(db, file)
@@ -147,6 +155,7 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
       db.transaction(() => {
         db.pragma(`application_id = ${APPLICATION_ID}`)
         migrate(db)
+        complete(db)
       }).immediate()
     }
     db.pragma('foreign_keys = ON')
@@ -191,6 +200,7 @@ function migrate(db: Connection): void {
   for (const name of MIGRATIONS.slice(version)) {
     db.exec(readFileSync(new URL(`migrations/${name}`, import.meta.url), 'utf8'))
   }
+  if (version > 0 && version < LATEST_VERSION) createReadingIndexes(db)
   fingerprintKey(db)
   if (version < LATEST_VERSION) db.pragma(`user_version = ${LATEST_VERSION}`)
 }

@@ -1,4 +1,5 @@
 import type { Mirror } from '../store.ts'
+import { MirrorUnusable } from '../errors.ts'
 import {
   findDamage,
   openDatabase,
@@ -7,12 +8,14 @@ import {
   writeTransaction,
   type Connection,
 } from './database.ts'
+import { writeDictionary } from './dictionary.ts'
 import { flushJournal, type JournalFlush } from './journal.ts'
 import { nameOfProcess } from '../process-name.ts'
 import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved, savePages } from './pages.ts'
 import { listRejects } from './rejects.ts'
+import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
 import { findListed, findRemovalCandidates } from './removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals.ts'
 import { finishRun, startRun } from './runs.ts'
@@ -24,13 +27,13 @@ export { replaced } from './open-file.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
 export async function openMirror(file: string): Promise<Mirror> {
-  const db = openDatabase(file, 'write')
+  const db = openDatabase(file, 'write', writeDictionary)
   return mirrorOf(file, db, { journal: flushJournal(file), place: openFile(file) })
 }
 
 /** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
 export async function openMirrorToRead(file: string): Promise<Mirror> {
-  return mirrorOf(file, openDatabase(file, 'read'))
+  return mirrorOf(file, openDatabase(file, 'read', writeDictionary))
 }
 
 /**
@@ -54,6 +57,15 @@ function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Writ
       place?.requireInPlace()
       return result
     })
+  /** The run is complete without the indexes, and the next one tries again. */
+  const indexForReaders = (nowMs: number): void => {
+    if (!lacksReadingIndexes(db, nowMs)) return
+    try {
+      writeInPlace(() => createReadingIndexes(db))
+    } catch (error) {
+      if (!(error instanceof MirrorUnusable)) throw error
+    }
+  }
   return {
     file,
     standing: () => place?.standing() ?? 'same',
@@ -72,10 +84,13 @@ function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Writ
       readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
     findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),
     // A failed run is recorded in its file, even if that was moved away.
-    finishRun: async (run, ending, nowMs) =>
-      ending.status === 'complete'
-        ? writeInPlace(() => finishRun(db, run, ending, nowMs))
-        : writeTransaction(db, file, () => finishRun(db, run, ending, nowMs)),
+    finishRun: async (run, ending, nowMs) => {
+      const finish = () => finishRun(db, run, ending, nowMs)
+      if (ending.status !== 'complete') return writeTransaction(db, file, finish)
+      const report = writeInPlace(finish)
+      if (place !== undefined) indexForReaders(nowMs)
+      return report
+    },
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
     listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
-import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { datasetteMetadata, dictionaryPage, PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const TABLES = PUBLIC_TABLES.map((table) => [table.name, table] as const)
 
@@ -46,4 +47,51 @@ test('values that customers enter are marked as personal data wherever they are 
       ...['rejects.payload', 'rejects.record_key'],
     ]),
   )
+})
+
+test('docs/DATA.md is what the dictionary says', async () => {
+  await expect(dictionaryPage()).toMatchFileSnapshot('../../docs/DATA.md')
+})
+
+test('the mirror has the dictionary as a table, column by column in order', async () => {
+  const { file } = await aMirror()
+
+  const found = rowsOf(file, 'SELECT * FROM dictionary')
+
+  expect(found).toEqual(
+    PUBLIC_TABLES.flatMap(({ name, columns }) =>
+      columns.map(({ name: column, nullable, personal, ...same }) => {
+        return { table: name, column, ...same, nullable: Number(nullable), personal: Number(personal) }
+      }),
+    ),
+  )
+})
+
+test('a dictionary of another version is written anew when the mirror is opened, and one of this version is left', async () => {
+  const file = aMirrorFile()
+  await (await openMirror(file)).close()
+  tamper(file, `UPDATE dictionary SET meaning = 'something else' WHERE "column" = 'email'`)
+  tamper(file, `DELETE FROM dictionary WHERE "column" = 'seq'`)
+
+  await (await openMirror(file)).close()
+
+  expect(valueOf(file, `SELECT meaning FROM dictionary WHERE "table" = 'customers' AND "column" = 'email'`)).toMatch(
+    'e-mail',
+  )
+  expect(valueOf(file, `SELECT rowid FROM dictionary WHERE "column" = 'seq'`)).toBeGreaterThan(0)
+  tamper(file, `CREATE TRIGGER no_write BEFORE INSERT ON dictionary BEGIN SELECT RAISE(ABORT, 'written'); END`)
+  await expect(openMirror(file).then((mirror) => mirror.close())).resolves.toBeUndefined()
+})
+
+test("Datasette's metadata describes every table and column of the file", () => {
+  const { databases } = datasetteMetadata('shop')
+
+  const tables = databases['shop']?.tables ?? {}
+  expect(Object.keys(tables)).toEqual(PUBLIC_TABLES.map(({ name }) => name))
+  for (const { name, columns } of PUBLIC_TABLES)
+    expect(Object.keys(tables[name]?.columns ?? {})).toEqual(columns.map((column) => column.name))
+  expect(tables['customers']).toMatchObject({
+    description: 'Every customer that was ever listed, with the values read last.',
+    columns: { email: 'E-mail address, as sent; NULL when null or missing (personal data).' },
+  })
 })

@@ -137,3 +137,149 @@ LEFT JOIN runs AS proven ON proven.id = (
   SELECT MAX(id) FROM runs
   WHERE runs.organization = organizations.organization AND status = 'complete' AND proof = 'proven'
 );
+
+-- What each public table and column holds, written by the program when it opens the mirror.
+CREATE TABLE dictionary (
+  "table"    TEXT NOT NULL,
+  "column"   TEXT NOT NULL,
+  type       TEXT NOT NULL,
+  meaning    TEXT NOT NULL,
+  source     TEXT NOT NULL,                        -- service | mirror
+  nullable   BOOLEAN NOT NULL,
+  personal   BOOLEAN NOT NULL,                     -- may hold personal data of a customer
+  UNIQUE ("table", "column")
+);
+
+-- Each customer as it was: a row for every version, from the change that opened it to the one that closed it. What a version held is
+-- what the next change of that field found there, or else what the customer holds now. A version that is open is the row in
+-- customers. The last run before a change that proved what its configuration asks for saw the old value, so the change happened
+-- after the scan of that run began.
+CREATE VIEW customers_history AS
+WITH versions AS (
+  SELECT organization, id, NULL AS closed_seq,
+    (SELECT MAX(seq) FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id)
+      AS opened_seq
+  FROM customers WHERE removed_at IS NULL
+  UNION ALL
+  SELECT organization, id, seq,
+    (SELECT MAX(before.seq) FROM changes AS before
+      WHERE before.organization = changes.organization AND before.id = changes.id AND before.seq < changes.seq)
+  FROM changes WHERE change IN ('changed', 'removed')
+)
+SELECT
+  versions.organization,
+  versions.id,
+  (SELECT opened.at WHERE opened.seq IS NOT NULL
+    UNION ALL SELECT customers.first_seen_at WHERE opened.seq IS NULL) AS valid_from,
+  closed.at AS valid_to,
+  (SELECT data_as_of FROM runs
+    WHERE runs.organization = versions.organization AND runs.id < opened.run_id AND status = 'complete'
+      AND (proof IN ('proven', 'converged') OR reasons = '["plain-scan"]')
+    ORDER BY runs.id DESC LIMIT 1) AS valid_from_after,
+  (SELECT data_as_of FROM runs
+    WHERE runs.organization = versions.organization AND runs.id < closed.run_id AND status = 'complete'
+      AND (proof IN ('proven', 'converged') OR reasons = '["plain-scan"]')
+      AND (closed.change = 'changed' OR finished_at < closed.missing_since)
+    ORDER BY runs.id DESC LIMIT 1) AS valid_to_after,
+  CAST(coalesce(opened.change, 'listed') AS TEXT) AS opened_by,
+  closed.change AS closed_by,
+  CAST(iif(versions.closed_seq IS NULL, customers.name, coalesce(
+    (SELECT later.fields -> '$.name[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.name' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.name)) ->> '$') AS TEXT) AS name,
+  CAST(iif(versions.closed_seq IS NULL, customers.username, coalesce(
+    (SELECT later.fields -> '$.username[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.username' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.username)) ->> '$') AS TEXT) AS username,
+  CAST(iif(versions.closed_seq IS NULL, customers.email, coalesce(
+    (SELECT later.fields -> '$.email[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.email' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.email)) ->> '$') AS TEXT) AS email,
+  CAST(iif(versions.closed_seq IS NULL, customers.phone, coalesce(
+    (SELECT later.fields -> '$.phone[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.phone' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.phone)) ->> '$') AS TEXT) AS phone,
+  CAST(iif(versions.closed_seq IS NULL, customers.address, coalesce(
+    (SELECT later.fields -> '$.address[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.address' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.address)) ->> '$') AS TEXT) AS address,
+  CAST(iif(versions.closed_seq IS NULL, customers.company_name, coalesce(
+    (SELECT later.fields -> '$.company_name[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.company_name' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.company_name)) ->> '$') AS TEXT) AS company_name,
+  CAST(iif(versions.closed_seq IS NULL, customers.language, coalesce(
+    (SELECT later.fields -> '$.language[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.language' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.language)) ->> '$') AS TEXT) AS language,
+  CAST(iif(versions.closed_seq IS NULL, customers.timezone, coalesce(
+    (SELECT later.fields -> '$.timezone[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.timezone' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.timezone)) ->> '$') AS TEXT) AS timezone,
+  CAST(iif(versions.closed_seq IS NULL, customers.created_at, coalesce(
+    (SELECT later.fields -> '$.created_at[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.created_at' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.created_at)) ->> '$') AS TEXT) AS created_at,
+  CAST(iif(versions.closed_seq IS NULL, customers.extra, coalesce(
+    (SELECT later.fields -> '$.extra[0]' FROM changes AS later
+      WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
+        AND later.fields -> '$.extra' IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.extra)) ->> '$') AS TEXT) AS extra
+FROM versions
+JOIN customers ON customers.organization = versions.organization AND customers.id = versions.id
+LEFT JOIN changes AS opened ON opened.seq = versions.opened_seq
+LEFT JOIN changes AS closed ON closed.seq = versions.closed_seq;
+
+-- What became of the customers of an organization on each day (UTC), from the day of its first complete run to that of its last run
+-- or change. At the end of the last day the active customers are those of now; the changes lead back from there to the first day,
+-- and the customers that are left were added then. added: new or returned customers, so that active = active of the day before +
+-- added - removed.
+CREATE VIEW customers_daily AS
+WITH RECURSIVE counted (organization, day, change, customers) AS MATERIALIZED (
+  SELECT organization, substr(at, 1, 10), change, COUNT(*) FROM changes GROUP BY organization, substr(at, 1, 10), change
+),
+spans (organization, first_day, last_day) AS MATERIALIZED (
+  SELECT runs.organization, substr(MIN(finished_at), 1, 10),
+    max(substr(MIN(finished_at), 1, 10),
+      (SELECT substr(MAX(started_at), 1, 10) FROM runs AS last WHERE last.organization = runs.organization),
+      coalesce((SELECT MAX(day) FROM counted WHERE counted.organization = runs.organization), ''))
+  FROM runs
+  WHERE status = 'complete' AND reasons NOT LIKE '%"page-limit"%' AND reasons NOT LIKE '%"cached-answer"%'
+  GROUP BY runs.organization
+),
+days (organization, day, last_day) AS (
+  SELECT organization, first_day, last_day FROM spans
+  UNION ALL
+  SELECT organization, date(day, '+1 day'), last_day FROM days WHERE day < last_day
+),
+daily (organization, day, added, removed, changed) AS (
+  SELECT organization, day, 0, 0, 0 FROM days
+  UNION ALL
+  -- A clock that was set back may have dated a change before the first day.
+  SELECT counted.organization, max(day, first_day), iif(change IN ('added', 'returned'), customers, 0),
+    iif(change = 'removed', customers, 0), iif(change = 'changed', customers, 0)
+  FROM counted JOIN spans ON spans.organization = counted.organization
+  UNION ALL
+  SELECT organization, first_day,
+    (SELECT COUNT(*) FROM customers WHERE customers.organization = spans.organization)
+      - (SELECT COUNT(*) FROM customers WHERE customers.organization = spans.organization AND removed_at IS NOT NULL)
+      - (SELECT coalesce(SUM(iif(change = 'removed', -customers, customers)), 0) FROM counted
+        WHERE counted.organization = spans.organization AND change <> 'changed'), 0, 0
+  FROM spans
+)
+SELECT
+  CAST(organization AS TEXT) AS organization,
+  CAST(day AS TEXT) AS day,
+  CAST(SUM(SUM(added) - SUM(removed)) OVER (PARTITION BY organization ORDER BY day) AS INTEGER) AS active,
+  CAST(SUM(added) AS INTEGER) AS added,
+  CAST(SUM(removed) AS INTEGER) AS removed,
+  CAST(SUM(changed) AS INTEGER) AS changed
+FROM daily GROUP BY organization, day;

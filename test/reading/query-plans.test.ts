@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { night } from '../mirror/nights.ts'
+
+const ONE = `WHERE organization = 'acme' AND id = '${customerId(1)}'`
+
+/** What people ask, and the index that answers it. */
+const QUERIES: [what: string, sql: string, plan: RegExp][] = [
+  ['by e-mail', `SELECT * FROM customers WHERE email = 'a@example.com'`, /customers_by_email \(email=\?\)/],
+  [
+    'active by e-mail',
+    `SELECT * FROM active_customers WHERE email = 'a@example.com'`,
+    /customers_by_email \(email=\?\)/,
+  ],
+  ['by id', `SELECT * FROM customers ${ONE}`, /customers_by_id \(organization=\? AND id=\?\)/],
+  [
+    'by language',
+    `SELECT * FROM active_customers WHERE organization = 'acme' AND language = 'en'`,
+    /customers_by_language \(organization=\? AND language=\? AND removed_at=\?\)/,
+  ],
+  [
+    'by language, removed ones too',
+    `SELECT * FROM customers WHERE organization = 'acme' AND language = 'en'`,
+    /customers_by_language \(organization=\? AND language=\?\)/,
+  ],
+  [
+    'how many of each language',
+    'SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2',
+    /COVERING INDEX customers_by_language$/,
+  ],
+  ['changed since', `SELECT * FROM customers WHERE updated_at > '2026'`, /customers_by_update \(updated_at>\?\)/],
+  ['changes since', 'SELECT * FROM changes WHERE seq > 7 ORDER BY seq', /SEARCH changes USING INTEGER PRIMARY KEY/],
+  ['changes of one', `SELECT * FROM changes ${ONE}`, /changes_by_customer \(organization=\? AND id=\?\)/],
+]
+
+test.each(QUERIES)('%s is answered from an index', async (_, sql, plan) => {
+  const { file } = await aMirrorOfOneNight()
+
+  expect(planOf(file, sql)).toMatch(plan)
+  expect(planOf(file, sql)).not.toMatch(/SCAN customers\b(?! USING COVERING)|SCAN changes\b(?! USING)/)
+})
+
+test.each(['customers_history', 'freshness', 'customers_daily'])('%s scans no table of customers', async (view) => {
+  const { file } = await aMirrorOfOneNight()
+  const where = view === 'customers_history' ? ONE : ''
+
+  expect(planOf(file, `SELECT * FROM ${view} ${where}`)).not.toMatch(
+    /SCAN (customers|changes)\b(?! USING (COVERING )?INDEX)/,
+  )
+})
+
+test('every query of the README that names customers or changes is answered from an index', async () => {
+  const { file } = await aMirrorOfOneNight()
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const queries = [...readme.matchAll(/^ *```sql\n(.*?)^ *```/gms)].map(([, sql = '']) => sql.trim())
+
+  expect(queries.length).toBeGreaterThanOrEqual(6)
+  for (const sql of queries)
+    expect(planOf(file, sql), sql).not.toMatch(/SCAN (customers|changes)\b(?! USING (COVERING )?INDEX)/)
+})
+
+const indexesOf = (file: string) =>
+  rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE 'customers_by_%' ORDER BY name`).map(
+    ({ name }) => name,
+  )
+const ALL = ['customers_by_email', 'customers_by_id', 'customers_by_language', 'customers_by_update']
+
+test('the indexes of readers are made when the first run is complete, and not before', async () => {
+  const mirror = await aMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS)
+  expect(indexesOf(mirror.file)).toEqual(['customers_by_id'])
+  await mirrorPages(mirror, [customers(1, 5)], {
+    organization: 'globex',
+    ending: { status: 'failed', readToEnd: false },
+  })
+  expect(indexesOf(mirror.file)).toEqual(['customers_by_id'])
+
+  await mirrorPages(mirror, [customers(1, 5)], { organization: 'globex' })
+  expect(indexesOf(mirror.file), 'acme is still in its initial sync').toEqual(['customers_by_id'])
+  await mirrorPages(mirror, [customers(1, 5)], { organization: 'globex', atMs: START_MS + 5 * MINUTE_MS })
+  expect(indexesOf(mirror.file), 'the run of acme has ended without a word').toEqual(ALL)
+})
+
+test('an index that was dropped by hand is made again', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 5)])
+  tamper(mirror.file, 'DROP INDEX customers_by_email')
+
+  await mirrorPages(mirror, [customers(1, 5)])
+
+  expect(indexesOf(mirror.file)).toEqual(ALL)
+})
+
+async function aMirrorOfOneNight() {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 30))
+  await night(mirror, 1, [aCustomer(1, { name: 'Ada' }), ...customers(2, 30)])
+  return mirror
+}
+
+function planOf(file: string, sql: string): string {
+  return rowsOf(file, `EXPLAIN QUERY PLAN ${sql}`)
+    .map(({ detail }) => detail)
+    .join('\n')
+}
