@@ -9,7 +9,7 @@ import {
   type Connection,
 } from './database.ts'
 import { writeDictionary } from './dictionary.ts'
-import { flushJournal, type JournalFlush } from './journal.ts'
+import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../process-name.ts'
 import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
@@ -28,7 +28,7 @@ export { replaced } from './open-file.ts'
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
 export async function openMirror(file: string): Promise<Mirror> {
   const db = openDatabase(file, 'write', writeDictionary)
-  return mirrorOf(file, db, { journal: flushJournal(file), place: openFile(file) })
+  return mirrorOf(file, db, { wal: flushWal(file), place: openFile(file) })
 }
 
 /** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
@@ -45,9 +45,9 @@ export async function rehearseMirror(file: string, organizations: readonly strin
 }
 
 /** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
-type Written = { journal: JournalFlush; place: OpenFile }
+type Written = { wal: WalFlush; place: OpenFile }
 
-function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Written> = {}): Mirror {
+function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written> = {}): Mirror {
   const holder = nameOfProcess()
   /** One transaction, only if the path of the mirror still leads to the open file. */
   const writeInPlace = <Result>(work: () => Result): Result =>
@@ -73,7 +73,7 @@ function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Writ
     savePages: async (run, pages, nowMs) => {
       const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
       addSaved(run, saved)
-      journal?.wrote(saved.records.inserted + saved.records.updated)
+      wal?.wrote(saved.records.inserted + saved.records.updated)
       return saved
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
@@ -102,7 +102,7 @@ function mirrorOf(file: string, db: Connection, { journal, place }: Partial<Writ
     findDamage: async () => readTransaction(db, file, () => findDamage(db)),
     close: async () => {
       place?.letGo(db)
-      await journal?.close()
+      await wal?.close()
       db.close()
     },
   }

@@ -2,12 +2,12 @@ import type { Mirror } from '../../src/store.ts'
 import { symlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { flushJournal } from '../../src/mirror/journal.ts'
+import { flushWal } from '../../src/mirror/wal-flush.ts'
 import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, valueOf } from '../support/mirror-file.ts'
 
-test('a load has its journal put on the disk while it goes on, a night that writes little does not', async () => {
+test('the WAL of an initial sync is flushed while it lasts, and that of a night that writes little is not', async () => {
   const mirror = await aMirror()
   const flush = await watchFlushes()
 
@@ -20,7 +20,7 @@ test('a load has its journal put on the disk while it goes on, a night that writ
   expect(flush).not.toHaveBeenCalled()
 })
 
-test('a mirror behind a link has its journal beside the file itself', async () => {
+test('the WAL of a mirror behind a link is flushed too: it stands beside the file itself', async () => {
   const { file } = await aMirror()
   const link = `${file}.link`
   symlinkSync(file, link)
@@ -32,16 +32,16 @@ test('a mirror behind a link has its journal beside the file itself', async () =
   await expect.poll(() => flush.mock.calls.length).toBeGreaterThan(0)
 })
 
-test('where a flush costs more than it spares, and after the end, there is none', async () => {
+test('where a flush costs more than it saves, and after the end, there is none', async () => {
   const { file } = await aMirror()
   const flush = await watchFlushes()
-  const [elsewhere, ended] = [flushJournal(file, 'darwin'), flushJournal(file, 'linux')]
+  const [elsewhere, ended] = [flushWal(file, 'darwin'), flushWal(file, 'linux')]
 
   elsewhere.wrote(10_000)
   await ended.close()
   ended.wrote(10_000)
 
-  for (const journal of [elsewhere, ended]) await journal.close()
+  for (const wal of [elsewhere, ended]) await wal.close()
   expect(flush).not.toHaveBeenCalled()
 })
 
@@ -77,7 +77,7 @@ test('a failed flush leaves the error to SQLite', async () => {
   expect(valueOf(file, 'SELECT COUNT(*) FROM customers')).toBe(10_000)
 })
 
-test('a rehearsal leaves the journal of the mirror alone', async () => {
+test('a rehearsal does not flush the WAL of the mirror', async () => {
   const { file } = await aMirror()
   const rehearsal = await rehearseMirror(file, ['acme'])
   onTestFinished(() => rehearsal.close())
