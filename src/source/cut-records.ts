@@ -60,20 +60,26 @@ function bordersIn(text: string, cutting: Cutting, most: number): Borders | unde
   return cutting === 'quickly' ? quickBordersIn(text, most) : exactBordersIn(text, most)
 }
 
-/** The highest of the characters that JSON allows between values; none of them begins or ends one. */
+/** The characters that JSON allows between values. A page with any other between its records is not JSON, and so not a page. */
+const BLANKS = ' \t\n\r'
+/** The highest of them. */
 const BLANK = 0x20
 
 /** Adds a record without the blanks around it, so that the same record has the same bytes anywhere on a page. */
 function addRecord({ starts, ends }: Borders, text: string, from: number, to: number): void {
   let [start, end] = [from, to]
-  while (start < end && text.charCodeAt(start) <= BLANK) start += 1
-  while (start < end && text.charCodeAt(end - 1) <= BLANK) end -= 1
+  while (start < end && isBlank(text, start)) start += 1
+  while (start < end && isBlank(text, end - 1)) end -= 1
   starts.push(start)
   ends.push(end)
 }
 
+function isBlank(text: string, at: number): boolean {
+  return text.charCodeAt(at) <= BLANK && BLANKS.includes(text.charAt(at))
+}
+
 /** The text between two objects; a service writes it the same way everywhere. */
-const BETWEEN = /\}\s*,\s*\{/
+const BETWEEN = /\}[ \t\n\r]*,[ \t\n\r]*\{/
 
 function quickBordersIn(text: string, most: number): Borders | undefined {
   const borders: Borders = { starts: [], ends: [] }

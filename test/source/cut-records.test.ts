@@ -50,6 +50,20 @@ test.each([
   expect(cutWhole(join(sent), 'exactly')?.records()).toEqual(sent)
 })
 
+// A space without a break, as one byte, is no UTF-8 either.
+test.each(['\v', '\f', '\0', '\x1f', '\xa0'])(
+  'with a character between records that JSON does not allow there, a page is not one: %j',
+  (character) => {
+    const texts = customers(1, 3).map((one) => JSON.stringify(one))
+    const written = [texts.join(`${character},`), texts.join(`,${character}`), `${texts.join(',')}${character}`]
+    for (const text of [...written, `${character}${texts.join(',')}`])
+      for (const cutting of WAYS) {
+        const cut = cutRecords(Buffer.from(text, 'latin1'), { most: 100, cutting })
+        expect(cut?.records()).toBeUndefined()
+      }
+  },
+)
+
 test('a part of a record is none', () => {
   const cut = cutWhole(join([aCustomer(1, { name: 'a},{b' }), aCustomer(2)]), 'quickly')
 
