@@ -146,6 +146,8 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
     refuseForeign(db, file)
     // A migration may replace a table that others refer to; this setting cannot be changed within a transaction.
     db.pragma('foreign_keys = OFF')
+    // Nor do views stop it that someone added to the mirror, over a table or a view that is put back a moment later.
+    db.pragma('legacy_alter_table = ON')
     db.pragma(`cache_size = -${CACHE_KB}`)
     if (access === 'write') {
       makePrivate(file)
@@ -158,6 +160,7 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
         complete(db)
       }).immediate()
     }
+    db.pragma('legacy_alter_table = OFF')
     db.pragma('foreign_keys = ON')
     return db
   } catch (error) {

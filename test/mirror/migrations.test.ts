@@ -64,6 +64,19 @@ test.each(VERSIONS.filter((version) => version < 7))(
   },
 )
 
+test.each(VERSIONS)(
+  'a mirror of version %d is brought up to date with the views that someone added to it',
+  async (version) => {
+    const added = `CREATE VIEW mine AS SELECT id FROM customers;
+    CREATE VIEW yours AS SELECT COUNT(*) AS count FROM active_customers`
+    const mirror = await aMirror(anOldMirror(version, (db) => db.exec(added)))
+    await night(mirror, 0, customers(1, 3))
+
+    expect(rowsOf(mirror.file, 'SELECT id FROM mine')).toHaveLength(3)
+    expect(valueOf(mirror.file, 'SELECT count FROM yours')).toBe(3)
+  },
+)
+
 function anOldMirror(version: number, fill: (db: Database.Database) => void = () => {}): string {
   const file = aMirrorFile()
   const db = new Database(file)
