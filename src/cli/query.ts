@@ -52,14 +52,16 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
     stdout: io.stdout,
   })
   const isTable = layout.format === 'table'
+  const most = limit ?? (isTable ? ON_A_TABLE : undefined)
   const filter = {
     columns: isTable ? [...SHOWN, ...(includeRemoved ? ['removed_at'] : [])] : await everyColumn(),
     organization: org,
     search: wanted(search),
     language: wanted(language),
     includeRemoved,
+    // One more shows whether there are more.
+    limit: most === undefined ? undefined : most + 1,
   }
-  const most = limit ?? (isTable ? ON_A_TABLE : undefined)
   const file = await fileToRead(options)
   const end = await reading.run({ ...file, read: { customers: filter }, layout, most })
   if (end?.[0] === 'unknown-organization') throw await unknownOrganization(end[1], file.configured)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
@@ -94,21 +94,9 @@ describe('what a statement gives', () => {
 describe('a statement that is refused ends with 2 and says why', () => {
   test.each([
     ['writes', `DELETE FROM customers`, 'The statement would write.'],
-    ['writes after a WITH', `WITH x AS (SELECT 1) DELETE FROM customers RETURNING id`, 'The statement would write.'],
     ['attaches', `ATTACH 'other.db' AS other`, 'sql reads one file, and attaches no other one.'],
     ['copies the mirror', `VACUUM INTO 'copy.db'`, 'The statement would write.'],
     ['is two', 'SELECT 1; SELECT 2', 'There is more than one statement.'],
-    [
-      'hides a second one behind a comment',
-      'SELECT 1; -- x\n DROP TABLE customers',
-      'There is more than one statement.',
-    ],
-    ['sets something', 'PRAGMA writable_schema = 1', 'PRAGMA writable_schema is not one that only reads'],
-    ['begins a transaction', 'BEGIN', 'needs no transaction'],
-    ['loads a program', `SELECT load_extension('x')`, 'not authorized'],
-    ['is none', '  -- only a comment', 'There is no statement.'],
-    ['is for the program sqlite3', '.schema', 'is a command of the program sqlite3'],
-    ['is no SQL', 'SELECT FROM WHERE', 'near "FROM": syntax error'],
     ['has parameters', 'SELECT ?', 'The statement has parameters'],
     [
       'names a column that is not there',
@@ -172,13 +160,13 @@ test('a full disk behind the results is reported', () => {
 })
 
 test('rows take no more memory the more there are', () => {
-  const rows = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 200000) SELECT x, hex(zeroblob(200)) AS y FROM c`
-  for (const format of ['--csv', '--json', '']) {
+  const rows = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000) SELECT x, hex(zeroblob(200)) AS y FROM c`
+  for (const format of inject('isDeep') ? ['--csv', '--json', '--jsonl', ''] : ['--csv']) {
     const { code, stdout, stderr } = shell(
       `export NODE_OPTIONS=--max-old-space-size=32; set -o pipefail; customer-mirror sql --mirror customers.db ${format} '${rows}' | wc -c`,
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(Number(stdout)).toBeGreaterThan(80_000_000)
+    expect(Number(stdout)).toBeGreaterThan(40_000_000)
   }
 })
 

@@ -1,8 +1,8 @@
 import { onTestFinished, expect, test } from 'vitest'
-import { customersStatement } from '../../src/reading/customers-statement.ts'
+import { customersStatement, type CustomersFilter } from '../../src/reading/customers-statement.ts'
 import { openToRead } from '../../src/reading/open-to-read.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
-import { aMirror, mirrorPages } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 
 /** The numbers of the customers with these overrides that a search finds. */
 async function searching(customers: readonly object[]): Promise<(search: string) => number[]> {
@@ -44,4 +44,23 @@ test('a search finds what the service finds, in letters that change their length
 
   for (const text of ['i', 'İ', 'k', 'ss', 'ß', 'ς', 'σ', '𐐨', 'ä', 'PLAIN', 'l', '\0'])
     expect(search(text), text).toEqual(asTheService(text))
+})
+
+test('customers are chosen by organization and language, active ones unless all are asked for', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [[aCustomer(1, { language: 'fr' }), aCustomer(2), aCustomer(3, { language: 'FR' })]])
+  await mirrorPages(mirror, [[aCustomer(4, { language: 'fr' })]], { organization: 'globex' })
+  tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(2))
+  const opened = openToRead(mirror.file)
+  onTestFinished(() => opened.close())
+  const chosen = (filter: Partial<CustomersFilter>) =>
+    customersStatement(opened.db, { columns: ['id'], includeRemoved: false, ...filter })
+      .all()
+      .map(([id]) => Number.parseInt(String(id).slice(0, 8), 16))
+
+  expect(chosen({})).toEqual([1, 3, 4])
+  expect(chosen({ includeRemoved: true })).toEqual([1, 2, 3, 4])
+  expect(chosen({ organization: 'globex' })).toEqual([4])
+  expect(chosen({ language: 'fr' })).toEqual([1, 4])
+  expect(chosen({ language: 'fr', organization: 'acme', search: 'customer' })).toEqual([1])
 })

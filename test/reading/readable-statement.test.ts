@@ -79,6 +79,18 @@ test.each([
   expect(stateNow()).toEqual(untouched)
 })
 
+test.each([
+  ['BEGIN', /needs no transaction/],
+  ['VACUUM', /would write/],
+  ['.schema', /^\.schema is a command of the program sqlite3/],
+  ['  -- only a comment', /^There is no statement/],
+  ['PRAGMA writable_schema = 1', /^PRAGMA writable_schema is not one that only reads\. These are: table_info, /],
+  ['PRAGMA user_version = 1', /^PRAGMA user_version is not one that only reads when it is given a value/],
+  ['selec 1', /^A statement starts with SELECT, .*, not with "selec"\.$/],
+])('%j is refused with the reason', (sql, said) => {
+  expect(() => prepareToRead(opened.db, sql)).toThrow(said)
+})
+
 test('comments without end take no longer than their length', () => {
   for (const start of [' ', '/**/', '--\n', '; ', '/* '])
     expect(() => prepareToRead(opened.db, start.repeat(250_000))).toThrow(/no statement/)

@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { formatRows } from '../../../src/cli/output/rows/format-rows.ts'
+import type { Layout } from '../../../src/cli/output/rows/row-format.ts'
+import type { SqlValue } from '../../../src/reading/readable-statement.ts'
+import { seeds } from '../../support/seeds.ts'
+
+function written(layout: Layout, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): string {
+  const format = formatRows(layout)
+  return format.open(columns) + rows.map((row) => format.row(row)).join('') + format.close()
+}
+
+/** Texts as SQLite gives them, in which what matters to a format comes often. */
+const aText = fc
+  .array(fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom(...'",\r\n\\\0\u001B\u009B\u202E= ')), {
+    maxLength: 6,
+  })
+  .map((parts) => parts.join('').toWellFormed())
+const aValue = fc.oneof(aText, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constant(null))
+const someRows = fc.integer({ min: 1, max: 4 }).chain((width) =>
+  fc.record({
+    columns: fc.uniqueArray(aText, { minLength: width, maxLength: width }),
+    rows: fc.array(fc.array(aValue, { minLength: width, maxLength: width }), { maxLength: 4 }),
+  }),
+)
+
+/** A value as JSON has it once it is parsed with every digit. */
+const parsed = (json: string): unknown =>
+  JSON.parse(json, function exactly(_, value, context?: { source?: string }) {
+    return typeof value === 'number' && context?.source !== undefined ? BigInt(context.source) : value
+  })
+
+test('JSON, parsed, is what SQLite had, and a document at any number of rows', () => {
+  const layout = { format: 'json', before: '{\n  "rows": [', after: ']\n}\n' } as const
+  fc.assert(
+    fc.property(someRows, ({ columns, rows }) => {
+      const expected = rows.map((row) => new Map(row.map((value, index) => [columns[index], value])))
+      const asMaps = (found: unknown[]) => found.map((row) => new Map(Object.entries(Object(row))))
+
+      expect(asMaps(Object(parsed(written(layout, columns, rows))).rows)).toEqual(expected)
+      const lines = written({ format: 'jsonl' }, columns, rows).split('\n').slice(0, -1)
+      expect(asMaps(lines.map(parsed))).toEqual(expected)
+    }),
+    { numRuns: seeds(1000) },
+  )
+})
+
+test('CSV, read as RFC 4180 says, is what SQLite had: NULL is an empty field, and the empty text a quoted one', () => {
+  fc.assert(
+    fc.property(someRows, ({ columns, rows }) => {
+      const text = written({ format: 'csv', isForTerminal: false }, columns, rows)
+
+      expect(fieldsOf(text)).toEqual([columns, ...rows].map((row) => row.map((value) => value?.toString() ?? null)))
+    }),
+    { numRuns: seeds(1000) },
+  )
+})
+
+test('nothing in a table or in JSON acts on a terminal, nor in CSV for one', () => {
+  fc.assert(
+    fc.property(someRows, ({ columns, rows }) => {
+      for (const layout of [
+        { format: 'table', nothing: 'NULL', screen: { columns: 40 } },
+        { format: 'csv', isForTerminal: true },
+        { format: 'jsonl' },
+      ] as const)
+        expect(written(layout, columns, rows).replaceAll(/\r?\n/g, '')).not.toMatch(
+          /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u,
+        )
+    }),
+    { numRuns: seeds(1000) },
+  )
+})
+
+test('a table of many rows is written a thousand at a time, each with its head', () => {
+  const rows = Array.from({ length: 2500 }, (_, index) => [BigInt(index)])
+  const lines = written({ format: 'table', nothing: 'NULL' }, ['number'], rows).split('\n')
+
+  expect(lines.filter((line) => line === 'number')).toHaveLength(3)
+  expect(lines.filter((line) => /^ *\d+$/.test(line)).map(Number)).toEqual(rows.map(([number]) => Number(number)))
+})
+
+/** A strict reader: a field is quoted, with doubled quotation marks, or has none of what needs them. Lines end in CRLF. */
+function fieldsOf(csv: string): (string | null)[][] {
+  const rows: (string | null)[][] = []
+  let row: (string | null)[] = []
+  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
+  while (field.lastIndex < csv.length) {
+    const [, quoted, bare, end] = field.exec(csv) ?? []
+    if (end === undefined) throw new Error(`not CSV: ${JSON.stringify(csv)}`)
+    row.push(quoted?.replaceAll('""', '"') ?? (bare === '' ? null : (bare ?? null)))
+    if (end === ',') continue
+    rows.push(row)
+    row = []
+  }
+  return rows
+}
