@@ -12,9 +12,15 @@ function written(layout: Layout, columns: readonly string[], rows: readonly (rea
 
 /** Texts as SQLite gives them, in which what matters to a format comes often. */
 const aText = fc
-  .array(fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom(...'",\r\n\\\0\u001B\u009B\u202E= ')), {
-    maxLength: 6,
-  })
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 3 }),
+      fc.constantFrom(...'",\r\n\\\0\u001B\u009B\u202E= '.split('')),
+    ),
+    {
+      maxLength: 6,
+    },
+  )
   .map((parts) => parts.join('').toWellFormed())
 const aValue = fc.oneof(aText, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constant(null))
 const someRows = fc.integer({ min: 1, max: 4 }).chain((width) =>
