@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { syncCommand } from '../src/cli/sync.ts'
 import { rowsOf, valueOf } from './support/mirror-file.ts'
 import { runCommand } from './support/run-command.ts'
+import { aStandInForSqlite3 } from './support/stand-in-for-sqlite3.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from './support/workplace.ts'
 import { json, list } from './support/fault-server.ts'
@@ -58,26 +58,6 @@ test('times in the mirror are as the README says, to the millisecond', async () 
 
   expect(odds).toEqual([])
 })
-
-/** A folder with a `sqlite3` that can do what the documents ask of it, for machines that have none. */
-function aStandInForSqlite3(): string {
-  const folder = join(temporaryFolder(), 'bin')
-  const program = join(folder, 'sqlite3')
-  mkdirSync(folder)
-  writeFileSync(
-    program,
-    `#!${process.execPath}
-const Database = require(${JSON.stringify(new URL('../node_modules/better-sqlite3', import.meta.url).pathname)})
-const [file, command] = process.argv.slice(2)
-const db = new Database(file)
-const [, target] = /^\\.backup '(.*)'$/.exec(command) ?? []
-if (target === undefined) for (const row of db.prepare(command).raw().all()) console.log(row.join('|'))
-else db.exec(\`VACUUM INTO '\${target}'\`)
-`,
-    { mode: 0o755 },
-  )
-  return folder
-}
 
 test('every file, folder and npm script that CONTRIBUTING names is there', () => {
   const text = read('CONTRIBUTING.md')

@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { EXIT_CODES } from '../src/cli/exit-code.ts'
 import { syncCommand } from '../src/cli/sync.ts'
 import { readConfig } from '../src/config/read-config.ts'
+import { anchorsIn, blocksIn, PAGES } from './support/documents.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { runCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
@@ -12,19 +13,13 @@ import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-const DOCS = new URL('../docs/', import.meta.url)
-/** The README and the pages that it links. */
-const PAGES = ['../README.md', ...readdirSync(DOCS).filter((name) => name.endsWith('.md'))].map((name) => {
-  const file = new URL(name, DOCS)
-  return { file, text: readFileSync(file, 'utf8') }
-})
 const PACKAGE = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
 
 /** What is tried out from every example of these pages. */
-const COMMANDS = PAGES.flatMap(({ text }) =>
-  commandsIn([...fenced('sh', text), ...fenced('crontab', text), ...fenced('ini', text), ...inline(text)]),
+const COMMANDS = PAGES.flatMap((page) =>
+  commandsIn([...blocksIn(page, 'sh', 'crontab', 'ini').map(({ text }) => text), ...inline(page.text)]),
 )
 const SHOWN = [...new Set(COMMANDS)].map((line) => line.split(/\s+/))
 
@@ -137,7 +132,7 @@ test('every page and heading that the README and its pages link is there', () =>
     })),
   )
   const isThere = ({ target, heading }: (typeof links)[number]) =>
-    existsSync(target) && (heading === undefined || headingsOf(readFileSync(target, 'utf8')).includes(heading))
+    existsSync(target) && (heading === undefined || anchorsIn(readFileSync(target, 'utf8')).includes(heading))
 
   expect(links.length).toBeGreaterThan(10)
   expect(links.filter((link) => !isThere(link))).toEqual([])
@@ -151,21 +146,9 @@ test('every file and folder that the README names is there', () => {
   for (const path of named) expect(() => readFileSync(new URL(`../${path}`, import.meta.url))).not.toThrow(/ENOENT/)
 })
 
-/** The contents of the blocks fenced as `language`, without the indentation of their list. */
-function fenced(language: string, page = README): string[] {
-  return [...page.matchAll(new RegExp(`^( *)\`\`\`${language}\n(.*?)^ *\`\`\``, 'gms'))].map(
-    ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-  )
-}
-
-/** The headings of a page, as links name them. */
-function headingsOf(page: string): string[] {
-  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\d _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+/** The contents of the blocks of the README in this language. */
+function fenced(language: string): string[] {
+  return PAGES.slice(0, 1).flatMap((page) => blocksIn(page, language).map(({ text }) => text))
 }
 
 /** What is set as code within a sentence. */

@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** A page that users read: the README, or one in docs. */
+export type Page = { name: string; file: URL; text: string }
+
+/** A fenced block of a page, without the indentation of its list. */
+export type Block = { page: string; heading: string; language: string; text: string }
+
+const ROOT = new URL('../../', import.meta.url)
+const IN_DOCS = readdirSync(new URL('docs/', ROOT)).filter((name) => name.endsWith('.md'))
+
+/** The README and the pages that it links. */
+export const PAGES: readonly Page[] = ['README.md', ...IN_DOCS.map((name) => `docs/${name}`)].map((name) => {
+  const file = new URL(name, ROOT)
+  return { name, file, text: readFileSync(file, 'utf8') }
+})
+
+/** The fenced blocks of a page, in its order; with languages, those in one of them. */
+export function blocksIn({ name, text }: Page, ...languages: readonly string[]): Block[] {
+  return [...text.matchAll(/^( *)```([a-z]*)\n(.*?)^ *```$/gms)]
+    .map(({ index, 1: indent = '', 2: language = '', 3: content = '' }) => ({
+      page: name,
+      heading: /.*^#+ (.*?)$/ms.exec(text.slice(0, index))?.[1] ?? '',
+      language,
+      text: content.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }))
+    .filter(({ language }) => languages.length === 0 || languages.includes(language))
+}
+
+/** The headings of a page, as links name them. */
+export function anchorsIn(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\d _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
