@@ -27,7 +27,13 @@ export function aWorkplace(organizations: readonly Written[], settings: Settings
   return { folder, config, mirror: settings.mirror ?? join(folder, 'data', 'customers.db') }
 }
 
-type Settings = { mirror?: string; defaults?: Readonly<Record<string, unknown>>; queue?: string; schedule?: object }
+type Settings = {
+  mirror?: string
+  defaults?: Readonly<Record<string, unknown>>
+  queue?: string
+  schedule?: object
+  publish?: object
+}
 
 /** A sandbox that ends with the test. */
 export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { commandsIn, isMarkedUnrun } from './support/documented-commands.ts'
+import { aDocumentedMachine, type Folder } from './support/documented-machine.ts'
+import { blocksIn, PAGES, type Block, type Page } from './support/documents.ts'
+import { isEmbedded } from './support/jobs-workplace.ts'
+import { rowsOf } from './support/mirror-file.ts'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const BLOCKS = PAGES.flatMap((page) => blocksIn(page))
+
+/** Commands that are run elsewhere: by what, and where to see it. */
+const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence: RegExp])[] = [
+  ['npm ci', '.ci/run', /^step npm ci\b/m],
+  ['npm run demo', '.ci/run', /^step npm run demo$/m],
+  ['npm test', '.ci/run', /^step .*npm run test:deep\b/m],
+  ['npm run bench -- --quick', '.ci/run', /^step npm run bench -- --quick$/m],
+  ['npm pack', 'test/package.test.ts', /npm\(checkout, 'pack'/],
+  ['npm install --global --ignore-scripts', 'test/package.test.ts', /'install', '--global', .*'--ignore-scripts'/],
+]
+
+/** Programs that are run here, each in a temporary folder. Others could change the machine that runs the tests. */
+const RUN_HERE =
+  /^((\/usr\/local\/bin\/)?customer-mirror|npm start --|sqlite3|sha256sum|\(umask 077; sqlite3|cd \/srv\/customer-mirror && customer-mirror) |^(mkdir trial && cd trial|backup=\/backup\/.*)$/
+
+test('every block is of a kind that a test knows', () => {
+  const kinds = new Set(BLOCKS.map(({ language }) => language))
+
+  expect([...kinds].toSorted()).toEqual(['', 'crontab', 'ini', 'sh', 'sql', 'text', 'yaml'])
+  expect(BLOCKS.filter(({ language }) => language === '').map(({ heading }) => heading)).toEqual(['Code map'])
+})
+
+test('what runs elsewhere is run there', () => {
+  for (const [command, file, evidence] of RUN_ELSEWHERE) {
+    expect(readFileSync(join(ROOT, file), 'utf8'), command).toMatch(evidence)
+  }
+})
+
+test('every command is run here, or elsewhere, or its page says that it is not run', () => {
+  const commands = BLOCKS.flatMap(commandsIn)
+  const unknown = commands.filter(
+    (command) => !isMarkedUnrun(command) && !isRunElsewhere(command) && !RUN_HERE.test(command),
+  )
+
+  expect(commands.length).toBeGreaterThan(40)
+  expect(unknown).toEqual([])
+})
+
+test.each(PAGES.filter(hasCommands).map((page) => [page.name, page] as const))(
+  'the commands of %s work for a reader who runs them in their order',
+  async (_, page) => {
+    const blocks = blocksIn(page).filter((block) => commandsToRun(block).length > 0)
+    if (blocks.length === 0) return
+    const machine = await aDocumentedMachine()
+    for (const block of blocks) {
+      const commands = commandsToRun(block)
+      const { code, stdout, stderr } = await machine.run(commands, folderOf(block))
+
+      expect(code, `${block.heading}:\n${commands.join('\n')}\n${stderr}`).toBe(0)
+      expect(stdout.replaceAll(/ +$/gm, '')).toContain(shownAfter(block))
+    }
+  },
+)
+
+function hasCommands(page: Page): boolean {
+  return blocksIn(page).some((block) => commandsIn(block).length > 0)
+}
+
+function commandsToRun(block: Block): string[] {
+  return commandsIn(block).filter(
+    (command) => RUN_HERE.test(command) && !isMarkedUnrun(command) && isRunOnThisQueue(command),
+  )
+}
+
+function isRunElsewhere(command: string): boolean {
+  const bare = command.replace(/\s+#.*/s, '')
+  const isKnown = (part: string) => RUN_ELSEWHERE.some(([known]) => part === known || part.startsWith(`${known} ./`))
+  return bare.split(' && ').every((part) => isKnown(part.trim()))
+}
+
+/** An embedded queue cannot be reached from another process. */
+function isRunOnThisQueue(command: string): boolean {
+  return !isEmbedded || !/^customer-mirror run\b/.test(command)
+}
+
+/** The result that the page shows below a block. */
+function shownAfter(block: Block): string {
+  const next = BLOCKS[BLOCKS.findIndex(({ page, text }) => page === block.page && text === block.text) + 1]
+  return next?.language === 'text' ? next.text.trim() : ''
+}
+
+/** The folder in which a reader of the page is. */
+function folderOf({ heading, text }: Block): Folder {
+  if (/\bcustomer-mirror init\b/.test(text)) return 'empty'
+  if (/\bnpm start\b/.test(text)) return 'checkout'
+  return heading === 'The copy for readers' ? 'copies' : 'home'
+}
+
+test('every query runs, on the mirror or on the copy for readers', async () => {
+  const { mirror, copy } = await aDocumentedMachine()
+  const queries = BLOCKS.filter(({ language }) => language === 'sql').map((block) => block.text)
+
+  expect(queries.length).toBeGreaterThan(3)
+  for (const sql of queries) {
+    for (const file of /\bmanifest\b/.test(sql) ? [copy] : [mirror, copy])
+      expect(() => rowsOf(file, sql.trim()), sql).not.toThrow()
+  }
+})

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { env as ours, execPath } from 'node:process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { publishCommand } from '../../src/cli/publish.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing.ts'
+import { aQueue, FAR_AWAY, prepareQueue } from './jobs-workplace.ts'
+import { runCommand } from './run-command.ts'
+import { aStandInForSqlite3 } from './stand-in-for-sqlite3.ts'
+import { temporaryFolder } from './temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf, type Written } from './workplace.ts'
+
+/** A machine as the pages assume it, in a temporary folder. */
+export type DocumentedMachine = {
+  mirror: string
+  /** The copy for readers. */
+  copy: string
+  /** Runs shell commands in one of its folders, and stops at the first that fails. */
+  run(commands: readonly string[], folder: Folder): Promise<{ code: number | null; stdout: string; stderr: string }>
+}
+
+/** The folder with the configuration, an empty one, that of the copies, and a checkout in which the demo was played. */
+export type Folder = 'home' | 'empty' | 'copies' | 'checkout'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const LAUNCHER = join(ROOT, 'src/cli/customer-mirror.mjs')
+
+/** Makes such a machine: a mirror with twelve runs, a copy of it, and everything that the pages name besides. */
+export async function aDocumentedMachine(): Promise<DocumentedMachine> {
+  const sandbox = await aSandbox({ customers: [120, 7, 3] })
+  const copies = temporaryFolder()
+  const copy = join(copies, 'customers.db')
+  const organizations = organizationsOf(sandbox)
+  const { folder, config, mirror } = aWorkplace(organizations, {
+    defaults: { scan: 'chain' },
+    queue: aQueue(),
+    schedule: FAR_AWAY,
+    publish: { file: copy, keep: 7 },
+  })
+  for (let night = 0; night < 4; night += 1) await runCommand(syncCommand, ['--config', config])
+  await runCommand(publishCommand, ['--config', config])
+  prepareQueue(join(mirror, '..', 'queue'))
+
+  async function run(commands: readonly string[], where: Folder) {
+    const pids = join(temporaryFolder(), 'pids')
+    const checkout = where === 'checkout' ? await aCheckout() : ''
+    const folders = { home: folder, copies, checkout, empty: temporaryFolder() }
+    const env = { ...environment(organizations), PATH: aPath(pids), HOME: temporaryFolder() }
+    const script = commands.map((command) => onThisMachine(command, folders)).join('\n')
+    const child = spawn('/bin/sh', ['-e', '-c', script], {
+      cwd: folders[where],
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(() => stopAll(pids))
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode, stdout, stderr }
+  }
+
+  return { mirror, copy, run }
+}
+
+/** A folder in which npm runs the scripts of this checkout, with a mirror as the demo leaves it. */
+async function aCheckout(): Promise<string> {
+  const folder = temporaryFolder()
+  for (const name of ['package.json', 'src', 'jobs', 'node_modules']) symlinkSync(join(ROOT, name), join(folder, name))
+  mkdirSync(join(folder, 'data', 'demo'), { recursive: true, mode: 0o700 })
+  const organizations = organizationsOf(await aSandbox({ customers: [2500, 1000, 40] }))
+  const { config } = aWorkplace(organizations, { mirror: join(folder, 'data', 'demo', 'customers.db') })
+  await runCommand(syncCommand, ['--config', config])
+  return folder
+}
+
+/** A command with the folders of the pages found in this machine, and the program found on its PATH. */
+function onThisMachine(command: string, { home, copies, empty }: Record<Folder, string>): string {
+  return command
+    .replaceAll('/usr/local/bin/', '')
+    .replaceAll('/srv/customer-mirror', home)
+    .replaceAll('/srv/copies', copies)
+    .replaceAll('/backup/', `${empty}/`)
+}
+
+/** The variables that the pages name: the secret, and a request that is known to work. */
+function environment([acme]: readonly Written[]): Record<string, string> {
+  if (acme === undefined) throw new Error('There is no organization.')
+  const { baseUrl, apiKey, secret } = acme
+  const url = `${baseUrl}/customers?page=1&per_page=100`
+  const unixMs = 1_767_225_600_000
+  const credentials = { apiKey: String(apiKey), secret: String(secret) }
+  const recipe = recipeOf(DEFAULT_PRESET)
+  const headers = signedHeaders({ method: 'GET', url: new URL(url) }, credentials, { unixMs }, recipe)
+  return {
+    NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] ?? '',
+    ACME_SECRET: String(secret),
+    URL: url,
+    TS: headers['X-Timestamp'] ?? '',
+    SIG: headers['X-Signature'] ?? '',
+  }
+}
+
+/**
+ * A PATH with `customer-mirror`. A sandbox and a worker would run until they are stopped: the one goes on in the background as if
+ * in another terminal, the other is stopped as soon as it works.
+ */
+function aPath(pids: string): string {
+  const folder = temporaryFolder()
+  const program = `"${execPath}" "${LAUNCHER}"`
+  writeFileSync(join(folder, 'customer-mirror'), SERVING.replaceAll('PROGRAM', program).replaceAll('PIDS', pids), {
+    mode: 0o755,
+  })
+  return [folder, dirname(execPath), ours['PATH'], aStandInForSqlite3()].join(delimiter)
+}
+
+const SERVING = `#!/bin/sh
+case "$*" in
+  *--once* | *--list-scenarios*) exec PROGRAM "$@" ;;
+  sandbox* | worker*) ;;
+  *) exec PROGRAM "$@" ;;
+esac
+said=$(mktemp)
+PROGRAM "$@" --port 0 > "$said" 2>&1 &
+server=$!
+echo $server >> "PIDS"
+until grep -qE 'Wrote |"worker started"' "$said"; do
+  kill -0 $server 2> /dev/null || { cat "$said" >&2; exit 1; }
+  sleep 0.05
+done
+[ "$1" = sandbox ] && exit 0
+kill -TERM $server
+wait $server
+[ $? -eq 143 ] || { cat "$said" >&2; exit 1; }
+`
+
+/** Stops the sandboxes that are still there. */
+function stopAll(pids: string): void {
+  if (!existsSync(pids)) return
+  for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
+    try {
+      process.kill(Number(pid), 'SIGKILL')
+    } catch {
+      // It ended before.
+    }
+  }
+}
