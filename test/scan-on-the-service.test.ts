@@ -1,6 +1,6 @@
 import type { Mirror } from '../src/store.ts'
 import { exitCodeOf } from '../src/cli/exit-code.ts'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
 import type { Sandbox, SandboxOptions } from '../src/service/sandbox.ts'
@@ -65,7 +65,7 @@ test.each(Object.keys(ENDS))(
     const { proof, reasons = [], mayFail = false } = ENDS[name] ?? { proof: [] }
     const isSlow = name.endsWith('throttle') || GROWING.has(name)
     const { sandbox, mirror, nightly } = await staged(name, {
-      customers: GROWING.has(name) ? 200 : isSlow ? 600 : 1000,
+      customers: GROWING.has(name) ? 200 : isSlow || !inject('isDeep') ? 600 : 1000,
     })
     const truth = sandbox.truth('acme')
 
@@ -175,12 +175,12 @@ test.each(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'pag
   '%s: a lying service removes no customer that it listed correctly before, and the run ends',
   async (name) => {
     const mirror = await aMirror()
-    const customers = GROWING.has(name) ? 200 : 1000
+    const customers = GROWING.has(name) ? 200 : inject('isDeep') ? 1000 : 600
     await syncSandbox(await aSandbox({ organizations: 1, customers }), mirror)
     const before = activeIds(mirror)
     const liar = await aSandbox({ organizations: 1, scenario: name, customers })
 
-    for (let night = 1; night <= (GROWING.has(name) ? 1 : 3); night += 1) {
+    for (let night = 1; night <= (GROWING.has(name) ? 1 : seeds(3, { least: 2 })); night += 1) {
       const { report } = await syncSandbox(liar, mirror, { removals: { after: 1, maxShare: 1 } })
       expect(report).toMatchObject({ removed: 0, missing: 0 })
     }

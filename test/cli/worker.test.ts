@@ -61,14 +61,15 @@ describe('worker --once', () => {
     expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'interrupted' }])
   })
 
-  test('after Ctrl-C each active organization reports its progress, and the others that they had not begun', async () => {
+  test('when it is stopped each active organization reports its progress, and the others that they had not begun', async () => {
     const sandbox = await aSandbox({ customers: Array.from({ length: 10 }, () => 4000), latencyMs: 50 })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: 'embedded' })
-    const running = startCli(['worker', '--once', '--config', place.config, '--embedded'], { cwd: place.folder })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const stop = new AbortController()
+    const running = runCli(['worker', '--once', '--config', place.config], { cwd: place.folder, signal: stop.signal })
     const begun = () => (existsSync(place.mirror) ? valueOf(place.mirror, SAVED) : 0)
     await expect.poll(begun).toBe(8)
-    running.send('SIGINT')
-    const { stdout, stderr } = await running.ended
+    stop.abort()
+    const { stdout, stderr } = await running
     const runs = rowsOf(place.mirror, 'SELECT organization, received - duplicates AS customers FROM runs')
 
     expect(runs).toHaveLength(8)

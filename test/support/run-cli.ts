@@ -74,8 +74,11 @@ export function startCli(
  * Runs a command line to its end in this process, which takes a tenth of the time: for promises that are not about the
  * process. `startCli` starts one.
  */
-export async function runCli(args: readonly string[], { cwd, env = {} }: CliOptions): Promise<Ended> {
-  return runHere(args, { cwd, env: { ...PLAIN_ENVIRONMENT, ...env } })
+export async function runCli(
+  args: readonly string[],
+  { env = {}, ...options }: CliOptions & Pick<Parameters<typeof runHere>[1], 'onStderr' | 'signal'>,
+): Promise<Ended> {
+  return runHere(args, { ...options, env: { ...PLAIN_ENVIRONMENT, ...env } })
 }
 
 /**

@@ -98,11 +98,10 @@ export class SimulatedList {
 
   #listed(): Customer[] {
     if (this.#order in ORDERS) return this.#customers
-    const deal = new Map(this.#customers.map((customer) => [customer, this.#dice.next()]))
-    const dealt = (a: Customer, b: Customer) => (deal.get(a) ?? 0) - (deal.get(b) ?? 0)
-    if (this.#order === 'shuffled') return this.#customers.toSorted(dealt)
-    const direction = this.#order === 'ties asc' ? 1 : -1
-    return this.#customers.toSorted((a, b) => direction * (a.createdSecond - b.createdSecond) || dealt(a, b))
+    const dealt = this.#customers.map((customer) => ({ customer, place: this.#dice.next() }))
+    const direction = { 'ties asc': 1, 'ties desc': -1 }[String(this.#order)] ?? 0
+    dealt.sort((a, b) => direction * (a.customer.createdSecond - b.customer.createdSecond) || a.place - b.place)
+    return dealt.map(({ customer }) => customer)
   }
 
   #sort(): void {
@@ -124,14 +123,9 @@ export class SimulatedList {
 
   #make(): Customer {
     const made = ++this.#made
-    const digits = Array.from({ length: 4 }, () =>
-      this.#dice
-        .below(2 ** 32)
-        .toString(16)
-        .padStart(8, '0'),
-    ).join('')
+    for (const place of [0, 4, 8, 12]) ID.writeUInt32BE(this.#dice.below(2 ** 32), place)
     return {
-      id: digits,
+      id: ID.toString('hex'),
       serial: made,
       createdSecond: this.#createdSecondOf(made),
       name: this.#dice.next(),
@@ -139,6 +133,9 @@ export class SimulatedList {
     }
   }
 }
+
+/** The bytes of the id that is being made. */
+const ID = Buffer.alloc(16)
 
 function isOrder(order: ListOrder): order is Order {
   return order in ORDERS
@@ -148,6 +145,13 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
+/** The lists of all seeds show the same few seconds, a hundred in each answer. */
+const TIMES = new Map<number, string>()
+
 function iso(second: number): string {
-  return new Date(1_700_000_000_000 + second * 1000).toISOString()
+  const known = TIMES.get(second)
+  if (known !== undefined) return known
+  const time = new Date(1_700_000_000_000 + second * 1000).toISOString()
+  TIMES.set(second, time)
+  return time
 }

@@ -44,21 +44,22 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   // A customer that is not in it was listed from the start.
   const arrivals = new Map<string, number>()
   const deleted = new Set<string>()
+  const listed = new Set(rows.map(({ id }) => id))
   let changes = 0
   const positionOf = (id: string): number => rows.findIndex((row) => row.id === id)
 
   return {
     rows: () => rows,
     insert(customer) {
-      if (positionOf(customer.id) >= 0) throw new UsageError(`The customer ${customer.id} is listed already.`)
+      if (listed.has(customer.id)) throw new UsageError(`The customer ${customer.id} is listed already.`)
       rows.splice(placeFor(customer, rows, order), 0, customer)
+      listed.add(customer.id)
       changes += 1
       arrivals.set(customer.id, changes)
     },
     delete(id) {
-      const position = positionOf(id)
-      if (position < 0) return false
-      rows.splice(position, 1)
+      if (!listed.delete(id)) return false
+      rows.splice(positionOf(id), 1)
       changes += 1
       deleted.add(id)
       return true
@@ -73,7 +74,7 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     truth: {
       mark: () => ({ changes }),
       lived: (since) => idsOf(rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)),
-      listed: () => idsOf(rows),
+      listed: () => new Set(listed),
       everDeleted: () => new Set(deleted),
     },
   }

@@ -19,7 +19,7 @@ const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 test.each([
   ['as configured', FAR_AWAY, []],
   ['with another cron line', { ...FAR_AWAY, cron: '0 4 1 1 *' }, ['acme: its schedule is not in the queue yet']],
-  ['in another time zone', { ...FAR_AWAY, timezone: 'UTC' }, ['acme: its schedule is not in the queue yet']],
+  ['in another time zone', { ...FAR_AWAY, timezone: 'Europe/Paris' }, ['acme: its schedule is not in the queue yet']],
 ])('a schedule that the queue has %s', async (_how, { cron, timezone }, problems) => {
   const { organizations, queues } = await aQueueOf()
   await queues.tick.upsertJobScheduler(
