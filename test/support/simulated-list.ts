@@ -100,8 +100,9 @@ export class SimulatedList {
     if (this.#order in ORDERS) return this.#customers
     const dealt = this.#customers.map((customer) => ({ customer, place: this.#dice.next() }))
     const direction = { 'ties asc': 1, 'ties desc': -1 }[String(this.#order)] ?? 0
-    dealt.sort((a, b) => direction * (a.customer.createdSecond - b.customer.createdSecond) || a.place - b.place)
-    return dealt.map(({ customer }) => customer)
+    return dealt
+      .toSorted((a, b) => direction * (a.customer.createdSecond - b.customer.createdSecond) || a.place - b.place)
+      .map(({ customer }) => customer)
   }
 
   #sort(): void {
