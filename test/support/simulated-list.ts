@@ -99,7 +99,7 @@ export class SimulatedList {
   #listed(): Customer[] {
     if (this.#order in ORDERS) return this.#customers
     const dealt = this.#customers.map((customer) => ({ customer, place: this.#dice.next() }))
-    const direction = { 'ties asc': 1, 'ties desc': -1 }[String(this.#order)] ?? 0
+    const direction = this.#order === 'ties asc' ? 1 : this.#order === 'ties desc' ? -1 : 0
     return dealt
       .toSorted((a, b) => direction * (a.customer.createdSecond - b.customer.createdSecond) || a.place - b.place)
       .map(({ customer }) => customer)
