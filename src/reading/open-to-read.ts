@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { MirrorUnusable } from '../errors.ts'
 import { APPLICATION_ID, LATEST_VERSION, type Connection } from '../mirror/database.ts'
 import { fileError } from '../mirror/file-errors.ts'
+import { COPY_APPLICATION_ID } from './file-kind.ts'
 
 /** A mirror, or a published copy, that is open to read only. */
 export type OpenedToRead = {
@@ -147,18 +148,17 @@ function writtenMeanwhile(file: string): MirrorUnusable {
 }
 
 function requireMirror(db: Connection, file: string): void {
-  const isOurs = Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID
+  const applicationId = Number(db.pragma('application_id', { simple: true }))
   const version = Number(db.pragma('user_version', { simple: true }))
-  if (isOurs && version > LATEST_VERSION) {
+  if (applicationId === APPLICATION_ID && version > LATEST_VERSION) {
     throw new MirrorUnusable(
       `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
         'Upgrade this program, or name another file.',
       { code: 'newer' },
     )
   }
-  const names = db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
-  if (names.length === 0) throw missing(file)
-  if (!names.includes('customers'))
+  if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) throw missing(file)
+  if (applicationId !== APPLICATION_ID && applicationId !== COPY_APPLICATION_ID)
     throw new MirrorUnusable(`${file}: is a SQLite file, but not a mirror of ours. Name another file.`, {
       code: 'foreign',
     })

@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -212,6 +213,8 @@ test.each([
 test.each<[string, number, RegExp, (name: string) => void]>([
   ['is not there', 7, /there is no mirror yet/, () => {}],
   ['is something else', 7, /is not a SQLite file/, (name) => writeFileSync(name, 'Buy milk. '.repeat(500))],
+  ['another program made', 7, /is a SQLite file, but not a mirror of ours/, (name) => aDatabase(name)],
+  ['a newer version wrote', 7, /newer Customer Mirror \(its version is 99/, (name) => aDatabase(name, 99)],
   ['is empty', 7, /there is no mirror yet/, (name) => writeFileSync(name, '')],
 ])('a file that %s ends with %i', async (_, code, said, make) => {
   const cwd = temporaryFolder()
@@ -221,3 +224,10 @@ test.each<[string, number, RegExp, (name: string) => void]>([
   expect(ended).toMatchObject({ code, stdout: '' })
   expect(ended.stderr).toMatch(said)
 })
+
+function aDatabase(name: string, version?: number): void {
+  const db = new Database(name)
+  db.exec('CREATE TABLE customers (name)')
+  if (version !== undefined) db.exec(`PRAGMA application_id = 0x434d4952; PRAGMA user_version = ${version}`)
+  db.close()
+}
