@@ -20,18 +20,20 @@ const file = z
   .refine((text) => !/[/\\]$/.test(text), 'must name a file, such as ./copies/customers.db, and not a folder')
   .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
 
+const GROUP = 'must be the name or the number of a group, such as analysts or 1005'
+
 const group = z.union(
   [
     z
-      .int()
-      .min(0)
-      .max(2 ** 32 - 2),
+      .int(GROUP)
+      .min(0, GROUP)
+      .max(2 ** 32 - 2, GROUP),
     z
       .string()
-      .refine(hasKnownPlaceholders)
-      .regex(/^(?!-)[^\s:,/]{1,64}$/),
+      .regex(/^(?!-)[^\s:,/]{1,64}$/, GROUP)
+      .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`),
   ],
-  'must be the name or the number of a group, such as analysts or 1005',
+  GROUP,
 )
 
 const MOST_KEPT = 1000

@@ -10,6 +10,9 @@ export type CopyTarget = { file: string; organization: string | undefined; group
 /** What is replaced by the id of an organization in a file name or a group. */
 const PLACEHOLDER = '{organization}'
 
+/** File systems allow 255 bytes; the names of unfinished and of older copies are longer than that of the copy. */
+const LONGEST_NAME = 200
+
 /** The copies of a plan, for the organizations that may be published. */
 export function copyTargets(
   { file, group, splitByOrganization }: Pick<PublishPlan, 'file' | 'group' | 'splitByOrganization'>,
@@ -36,6 +39,8 @@ export function copyTargets(
 export function requireReplaceable(file: string, mirror: string): void {
   if (/[/\\]$/.test(file) || ['', '.', '..'].includes(basename(file)))
     throw refused(file, `is a folder; name a file in it, e.g. ${join(file, 'readers.db')}`)
+  if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
+    throw refused(file, `has a name that is too long; at most ${LONGEST_NAME} bytes leave room for the names beside it`)
   requireNotTheMirror(file, mirror)
   const found = lstatSync(file, { bigint: true, throwIfNoEntry: false })
   if (found !== undefined) requireOurs(file, found)

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { isDue, type PublishState } from '../../../jobs/publish/publish-due.ts'
+
+const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
+const NOTHING: PublishState = {
+  running: new Set(),
+  changedAtMs: undefined,
+  endedAtMs: undefined,
+  publishedAtMs: undefined,
+}
+
+test.each<[what: string, state: Partial<PublishState>, nowMs: number, expected: boolean]>([
+  ['nothing changed', {}, 10_000, false],
+  ['nothing changed since the last copy', { endedAtMs: 0, publishedAtMs: 100 }, 10_000, false],
+  ['the last run has just ended', { changedAtMs: 0, endedAtMs: 0 }, 59, false],
+  ['no run for a while', { changedAtMs: 0, endedAtMs: 0 }, 60, true],
+  ['a first change, and a later one', { changedAtMs: 0, endedAtMs: 50 }, 100, false],
+  ['a run is under way', { changedAtMs: 0, endedAtMs: 0, running: new Set(['acme']) }, 1000, false],
+  ['runs follow each other for too long', { changedAtMs: 0, endedAtMs: 3599, running: new Set(['acme']) }, 3600, true],
+  ['the last copy was made a moment ago', { changedAtMs: 500, endedAtMs: 500, publishedAtMs: 450 }, 1000, false],
+  ['the last copy was made some time ago', { changedAtMs: 500, endedAtMs: 500, publishedAtMs: 450 }, 1050, true],
+  [
+    'too long, but the last attempt was a moment ago',
+    { changedAtMs: 0, endedAtMs: 3599, publishedAtMs: 3500 },
+    3600,
+    false,
+  ],
+  ['something may have changed before this worker started', { changedAtMs: 0 }, 60, true],
+])('%s', (_, state, nowMs, expected) => {
+  expect(isDue({ ...NOTHING, ...state }, nowMs, LIMITS)).toBe(expected)
+})
+
+test('a night of 200 organizations within minutes makes one copy', () => {
+  const state = { ...NOTHING, running: new Set<string>() }
+  const limits = { publishQuietMs: 60_000, publishLatestMs: 3_600_000, publishRestMs: 600_000 }
+  let copies = 0
+  for (let nowMs = 0; nowMs < 7_200_000; nowMs += 1000) {
+    // One run begins and ends every three seconds, for ten minutes.
+    if (nowMs < 600_000 && nowMs % 3000 === 0) {
+      state.endedAtMs = nowMs
+      state.changedAtMs ??= nowMs
+    }
+    if (!isDue(state, nowMs, limits)) continue
+    copies += 1
+    state.changedAtMs = undefined
+    state.publishedAtMs = nowMs
+  }
+
+  expect(copies).toBe(1)
+})
