@@ -47,6 +47,14 @@ describe('what is in a copy', () => {
     expect(valueOf(file, `SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'`)).toBe(0)
   })
 
+  test('its views use nothing that the SQLite of a common system cannot parse: that would open no table at all', async () => {
+    const { file } = publishAll(aPlan(await aMirrorOfNights())).copies[0] ?? { file: '' }
+    const views = rowsOf(file, `SELECT name, sql FROM sqlite_schema WHERE sql LIKE '%->%' OR sql LIKE '%MATERIALIZED%'`)
+
+    expect(views).toEqual([])
+    expect(rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'view'`).length).toBeGreaterThan(1)
+  })
+
   test('it is sound, has statistics, and SQLite needs no other file to read it', async () => {
     const { file } = publishAll(aPlan(await aMirrorOfNights())).copies[0] ?? { file: '' }
 

@@ -153,7 +153,8 @@ CREATE TABLE dictionary (
 -- Each customer as it was: a row for every version, from the change that opened it to the one that closed it. What a version held is
 -- what the next change of that field found there, or else what the customer holds now. A version that is open is the row in
 -- customers. The last run before a change that proved what its configuration asks for saw the old value, so the change happened
--- after the scan of that run began.
+-- after the scan of that run began. Without the arrows for JSON, and without hints: an SQLite that cannot parse one view opens no
+-- table of the file, and that of some systems is older than both.
 CREATE VIEW customers_history AS
 WITH versions AS (
   SELECT organization, id, NULL AS closed_seq,
@@ -183,56 +184,56 @@ SELECT
     ORDER BY runs.id DESC LIMIT 1) AS valid_to_after,
   CAST(coalesce(opened.change, 'listed') AS TEXT) AS opened_by,
   closed.change AS closed_by,
-  CAST(iif(versions.closed_seq IS NULL, customers.name, coalesce(
-    (SELECT later.fields -> '$.name[0]' FROM changes AS later
+  CAST(iif(versions.closed_seq IS NULL, customers.name, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.name[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.name' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.name)) ->> '$') AS TEXT) AS name,
-  CAST(iif(versions.closed_seq IS NULL, customers.username, coalesce(
-    (SELECT later.fields -> '$.username[0]' FROM changes AS later
+        AND json_type(later.fields, '$.name') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.name)), '$')) AS TEXT) AS name,
+  CAST(iif(versions.closed_seq IS NULL, customers.username, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.username[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.username' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.username)) ->> '$') AS TEXT) AS username,
-  CAST(iif(versions.closed_seq IS NULL, customers.email, coalesce(
-    (SELECT later.fields -> '$.email[0]' FROM changes AS later
+        AND json_type(later.fields, '$.username') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.username)), '$')) AS TEXT) AS username,
+  CAST(iif(versions.closed_seq IS NULL, customers.email, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.email[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.email' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.email)) ->> '$') AS TEXT) AS email,
-  CAST(iif(versions.closed_seq IS NULL, customers.phone, coalesce(
-    (SELECT later.fields -> '$.phone[0]' FROM changes AS later
+        AND json_type(later.fields, '$.email') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.email)), '$')) AS TEXT) AS email,
+  CAST(iif(versions.closed_seq IS NULL, customers.phone, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.phone[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.phone' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.phone)) ->> '$') AS TEXT) AS phone,
-  CAST(iif(versions.closed_seq IS NULL, customers.address, coalesce(
-    (SELECT later.fields -> '$.address[0]' FROM changes AS later
+        AND json_type(later.fields, '$.phone') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.phone)), '$')) AS TEXT) AS phone,
+  CAST(iif(versions.closed_seq IS NULL, customers.address, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.address[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.address' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.address)) ->> '$') AS TEXT) AS address,
-  CAST(iif(versions.closed_seq IS NULL, customers.company_name, coalesce(
-    (SELECT later.fields -> '$.company_name[0]' FROM changes AS later
+        AND json_type(later.fields, '$.address') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.address)), '$')) AS TEXT) AS address,
+  CAST(iif(versions.closed_seq IS NULL, customers.company_name, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.company_name[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.company_name' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.company_name)) ->> '$') AS TEXT) AS company_name,
-  CAST(iif(versions.closed_seq IS NULL, customers.language, coalesce(
-    (SELECT later.fields -> '$.language[0]' FROM changes AS later
+        AND json_type(later.fields, '$.company_name') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.company_name)), '$')) AS TEXT) AS company_name,
+  CAST(iif(versions.closed_seq IS NULL, customers.language, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.language[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.language' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.language)) ->> '$') AS TEXT) AS language,
-  CAST(iif(versions.closed_seq IS NULL, customers.timezone, coalesce(
-    (SELECT later.fields -> '$.timezone[0]' FROM changes AS later
+        AND json_type(later.fields, '$.language') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.language)), '$')) AS TEXT) AS language,
+  CAST(iif(versions.closed_seq IS NULL, customers.timezone, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.timezone[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.timezone' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.timezone)) ->> '$') AS TEXT) AS timezone,
-  CAST(iif(versions.closed_seq IS NULL, customers.created_at, coalesce(
-    (SELECT later.fields -> '$.created_at[0]' FROM changes AS later
+        AND json_type(later.fields, '$.timezone') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.timezone)), '$')) AS TEXT) AS timezone,
+  CAST(iif(versions.closed_seq IS NULL, customers.created_at, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.created_at[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.created_at' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.created_at)) ->> '$') AS TEXT) AS created_at,
-  CAST(iif(versions.closed_seq IS NULL, customers.extra, coalesce(
-    (SELECT later.fields -> '$.extra[0]' FROM changes AS later
+        AND json_type(later.fields, '$.created_at') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.created_at)), '$')) AS TEXT) AS created_at,
+  CAST(iif(versions.closed_seq IS NULL, customers.extra, json_extract(coalesce(
+    (SELECT json_quote(json_extract(later.fields, '$.extra[0]')) FROM changes AS later
       WHERE later.organization = versions.organization AND later.id = versions.id AND later.seq >= versions.closed_seq
-        AND later.fields -> '$.extra' IS NOT NULL ORDER BY later.seq LIMIT 1),
-    json_quote(customers.extra)) ->> '$') AS TEXT) AS extra
+        AND json_type(later.fields, '$.extra') IS NOT NULL ORDER BY later.seq LIMIT 1),
+    json_quote(customers.extra)), '$')) AS TEXT) AS extra
 FROM versions
 JOIN customers ON customers.organization = versions.organization AND customers.id = versions.id
 LEFT JOIN changes AS opened ON opened.seq = versions.opened_seq
@@ -243,10 +244,10 @@ LEFT JOIN changes AS closed ON closed.seq = versions.closed_seq;
 -- and the customers that are left were added then. added: new or returned customers, so that active = active of the day before +
 -- added - removed.
 CREATE VIEW customers_daily AS
-WITH RECURSIVE counted (organization, day, change, customers) AS MATERIALIZED (
+WITH RECURSIVE counted (organization, day, change, customers) AS (
   SELECT organization, substr(at, 1, 10), change, COUNT(*) FROM changes GROUP BY organization, substr(at, 1, 10), change
 ),
-spans (organization, first_day, last_day) AS MATERIALIZED (
+spans (organization, first_day, last_day) AS (
   SELECT runs.organization, substr(MIN(finished_at), 1, 10),
     max(substr(MIN(finished_at), 1, 10),
       (SELECT substr(MAX(started_at), 1, 10) FROM runs AS last WHERE last.organization = runs.organization),
