@@ -21,11 +21,21 @@ const INSERT = `INSERT INTO customers (organization, id, ${WRITTEN_FIELDS.join('
      VALUES (?, ?, ${WRITTEN_FIELDS.map(() => '?').join(', ')}, ?, ?, ?, ?)
      ON CONFLICT (organization, id) DO NOTHING`
 
-const UPDATE = `UPDATE customers SET ${WRITTEN_FIELDS.map((field) => `${field} = @${field}`).join(', ')},
-       missing_since = NULL, removed_at = NULL, is_active = 1, updated_at = @updated_at,
+/** Columns with an index of their own. SQLite writes an index again for every column that is set, changed or not. */
+const INDEXED_FIELDS: readonly string[] = ['email', 'language']
+
+/** Sets every column that is in no index, and of the others only what changes. */
+function updateOf({ before, differing }: Differing): string {
+  const fields = WRITTEN_FIELDS.filter(
+    (field) => !INDEXED_FIELDS.includes(field) || differing.some((it) => it === field),
+  )
+  const isAbsent = before.missing_since !== null || before.removed_at !== null
+  return `UPDATE customers SET ${fields.map((field) => `${field} = @${field}`).join(', ')},
+       ${isAbsent ? 'missing_since = NULL, removed_at = NULL, is_active = 1,' : ''} updated_at = @updated_at,
        changed_at = CASE @changed WHEN 1 THEN @now ELSE changed_at END,
        last_run_id = @run_id
      WHERE row_id = @row_id`
+}
 
 /**
  * Inserts new customers and updates those that changed or returned; an unchanged row is not written. A customer that the run has
@@ -192,7 +202,7 @@ function saveAgain(
     counts.unchanged += 1
     return false
   }
-  statement<[Record<string, unknown>], never>(db, UPDATE).run({
+  statement<[Record<string, unknown>], never>(db, updateOf({ before, customer, differing: changed })).run({
     ...customer,
     changed: changed.length > 0 ? 1 : 0,
     now: sqlTime(nowMs),
