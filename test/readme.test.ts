@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { EXIT_CODES } from '../src/cli/exit-code.ts'
 import { syncCommand } from '../src/cli/sync.ts'
@@ -112,16 +113,34 @@ test('the exit codes are those of the program, word by word', () => {
   expect(Object.fromEntries(table)).toEqual(EXIT_CODES)
 })
 
-test('every configuration in the README is a valid one', async () => {
-  const examples = fenced('yaml').filter((text) => text.includes('organizations:'))
-  const folder = temporaryFolder()
-  for (const [index, text] of examples.entries()) {
-    const file = join(folder, `example-${index}.yaml`)
-    writeFileSync(file, text)
+test.each(PAGES.flatMap((page) => blocksIn(page, 'yaml')).map((block) => [block.page, block.heading, block.text]))(
+  'the YAML in %s, %s, is well formed, and a valid configuration if it is for this program',
+  async (_page, _heading, text) => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'customer-mirror.yaml')
+    const given = parse(text)
+    const isOurs = !Array.isArray(given) && given.kind === undefined
+    writeFileSync(file, isOurs ? stringify({ ...ORGANIZATION, ...given }) : stringify(ORGANIZATION))
     const config = await readConfig({ file, cwd: folder, environment: {} })
+
     expect(config.organizations.length).toBeGreaterThan(0)
-  }
-  expect(examples.length).toBeGreaterThan(0)
+  },
+)
+
+const ORGANIZATION = {
+  organizations: [
+    { id: 'acme', baseUrl: 'https://acme.example.com', apiKey: { env: 'KEY' }, secret: { env: 'SECRET' } },
+  ],
+}
+
+test('the README counts scenarios as the scoreboard does', () => {
+  const { text = '' } = PAGES.find(({ name }) => name === 'docs/PROOF.md') ?? {}
+  const rows = [...text.matchAll(/^\| `[\w-]+` \| (\d+) \| (\d+) \| \d+ \| ([^|]+) \| (\d+) \| (\d+) \|/gm)]
+  const fooled = rows.filter(([, lost, removed, said]) => Number(lost) + Number(removed) > 0 && said === 'success')
+
+  expect(rows.every(([, , , , lost, removed]) => Number(lost) + Number(removed) === 0)).toBe(true)
+  for (const page of [README, text])
+    expect(page).toMatch(new RegExp(`\\b${fooled.length}\\s+of\\s+${rows.length}\\s+scenarios`))
 })
 
 test('every page and heading that the README and its pages link is there', () => {

@@ -68,7 +68,7 @@ async function clearAway(config: string, mirror: string): Promise<void> {
 
 function nextSteps(config: string, mirror: string): string {
   return `Try next:
-  sqlite3 ${mirror} "SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2"
+  ${PROGRAM} sql --mirror ${mirror} "SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2"
   ${PROGRAM} status --config ${config}
   ${PROGRAM} schedule --config ${config}
 `

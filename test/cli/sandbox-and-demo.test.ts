@@ -8,6 +8,8 @@ import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+
 test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
   const cwd = temporaryFolder()
   const options = ['--port', '0', '--customers', '230,7,0', '--write-config', 'trial.yaml']
@@ -72,8 +74,11 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   const next = stdout.slice(stdout.indexOf('Try next:\n')).trimEnd().split('\n').slice(1)
   expect(stdout).toContain('Mirror: data/demo/customers.db\n')
   expect(next).toHaveLength(3)
-  const [, sql = ''] = /^ {2}sqlite3 data\/demo\/customers\.db "(.*)"$/.exec(next[0] ?? '') ?? []
+  const [, sql = ''] = /^ {2}npm start -- sql --mirror data\/demo\/customers\.db "(.*)"$/.exec(next[0] ?? '') ?? []
   expect(rowsOf(mirror, sql).length).toBeGreaterThan(3)
+  const [, first = ''] = /sql --mirror data\/demo\/customers\.db "([^"]*)"/.exec(README) ?? []
+  const shown = await runCli(['sql', '--mirror', 'data/demo/customers.db', first], { cwd })
+  expect(README).toContain(`\n${shown.stdout.replaceAll(/ +$/gm, '')}\`\`\`\n`)
   const [, status = ''] = /^ {2}npm start -- (status .*)$/.exec(next[1] ?? '') ?? []
   expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
 })
