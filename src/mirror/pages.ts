@@ -61,10 +61,11 @@ function savedPage({ rows, rowIds: known, customers, places, rejects }: SortedPa
   if (customers.length === 0 && rejects.length === 0) return { rowIds: known, unchanged: NO_PLACES }
   const rowIds = Array.from(known)
   const unchanged = new Set<number>()
-  for (const [index, place] of places.entries()) {
+  // Without entries(): it makes two objects for each customer.
+  places.forEach((place, index) => {
     rowIds[place] = saved.rowIds[index] ?? 0
     if (saved.unchanged.has(index)) unchanged.add(place)
-  }
+  })
   if (rejects.length > 0) numberById(rows, rowIds)
   return { rowIds, unchanged }
 }

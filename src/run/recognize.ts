@@ -93,12 +93,10 @@ function parseUnknown(cut: CutRecords, rowIds: Uint32Array): unknown[] | undefin
 /** Whether a parsed customer may be one of the known ones. */
 function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorting, { idFingerprints }: Prints): boolean {
   if (customers.length === 0) return false
-  const known = new Set<number | undefined>()
-  for (let at = 0; at < rowIds.length; at += 1) if (rowIds[at] !== 0) known.add(idFingerprints[at])
-  return customers.some(({ id }, index) => {
-    const at = places[index] ?? 0
-    return !cut.hasId(at, id) || known.has(idFingerprints[at])
-  })
+  const parsed = new Set(places.map((at) => idFingerprints[at]))
+  if (customers.some(({ id }, index) => !cut.hasId(places[index] ?? 0, id))) return true
+  // Mostly few are parsed and many are known: a set of the few is the smaller one.
+  return rowIds.some((rowId, at) => rowId !== 0 && parsed.has(idFingerprints[at]))
 }
 
 function withMarks(
@@ -109,10 +107,10 @@ function withMarks(
   const { customers, rejects, rows, oddities: warnings } = sorted
   // Rejects have no customer, and an id that was not found in the bytes could not be compared.
   for (const { position } of rejects) prints.fingerprints[position] = UNKNOWN
-  for (const [index, { id }] of customers.entries()) {
+  customers.forEach(({ id }, index) => {
     const at = sorted.places[index] ?? 0
     if (!cut.hasId(at, id)) prints.fingerprints[at] = UNKNOWN
-  }
+  })
   const rowAt = (at: number) => (rows[at] ??= rowOf(cut.record(at)))
   const comparisons = new Uint8Array(rows.length)
   if (rejects.length > 0) rows.forEach((_, at) => rowAt(at))
