@@ -53,7 +53,7 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
   }
 
   async function command(name: string, ...parameters: string[]): Promise<unknown> {
-    const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: 250 })
+    const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null })
     client.on('error', () => {})
     try {
       return await client.call(name, ...parameters)
