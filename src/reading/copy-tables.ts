@@ -39,15 +39,24 @@ export function copyTables(db: Database.Database, settings: Settings): void {
   describeCopy(db)
 }
 
+/** The public tables with the columns that a copy has. */
+export function tablesOfCopy(settings: Pick<Settings, 'withoutPersonalData'>): PublicTable[] {
+  return PUBLIC_TABLES.flatMap((table) => publishedForm(table, settings))
+}
+
 /** A public table with the columns that are in the copy, and how the value of each is read. */
 type PublishedTable = {
   name: string
+  meaning: string
   columns: readonly (PublicColumn & { value: string })[]
   /** Whether all that is public is in the copy. */
   isWhole: boolean
 }
 
-function publishedForm(table: PublicTable, { withoutPersonalData }: Settings): PublishedTable[] {
+function publishedForm(
+  table: PublicTable,
+  { withoutPersonalData }: Pick<Settings, 'withoutPersonalData'>,
+): PublishedTable[] {
   const hasOrganization = table.columns.some(({ name }) => name === 'organization')
   if (!hasOrganization && table.name !== SHARED) return []
   // A reject is a record as it came: what of it is personal cannot be known.
@@ -58,7 +67,7 @@ function publishedForm(table: PublicTable, { withoutPersonalData }: Settings): P
       if (!withoutPersonalData || !column.personal) return [{ ...column, value: quoted(column.name) }]
       return `${table.name}.${column.name}` === 'changes.fields' ? [{ ...column, value: impersonalFields() }] : []
     })
-  return [{ name: table.name, columns, isWhole: !withoutPersonalData && table.name !== SHARED }]
+  return [{ ...table, columns, isWhole: !withoutPersonalData && table.name !== SHARED }]
 }
 
 /** `changes.fields` with the fields alone that are not personal; NULL where there are none. */

@@ -1,7 +1,9 @@
+import { dirname, join } from 'node:path'
 import { describeError, isOurs } from '../errors.ts'
 import { buildCopy, type BuiltCopy } from './build-copy.ts'
 import { removeLeftovers, unfinishedCopy } from './unfinished-copy.ts'
 import { copyError } from './copy-error.ts'
+import { describeCopies } from './copy-metadata.ts'
 import { prepareFolder, requireSafeFolder, unreachableFolder } from './copy-folder.ts'
 import { copyTargets, requireReplaceable, type CopyTarget } from './copy-target.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -37,7 +39,24 @@ export function publishCopies(plan: PublishPlan): Published {
       done.failed.push({ file: target.file, ...describeError(error) })
     }
   }
+  describeFolders(targets, plan, done)
   return done
+}
+
+/** Beside the copies of each folder. What cannot be written there is a warning: the copies are made. */
+function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Published): void {
+  const made = targets.filter(({ file }) => done.copies.some((copy) => copy.file === file))
+  const folders = Map.groupBy(made, ({ file }) => dirname(file))
+  for (const inFolder of folders.values()) {
+    const [first] = inFolder
+    const files = inFolder.map(({ file }) => file)
+    try {
+      const warning = describeCopies(files, { gid: first?.gid, forAll: plan.withoutPersonalData })
+      if (warning !== undefined) done.warnings.push(warning)
+    } catch (error) {
+      done.warnings.push(describeError(copyError(error, join(dirname(first?.file ?? ''), 'metadata.json'))).message)
+    }
+  }
 }
 
 type Target = Omit<CopyTarget, 'group'> & { gid: number | undefined }

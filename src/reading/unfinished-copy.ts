@@ -26,12 +26,12 @@ export type UnfinishedCopy = {
 
 /** Makes an empty private file, with the group of the copy. Throws CopyFailed where this user may not give it that group. */
 export function unfinishedCopy(file: string, { gid, forAll }: Access): UnfinishedCopy {
-  const path = join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}${ENDING}`)
+  const path = temporaryName(file)
   const digestPath = `${path.slice(0, -ENDING.length)}.sha256${ENDING}`
   const paths = [path, `${path}-journal`, digestPath]
   const remove = () => paths.forEach((each) => rmSync(each, { force: true }))
   try {
-    makeFile(path, file, gid)
+    makeFile(path, { file, gid, mode: 0o600, content: '' })
   } catch (error) {
     remove()
     throw error
@@ -42,8 +42,8 @@ export function unfinishedCopy(file: string, { gid, forAll }: Access): Unfinishe
     finish() {
       const mode = forAll ? 0o444 : 0o440
       const finished = flush(path)
-      makeFile(digestPath, file, gid, `${finished.sha256}  ${basename(file)}\n`)
-      for (const each of [path, digestPath]) chmodSync(each, mode)
+      makeFile(digestPath, { file, gid, mode, content: `${finished.sha256}  ${basename(file)}\n` })
+      chmodSync(path, mode)
       return finished
     },
     remove,
@@ -63,11 +63,21 @@ export function removeLeftovers(file: string): void {
   }
 }
 
-function makeFile(path: string, file: string, gid: number | undefined, content = ''): void {
+/** A private name beside a file, under which what will replace it is made. */
+export function temporaryName(file: string): string {
+  return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}${ENDING}`)
+}
+
+/** Makes a file with this content, and puts it on the disk. Throws CopyFailed where this user may not give it that group. */
+export function makeFile(
+  path: string,
+  { file, gid, mode, content }: { file: string; gid: number | undefined; mode: number; content: string },
+): void {
   const descriptor = openSync(path, 'wx', 0o600)
   try {
     fchmodSync(descriptor, 0o600)
     if (gid !== undefined) giveToGroup(file, gid, () => fchownSync(descriptor, -1, gid))
+    fchmodSync(descriptor, mode)
     if (content === '') return
     writeSync(descriptor, content)
     fsyncSync(descriptor)

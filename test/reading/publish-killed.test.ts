@@ -41,7 +41,7 @@ describe('killed at any moment', () => {
     const names = readdirSync(dirname(plan.file))
 
     expect(names.filter((name) => name.endsWith('.publishing'))).toEqual([])
-    expect(names.length).toBeLessThanOrEqual(5)
+    expect(names.length).toBeLessThanOrEqual(6)
     expect(soundEdition(plan.file)).toBe(seeds(40, { least: 4 }))
   })
 
@@ -61,7 +61,7 @@ describe('killed at any moment', () => {
     publishAll(plan)
 
     expect(readdirSync(folder).toSorted()).toEqual(
-      ['.publish.lock', 'readers.db', 'readers.db.sha256', ...others].toSorted(),
+      ['.publish.lock', 'metadata.json', 'readers.db', 'readers.db.sha256', ...others].toSorted(),
     )
   })
 
@@ -121,7 +121,12 @@ describe('without room', () => {
       if (end === 'published') break
       expect(failed[0]?.message).toMatch(/a quota is used up/)
       expect(readFileSync(plan.file).equals(before)).toBe(true)
-      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(['.publish.lock', 'readers.db', 'readers.db.sha256'])
+      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual([
+        '.publish.lock',
+        'metadata.json',
+        'readers.db',
+        'readers.db.sha256',
+      ])
     }
 
     expect(Object.fromEntries(ends)).toEqual({ 'copy-full': steps - 1, published: 1 })
@@ -141,7 +146,12 @@ describe('without room', () => {
 
     expect(failed).toMatchObject([{ code: 'copy-full', message: expect.stringMatching(/the disk .*is full/) }])
     expect(readFileSync(plan.file).equals(before)).toBe(true)
-    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(['.publish.lock', 'readers.db', 'readers.db.sha256'])
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual([
+      '.publish.lock',
+      'metadata.json',
+      'readers.db',
+      'readers.db.sha256',
+    ])
     expect(valueOf(plan.file, 'PRAGMA quick_check')).toBe('ok')
     expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
   })

@@ -39,7 +39,12 @@ describe('who may read a copy', () => {
 
     for (const folder of [dirname(plan.file), dirname(file)]) expect(mode(folder)).toBe(0o750)
     for (const path of [file, `${file}.sha256`]) expect(mode(path)).toBe(0o440)
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.publish.lock', 'readers.db', 'readers.db.sha256'])
+    expect(readdirSync(dirname(file)).toSorted()).toEqual([
+      '.publish.lock',
+      'metadata.json',
+      'readers.db',
+      'readers.db.sha256',
+    ])
   })
 
   test('without personal data it is 0444, in a folder that all may enter', async () => {
@@ -207,7 +212,15 @@ describe('older copies', () => {
     const named = (at = '') => `readers-${at.replaceAll(/[-:.]/g, '').replace(' ', 'T')}Z.db`
 
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
-      ['.publish.lock', 'readers.db', 'readers.db.sha256', named(times[2]), named(times[3]), ...foreign].toSorted(),
+      [
+        '.publish.lock',
+        'metadata.json',
+        'readers.db',
+        'readers.db.sha256',
+        named(times[2]),
+        named(times[3]),
+        ...foreign,
+      ].toSorted(),
     )
     expect(valueOf(join(dirname(plan.file), named(times[3])), 'SELECT published_at FROM manifest')).toBe(times[3])
     expect(valueOf(plan.file, 'SELECT published_at FROM manifest')).toBe(times[4])
@@ -215,7 +228,7 @@ describe('older copies', () => {
 
     publishAll({ ...plan, keep: 0 })
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
-      ['.publish.lock', 'readers.db', 'readers.db.sha256', ...foreign].toSorted(),
+      ['.publish.lock', 'metadata.json', 'readers.db', 'readers.db.sha256', ...foreign].toSorted(),
     )
   })
 
@@ -226,7 +239,7 @@ describe('older copies', () => {
     const before = readdirSync(dirname(plan.file)).toSorted()
     publishAll({ ...plan, keep: undefined })
 
-    expect(before).toHaveLength(4)
+    expect(before).toHaveLength(5)
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(before)
   })
 
@@ -238,7 +251,7 @@ describe('older copies', () => {
     publishAll(plan)
 
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
-      ['.publish.lock', 'readers.db', 'readers.db.sha256', name].toSorted(),
+      ['.publish.lock', 'metadata.json', 'readers.db', 'readers.db.sha256', name].toSorted(),
     )
   })
 })

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
@@ -141,6 +141,21 @@ describe('the manifest', () => {
       expect(lines.length).toBeGreaterThan(5)
       expect(createHash('sha256').update(lines.join('')).digest('hex')).toBe(sha256)
     }
+  })
+
+  test('what each table and column holds stands beside the copy, for Datasette', async () => {
+    const plan = aPlan(await aMirrorOfNights())
+    const place = join(dirname(plan.file), 'metadata.json')
+    publishAll(plan)
+    const whole = readFileSync(place, 'utf8')
+    publishAll({ ...plan, withoutPersonalData: true })
+
+    expect(JSON.parse(whole)).toMatchObject({
+      title: 'Customer Mirror',
+      databases: { readers: { tables: { customers: { columns: { email: expect.any(String) } } } } },
+    })
+    expect(whole).not.toContain('row_id')
+    expect(readFileSync(place, 'utf8')).not.toMatch(/"(email|rejects)"/)
   })
 
   test('the file beside the copy has the digest of all of it', async () => {
