@@ -1,4 +1,5 @@
 import { readFileSync, writeSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
 import { describeError } from '../errors.ts'
 import { customersStatement, organizationsIn } from '../reading/customers-statement.ts'
 import { openToRead } from '../reading/open-to-read.ts'
@@ -13,7 +14,10 @@ import type { ReadingPlan, ReadingReport } from './reading-plan.ts'
  * Takes a ReadingPlan, writes rows to standard output, and reports on file descriptor 3.
  */
 function main(): void {
+  const parent = process.ppid
   const plan: ReadingPlan = JSON.parse(readFileSync(0, 'utf8'))
+  // A statement may take for ever. The customers of a query do not.
+  if ('sql' in plan.read) endAfter(parent)
   try {
     report(readRows(plan))
   } catch (error) {
@@ -23,6 +27,13 @@ function main(): void {
         : ['failed', describeError(statementError(error, plan.file))],
     )
   }
+}
+
+/** Ends this process a second after that one, which may be killed before it ends a statement at its limit. */
+function endAfter(pid: number): void {
+  const watch = `setInterval(() => process.ppid === ${pid} || process.kill(process.pid, 'SIGKILL'), 1000)`
+  // A thread: this one is busy in SQLite.
+  new Worker(watch, { eval: true }).unref()
 }
 
 function readRows({ file, read, configured, layout, most }: ReadingPlan): ReadingReport {

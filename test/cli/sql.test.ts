@@ -143,6 +143,21 @@ test.each([
   expect(await said).toBe('')
 })
 
+test('a statement ends when the command that would end it is killed', async () => {
+  // Two rows, each of which is too long to be kept back, and then none.
+  const rowsThenNone = ENDLESS.replace('COUNT(*)', `printf('%070000d', x)`).concat(' WHERE x < 3')
+  const child = spawn(process.execPath, [PROGRAM, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
+  const ended = once(child, 'close')
+  let received = 0
+  for await (const chunk of child.stdout) {
+    received += Buffer.from(chunk).length
+    if (received > 140_000) child.kill('SIGKILL')
+  }
+
+  // Standard output has an end once the process that runs the statement has ended too.
+  expect(await ended).toEqual([null, 'SIGKILL'])
+})
+
 test('a reader that has enough is no error', () => {
   const rows = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c'
 
