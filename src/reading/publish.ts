@@ -20,13 +20,19 @@ import { replaceCopy } from './replace-copy.ts'
  */
 export function publishCopies(plan: PublishPlan): Published {
   const organizations = listReadOrganizations(plan.mirror)
-  const targets = copyTargets(plan, organizations).map(({ group, ...target }) => ({
-    ...target,
-    gid: group === undefined ? undefined : groupNumber(group),
-  }))
-  for (const { file } of targets) requirePublishable(file, plan.mirror)
   const neverRead = plan.organizations.filter((organization) => !organizations.includes(organization))
   const done: Published = { copies: [], leftOut: neverRead.map(leaveOut), failed: [], warnings: [] }
+  const targets = copyTargets(plan, organizations).flatMap(({ group, ...target }): Target[] => {
+    try {
+      return [{ ...target, gid: group === undefined ? undefined : groupNumber(group) }]
+    } catch (error) {
+      // The group of one organization, who may have left long ago, keeps no copy from the others.
+      if (!isOurs(error) || group === plan.group) throw error
+      done.failed.push({ file: target.file, ...describeError(error) })
+      return []
+    }
+  })
+  for (const { file } of targets) requirePublishable(file, plan.mirror)
   for (const target of targets) {
     try {
       const { leftOut, ...copy } = publishCopy(target, plan)

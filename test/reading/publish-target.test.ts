@@ -68,6 +68,21 @@ describe('who may read a copy', () => {
     }
   })
 
+  test.runIf(isRoot)('an organization without a group of its own gets no copy, and the others get theirs', async () => {
+    const mirror = await aMirror()
+    for (const organization of ['gone', 'games']) await night(mirror, 0, customers(1, 3), { organization })
+    const plan = aPlan(mirror.file, { splitByOrganization: true, group: '{organization}' })
+    const { copies, failed } = publishCopies(plan)
+
+    expect(copies.map(({ organizations }) => organizations[0]?.organization)).toEqual(['games'])
+    expect(failed).toEqual([
+      expect.objectContaining({
+        file: expect.stringContaining('-gone.db'),
+        message: expect.stringContaining('there is no group gone on this machine'),
+      }),
+    ])
+  })
+
   test('an unknown group is refused before anything is written', async () => {
     const plan = aPlan(await aSmallMirror(), { group: 'no-such-group' })
 
