@@ -42,10 +42,15 @@ export function sqliteError(error: unknown, file: string, room = roomAt): unknow
   return error instanceof Database.SqliteError ? described(error, codeWith(error.code, file, room), file) : error
 }
 
-/** A failure of SQLite or of the file system as MirrorUnusable; any other error unchanged. */
+/** A failure of SQLite or of the file system while a mirror is opened, as MirrorUnusable; any other error unchanged. */
 export function fileError(error: unknown, file: string): unknown {
   if (error instanceof Error && 'syscall' in error && 'code' in error) return described(error, String(error.code), file)
-  return sqliteError(error, file)
+  const taken = error instanceof Database.SqliteError ? / (\S+) already exists$/.exec(error.message)?.[1] : undefined
+  if (taken === undefined) return sqliteError(error, file)
+  const sentence =
+    `holds a table, view or index "${taken}" that someone added, and this version needs that name. The mirror was left as it ` +
+    'is: rename or drop what was added, and try again.'
+  return new MirrorUnusable(`${file}: ${sentence}`, { code: 'foreign' }, { cause: error })
 }
 
 /** The free space on a disk; undefined if the system does not report it. */

@@ -77,6 +77,20 @@ test.each(VERSIONS)(
   },
 )
 
+test.each([
+  'CREATE TABLE dictionary (word)',
+  'CREATE VIEW dictionary AS SELECT 1',
+  'CREATE INDEX changes_by_day ON runs (id)',
+])('a mirror to which someone added a name that is needed now is left as it is: %s', async (sql) => {
+  const file = anOldMirror(6, (db) => db.exec(sql))
+
+  await expect(aMirror(file)).rejects.toMatchObject({
+    code: 'mirror-foreign',
+    message: expect.stringMatching(/"(dictionary|changes_by_day)" that someone added.*rename or drop/),
+  })
+  expect(valueOf(file, 'PRAGMA user_version')).toBe(6)
+})
+
 function anOldMirror(version: number, fill: (db: Database.Database) => void = () => {}): string {
   const file = aMirrorFile()
   const db = new Database(file)
