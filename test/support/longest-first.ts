@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * at the end. Vitest orders the others by the times it remembers, and in a fresh clone by their sizes.
  */
 const LONGEST = [
+  'documented-commands',
   'jobs/shared-queue/redis-loss',
   'scan-on-the-service',
   'jobs/worker',
@@ -14,6 +15,7 @@ const LONGEST = [
   'bench/curves',
   'bench/whole-commands',
   'cli/worker',
+  'cli/publish',
   'bench/bench',
   'jobs/shared-queue/redis-refuses',
   'jobs/shared-queue/takeover',
