@@ -1,4 +1,4 @@
-import { readFileSync, renameSync } from 'node:fs'
+import { lstatSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { tablesOfCopy } from './copy-tables.ts'
 import { datasetteMetadata } from './dictionary.ts'
@@ -28,8 +28,10 @@ export function describeCopies(
   return undefined
 }
 
+/** Empty for what is no file, such as a pipe, which would be read for ever. */
 function readIfThere(path: string): string | undefined {
   try {
+    if (!lstatSync(path).isFile()) return ''
     return readFileSync(path, 'utf8')
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? undefined : ''

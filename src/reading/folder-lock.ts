@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CopyFailed } from '../errors.ts'
 
@@ -9,7 +9,7 @@ import { CopyFailed } from '../errors.ts'
  */
 export function lockFolder(file: string, waitMs: number): { release: () => void } {
   const path = join(dirname(file), LOCK)
-  closeSync(openSync(path, 'a', 0o600))
+  closeSync(openSync(path, TO_LOCK, 0o600))
   const db = new Database(path, { timeout: waitMs })
   try {
     // No journal: nothing is ever written into this file.
@@ -29,3 +29,6 @@ export function lockFolder(file: string, waitMs: number): { release: () => void 
 }
 
 const LOCK = '.publish.lock'
+/** Made where it is missing; no link is followed, and no reader of a pipe is waited for. */
+const TO_LOCK =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK

@@ -201,6 +201,27 @@ describe('a target that is not a copy is refused, and left as it is', () => {
     expect(readdirSync(dirname(plan.file))).toEqual([])
   })
 
+  test.each([
+    ['a pipe', (path: string) => void execFileSync('mkfifo', [path])],
+    ['a link', (path: string) => symlinkSync(`${path}.elsewhere`, path)],
+  ])('%s where the lock of the folder goes is neither waited for nor followed', async (_, make) => {
+    const plan = aPlan(await aSmallMirror())
+    const folder = dirname(plan.file)
+    mkdirSync(folder)
+    make(join(folder, '.publish.lock'))
+
+    expect(publishCopies(plan).failed).toEqual([expect.objectContaining({ code: 'copy-unwritable' })])
+    expect(readdirSync(folder)).toEqual(['.publish.lock'])
+  })
+
+  test('a pipe where the description of the folder goes is left alone, and the copy is made', async () => {
+    const plan = aPlan(await aSmallMirror())
+    mkdirSync(dirname(plan.file))
+    execFileSync('mkfifo', [join(dirname(plan.file), 'metadata.json')])
+
+    expect(publishAll(plan).warnings).toEqual([expect.stringContaining('metadata.json: is not of this program')])
+  })
+
   test('an empty file may be replaced', async () => {
     const plan = aPlan(await aSmallMirror())
     mkdirSync(dirname(plan.file), { mode: 0o750 })
