@@ -28,13 +28,24 @@ export function prepareFolder(file: string, { gid, forAll }: Access): void {
   const made: string[] = []
   try {
     for (const folder of missingFolders(dirname(file))) {
-      mkdirSync(folder, { mode: 0o700 })
+      if (!makeFolder(folder)) continue
       made.push(folder)
       if (gid !== undefined) giveToGroup(file, gid, () => chownSync(folder, -1, gid))
       chmodSync(folder, forAll ? 0o755 : 0o750)
     }
   } catch (error) {
     for (const folder of made.toReversed()) rmdirSync(folder)
+    throw error
+  }
+}
+
+/** False where another process that publishes made it meanwhile. */
+function makeFolder(folder: string): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+    return true
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return false
     throw error
   }
 }
