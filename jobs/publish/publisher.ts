@@ -4,7 +4,7 @@ import type { Logger } from '../../src/log.ts'
 import { configuredPlan } from '../../src/reading/configured-plan.ts'
 import { logPublished } from '../../src/reading/log-published.ts'
 import { publishAfterRuns } from '../../src/reading/publish-after-runs.ts'
-import { isStale } from '../../src/reading/stale-copy.ts'
+import { staleCopies } from '../../src/reading/stale-copy.ts'
 import type { Timings } from '../timings.ts'
 import { isDue, type PublishState } from './publish-due.ts'
 
@@ -50,8 +50,10 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
     try {
       const plan = configuredPlan(config.current)
       // Another worker, or a command, may have published these runs.
-      if (plan === undefined || !isStale(plan)) return
-      const published = await publishAfterRuns(config.current, { signal: stopping.signal })
+      const only = plan && staleCopies(plan)
+      if (only === undefined || only.length === 0) return
+      // To make the others again would push older copies out of `keep` for equal ones.
+      const published = await publishAfterRuns(config.current, { signal: stopping.signal, only })
       if (published === undefined || stopping.signal.aborted) return
       logPublished(log, published)
       if (published.failed.length > 0) state.changedAtMs ??= changedAtMs

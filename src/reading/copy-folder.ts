@@ -16,9 +16,9 @@ export function requireSafeFolder(file: string, mirror: string): void {
     throw new UsageError(
       `${folder}: is the folder of the mirror, which is private. Name a file in a folder of its own, ${instead}.`,
     )
-  if ((found.mode & 0o002) !== 0)
+  if ((found.mode & 0o022) !== 0)
     throw new UsageError(
-      `${folder}: every user may write there, and could replace the copy. Name a file in a folder of its own, ` +
+      `${folder}: users besides its owner may write there, and could replace the copy. Name a file in a folder of its own, ` +
         `${instead}.`,
     )
 }

@@ -10,6 +10,8 @@ export const publishPlan = z.strictObject({
   /** How many older copies are kept; undefined leaves those that are there alone, and keeps none. */
   keep: z.number().optional(),
   splitByOrganization: z.boolean(),
+  /** The files to make, of those that the plan names; without it, all of them. */
+  only: z.array(z.string()).optional(),
   withoutPersonalData: z.boolean(),
   /** The organizations of the configuration: those that the mirror does not know yet are reported as left out. */
   organizations: z.array(z.string()),

@@ -33,7 +33,9 @@ export function publishCopies(plan: PublishPlan): Published {
     }
   })
   for (const { file } of targets) requirePublishable(file, plan.mirror)
+  const only = plan.only && new Set(plan.only)
   for (const target of targets) {
+    if (only?.has(target.file) === false) continue
     try {
       const { leftOut, ...copy } = publishCopy(target, plan)
       done.copies.push(copy)
@@ -51,7 +53,8 @@ export function publishCopies(plan: PublishPlan): Published {
 
 /** Beside the copies of each folder. What cannot be written there is a warning: the copies are made. */
 function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Published): void {
-  const made = targets.filter(({ file }) => done.copies.some((copy) => copy.file === file))
+  const isLeftAlone = (file: string) => plan.only !== undefined && !plan.only.includes(file)
+  const made = targets.filter(({ file }) => isLeftAlone(file) || done.copies.some((copy) => copy.file === file))
   const folders = Map.groupBy(made, ({ file }) => dirname(file))
   for (const inFolder of folders.values()) {
     const [first] = inFolder

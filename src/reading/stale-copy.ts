@@ -5,13 +5,13 @@ import { readManifest } from './manifest.ts'
 import type { PublishPlan } from './publish-plan.ts'
 
 /**
- * Whether the mirror has runs that the copies do not know, or a copy is missing, unreadable, or of the other kind as to personal
- * data. Throws MirrorUnusable for a mirror that cannot be read.
+ * The files of the copies that lack runs of the mirror, are missing or unreadable, or of the other kind as to personal data.
+ * Throws MirrorUnusable for a mirror that cannot be read.
  */
-export function isStale(plan: PublishPlan): boolean {
+export function staleCopies(plan: PublishPlan): string[] {
   const lastRuns = listLastRuns(plan.mirror)
   const targets = copyTargets(plan, listReadOrganizations(plan.mirror))
-  return targets.some(({ file, organization }) => {
+  const stale = targets.filter(({ file, organization }) => {
     const manifest = readManifest(file)
     if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
     const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
@@ -21,6 +21,7 @@ export function isStale(plan: PublishPlan): boolean {
       return known?.runId !== runId || (status !== 'running' && known.status !== status)
     })
   })
+  return stale.map(({ file }) => file)
 }
 
 type LastRun = { organization: string; runId: number; status: string }

@@ -62,6 +62,7 @@ test('schema prints a JSON Schema that knows every setting, and nothing else', a
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(schema.$schema).toContain('json-schema.org')
-  expect(Object.keys(schema.properties)).toEqual(['mirror', 'queue', 'schedule', 'defaults', 'organizations'])
+  const settings = ['mirror', 'queue', 'schedule', 'publish', 'defaults', 'organizations']
+  expect(Object.keys(schema.properties)).toEqual(settings)
   expect(stdout).toContain('requestsPerMinute')
 })

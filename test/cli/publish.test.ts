@@ -180,7 +180,10 @@ describe('sync with a copy in the configuration', () => {
     chmodSync(folder, 0o777)
     const { code, stderr } = await runCli(['sync'], { cwd: folder })
 
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('every user may write there') })
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('users besides its owner may write there'),
+    })
     expect(valueOf(mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`)).toBe(4)
   })
 })

@@ -197,7 +197,7 @@ describe('a target that is not a copy is refused, and left as it is', () => {
     mkdirSync(dirname(plan.file))
     chmodSync(dirname(plan.file), 0o1777)
 
-    expect(() => publishCopies(plan)).toThrow(/every user may write there, and could replace the copy/)
+    expect(() => publishCopies(plan)).toThrow(/users besides its owner may write there, and could replace the copy/)
     expect(readdirSync(dirname(plan.file))).toEqual([])
   })
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
-import { isStale } from '../../src/reading/stale-copy.ts'
+import { staleCopies } from '../../src/reading/stale-copy.ts'
 import { night } from '../mirror/nights.ts'
 import { aCustomer, anEnding, aPage, customers, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -226,20 +226,34 @@ describe('a mirror that is written meanwhile', () => {
 })
 
 describe('a copy is stale', () => {
+  test('split by organization, only the copies that lack a run are made again', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    await night(mirror, 0, customers(6, 9), { organization: 'globex' })
+    const plan = { ...aPlan(mirror.file), splitByOrganization: true, keep: 3 }
+    const { copies } = publishAll(plan)
+    await night(mirror, 1, customers(6, 9), { organization: 'globex' })
+    const stale = staleCopies(plan)
+
+    expect(stale).toEqual(copies.map(({ file }) => file).filter((file) => file.includes('globex')))
+    expect(publishAll({ ...plan, only: stale }).copies.map(({ file }) => file)).toEqual(stale)
+    expect(staleCopies(plan)).toEqual([])
+  })
+
   test('while it is missing, lacks a run, or is of the other kind as to personal data', async () => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 5))
     const plan = aPlan(mirror.file)
 
-    expect(isStale(plan)).toBe(true)
+    expect(staleCopies(plan)).not.toEqual([])
     publishAll(plan)
-    expect(isStale(plan)).toBe(false)
-    expect(isStale({ ...plan, withoutPersonalData: true })).toBe(true)
-    expect(isStale({ ...plan, splitByOrganization: true })).toBe(true)
+    expect(staleCopies(plan)).toEqual([])
+    expect(staleCopies({ ...plan, withoutPersonalData: true })).not.toEqual([])
+    expect(staleCopies({ ...plan, splitByOrganization: true })).not.toEqual([])
     const run = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
     publishAll(plan)
-    expect(isStale(plan)).toBe(false)
+    expect(staleCopies(plan)).toEqual([])
     await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)
-    expect(isStale(plan)).toBe(true)
+    expect(staleCopies(plan)).not.toEqual([])
   })
 })

@@ -50,6 +50,8 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['held by a sync', new OrganizationLeased('no', { code: 'held' }), { kind: 'wait', waitMs: 30_000 }],
   ['taken over', new OrganizationLeased('no', { code: 'lease-lost' }), { kind: 'wait', waitMs: 30_000 }],
   ['no queue', new QueueUnavailable('no'), RETRY],
+  ['a copy that found no room', new errors.CopyFailed('no', { code: 'copy-full' }), RETRY],
+  ['a copy that may not be written', new errors.CopyFailed('no', { code: 'copy-unwritable' }), GIVE_UP],
   ['numbers that do not add up', new AccountingBroken('no'), GIVE_UP],
   ['interrupted without a stop of the worker', new Interrupted('stop'), { kind: 'abandon' }],
   ['something unexpected', new TypeError('x is not a function'), RETRY],
