@@ -7,7 +7,8 @@ import { onTestFinished } from 'vitest'
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
   onTestFinished(() => {
-    rmSync(folder, { recursive: true, force: true })
+    // A process that was just ended may still write there.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   })
   return folder
 }
