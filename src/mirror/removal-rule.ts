@@ -67,13 +67,13 @@ export function isCandidate(
   return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
 }
 
-/** Whether too many customers are absent at once to be marked: a large share of those `listedBefore`, or all of them. */
+/** Whether too many are absent at once to be marked: a large share of those listed before, who are counted only then, or all. */
 export function areTooMany(
   absent: number,
-  listed: { before: number; now: number },
+  listed: { before: () => number; now: number },
   { maxShare }: RemovalRule,
 ): boolean {
-  return listed.now === 0 || (absent > ALWAYS_BELIEVED && absent > maxShare * listed.before)
+  return listed.now === 0 || (absent > ALWAYS_BELIEVED && absent > maxShare * listed.before())
 }
 
 /** Whether the searches allow the removal of the customer. */

@@ -110,7 +110,7 @@ export function mayBeCandidates(db: Connection, organization: string, { after }:
 
 /** Whether so many customers of the run are absent at once that they are held back. */
 export function areTooManyAbsent(db: Connection, run: Run, absent: number, rule: RemovalRule): boolean {
-  const before = countListed(db, run.organization) - countInserted(db, run)
+  const before = () => countListed(db, run.organization) - countInserted(db, run)
   return areTooMany(absent, { before, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 

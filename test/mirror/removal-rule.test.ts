@@ -86,7 +86,16 @@ test.each([
   [21, { before: 209, now: 188 }, true],
   [1, { before: 1, now: 0 }, true],
 ])('%i absent of %o are too many: %s', (absent, listed, expected) => {
-  expect(areTooMany(absent, listed, RULE)).toBe(expected)
+  const { before, now } = listed
+
+  expect(areTooMany(absent, { before: () => before, now }, RULE)).toBe(expected)
+})
+
+test('customers listed before are counted only where their number decides', () => {
+  const before = () => expect.unreachable()
+
+  expect(areTooMany(20, { before, now: 1 }, RULE)).toBe(false)
+  expect(areTooMany(1, { before, now: 0 }, RULE)).toBe(true)
 })
 
 test.each([
