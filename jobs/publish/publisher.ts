@@ -49,12 +49,13 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
     state.changedAtMs = undefined
     try {
       const plan = configuredPlan(config.current)
-      // Another worker, or a command, may have published these runs.
-      const only = plan && staleCopies(plan)
-      if (only === undefined || only.length === 0) return
-      // To make the others again would push older copies out of `keep` for equal ones.
-      const published = await publishAfterRuns(config.current, { signal: stopping.signal, only })
-      if (published === undefined || stopping.signal.aborted) return
+      if (plan === undefined) return
+      // Another worker, or a command, may have published these runs: to make a copy again would push an older one out of `keep`
+      // for an equal one.
+      const only = staleCopies(plan)
+      if (only.length === 0) return
+      const published = await publishAfterRuns({ ...plan, only }, { signal: stopping.signal })
+      if (stopping.signal.aborted) return
       logPublished(log, published)
       if (published.failed.length > 0) state.changedAtMs ??= changedAtMs
     } catch (error) {

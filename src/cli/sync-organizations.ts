@@ -1,12 +1,13 @@
 import type { HeldRemovals } from '../store.ts'
 import { chooseOrganizations } from '../config/organization.ts'
-import { readConfig, type Config } from '../config/read-config.ts'
+import { readConfig } from '../config/read-config.ts'
 import { isOurs } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
-import type { Published } from '../reading/publish-plan.ts'
+import { configuredPlan } from '../reading/configured-plan.ts'
+import type { Published, PublishPlan } from '../reading/publish-plan.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
@@ -75,7 +76,8 @@ export async function syncOrganizations(
     )
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
-    const published = dryRun || signal.aborted ? undefined : await publish(config, signal, log)
+    const plan = configuredPlan(config)
+    const published = plan === undefined || dryRun || signal.aborted ? undefined : await publish(plan, signal, log)
     return { outcomes, organizations, held, mirrorFile: config.mirror, published }
   } finally {
     await agents.close()
@@ -84,14 +86,13 @@ export async function syncOrganizations(
 }
 
 /** Loaded only where a copy is configured. */
-async function publish(config: Config, signal: AbortSignal, log: Logger | undefined): Promise<Synced['published']> {
-  if (config.publish === undefined) return undefined
+async function publish(plan: PublishPlan, signal: AbortSignal, log: Logger | undefined): Promise<Published> {
   const [{ publishAfterRuns }, { logPublished }] = await Promise.all([
     import('../reading/publish-after-runs.ts'),
     import('../reading/log-published.ts'),
   ])
-  const published = await publishAfterRuns(config, { signal })
-  if (log !== undefined && published !== undefined) logPublished(log, published)
+  const published = await publishAfterRuns(plan, { signal })
+  if (log !== undefined) logPublished(log, published)
   return published
 }
 

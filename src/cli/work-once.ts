@@ -1,6 +1,6 @@
-import type { Config } from '../config/read-config.ts'
 import type { Outcome } from '../mirror-organization.ts'
-import type { Published } from '../reading/publish-plan.ts'
+import { configuredPlan } from '../reading/configured-plan.ts'
+import type { Published, PublishPlan } from '../reading/publish-plan.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './output/progress.ts'
@@ -22,7 +22,8 @@ export async function workOnce(
     const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {
       stop: signal,
     })
-    const published = signal.aborted ? undefined : await publish(worker.config, signal)
+    const plan = configuredPlan(worker.config)
+    const published = plan === undefined || signal.aborted ? undefined : await publish(plan, signal)
     return { outcomes, organizations: worker.organizations, mirrorFile: worker.config.mirror, published }
   } finally {
     await worker.close()
@@ -30,8 +31,7 @@ export async function workOnce(
 }
 
 /** Loaded only where a copy is configured. */
-async function publish(config: Config, signal: AbortSignal): Promise<Published | undefined> {
-  if (config.publish === undefined) return undefined
+async function publish(plan: PublishPlan, signal: AbortSignal): Promise<Published> {
   const { publishAfterRuns } = await import('../reading/publish-after-runs.ts')
-  return publishAfterRuns(config, { signal })
+  return publishAfterRuns(plan, { signal })
 }

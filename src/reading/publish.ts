@@ -53,9 +53,8 @@ export function publishCopies(plan: PublishPlan): Published {
 
 /** Beside the copies of each folder. What cannot be written there is a warning: the copies are made. */
 function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Published): void {
-  const isLeftAlone = (file: string) => plan.only !== undefined && !plan.only.includes(file)
-  const made = targets.filter(({ file }) => isLeftAlone(file) || done.copies.some((copy) => copy.file === file))
-  const folders = Map.groupBy(made, ({ file }) => dirname(file))
+  const standing = targets.filter(({ file }) => !done.failed.some((failed) => failed.file === file))
+  const folders = Map.groupBy(standing, ({ file }) => dirname(file))
   for (const inFolder of folders.values()) {
     const [first] = inFolder
     const files = inFolder.map(({ file }) => file)
