@@ -1,6 +1,7 @@
 import {
   BREACH,
   COPY,
+  EXPORT,
   MIRROR,
   MIRROR_FOR_NOW,
   OTHER_PAGE,
@@ -144,6 +145,21 @@ export const ERRORS = {
       again: 'retry',
       exitCode: 5,
       fix: 'Publish again. If it happens again, check the memory and the disk of this machine.',
+    },
+  },
+  ExportFailed: {
+    'export-full': {
+      ...EXPORT,
+      again: 'retry',
+      exitCode: 5,
+      fix: 'Free some space where the export is written, then export again.',
+    },
+    'export-unwritable': EXPORT,
+    'export-unfinished': {
+      ...EXPORT,
+      again: 'retry',
+      exitCode: 5,
+      fix: 'Export again. If it happens again, check the memory and the disk of this machine.',
     },
   },
   AccountingBroken: { accounting: OURS },

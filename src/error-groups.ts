@@ -99,3 +99,10 @@ export const COPY: ErrorFacts = {
   title: 'not published',
   fix: 'Correct what is named above, then publish again.',
 }
+
+/** The export was not written. */
+export const EXPORT: ErrorFacts = {
+  ...COPY,
+  title: 'not exported',
+  fix: 'Correct what is named above, then export again.',
+}

@@ -163,6 +163,17 @@ export class CopyFailed extends OurError {
   }
 }
 
+/** The export could not be written. The mirror is untouched, and a file that was there before stays as it was. */
+export class ExportFailed extends OurError {
+  override name = 'ExportFailed' as const
+  readonly code: CodesOf<'ExportFailed'>
+
+  constructor(message: string, details: { code: CodesOf<'ExportFailed'> }, options?: ErrorOptions) {
+    super(message, options)
+    this.code = details.code
+  }
+}
+
 /** The numbers of a page or a run do not add up. A defect of this program; the transaction was rolled back. */
 export class AccountingBroken extends OurError {
   override name = 'AccountingBroken' as const

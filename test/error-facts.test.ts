@@ -44,6 +44,9 @@ const MADE: Record<ErrorCode, Error> = {
   ...each(['copy-full', 'copy-busy', 'copy-unwritable', 'copy-unfinished'], (code) => {
     return new errors.CopyFailed('made up', { code })
   }),
+  ...each(['export-full', 'export-unwritable', 'export-unfinished'], (code) => {
+    return new errors.ExportFailed('made up', { code })
+  }),
   accounting: new errors.AccountingBroken('made up'),
   interrupted: new errors.Interrupted('made up'),
   'max-run': new errors.MaxRunReached('made up'),
@@ -136,7 +139,7 @@ describe('the program and the table', () => {
     )
 
     // The wishes of a queue, a command line, a timer and an output that is closed: they become an error of the table or none.
-    expect(new Set(others)).toEqual(new Set(['CommandLineEnded', 'RunFailed', 'TimedOut', 'Unwritten']))
+    expect(new Set(others)).toEqual(new Set(['CommandLineEnded', 'RunFailed', 'TimedOut', 'Unread', 'Unwritten']))
   })
 
   test('every code is thrown somewhere', () => {

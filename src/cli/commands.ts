@@ -17,6 +17,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
   query: async (io) => (await import('./query.ts')).queryCommand(io),
   sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
+  export: async (io) => (await import('./export.ts')).exportCommand(io),
   publish: async (io) => (await import('./publish.ts')).publishCommand(io),
   signing: async (io) => (await import('./signing.ts')).signingCommand(io),
   schema: async (io) => (await import('./schema.ts')).schemaCommand(io),

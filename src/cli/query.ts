@@ -1,7 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
 import type { Io } from './io.ts'
-import { plainText } from './output/plain-text.ts'
 import { csvOption, fileToRead, jsonLinesOption, jsonOption, layoutOf, type ReadingOptions } from './reading-options.ts'
 import { startReading, type Reading } from './run-reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
@@ -64,7 +62,10 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
   }
   const file = await fileToRead(options)
   const end = await reading.run({ ...file, read: { customers: filter }, layout, most })
-  if (end?.[0] === 'unknown-organization') throw await unknownOrganization(end[1], file.configured)
+  if (end?.[0] === 'unknown-organization') {
+    const { unknownOrganization } = await import('./unknown-organization.ts')
+    throw unknownOrganization(end[1], file.configured)
+  }
   if (end?.[0] === 'done' && end[1].more && limit === undefined)
     io.stderr.write(
       `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --csv or --json.\n`,
@@ -82,21 +83,6 @@ async function everyColumn(): Promise<string[]> {
     columns.map(({ name }) => name),
   )
 }
-
-async function unknownOrganization(
-  { organization, known }: { organization: string; known: readonly string[] },
-  configured: readonly string[],
-): Promise<UsageError> {
-  const { didYouMean } = await import('../config/suggestion.ts')
-  const ids = [...new Set([...configured, ...known.map(plainText)])]
-  const place = configured.length > 0 ? 'the configuration' : 'the file'
-  const listed = ids.slice(0, LISTED).join(', ') + (ids.length > LISTED ? ', …' : '')
-  return new UsageError(
-    `unknown organization "${organization}"${didYouMean(organization, ids)}: ${place} has ${listed}`,
-  )
-}
-
-const LISTED = 20
 
 const EXAMPLES = `
 Examples:

@@ -5,6 +5,7 @@ import { customersStatement, organizationsIn } from '../reading/customers-statem
 import { openToRead } from '../reading/open-to-read.ts'
 import { prepareToRead, type ReadableStatement } from '../reading/readable-statement.ts'
 import { statementError } from '../reading/statement-error.ts'
+import { writeAll } from '../reading/write-all.ts'
 import { formatRows } from './output/rows/format-rows.ts'
 import type { RowFormat } from './output/rows/row-format.ts'
 import type { ReadingPlan, ReadingReport } from './reading-plan.ts'
@@ -74,23 +75,14 @@ function writeRows(statement: ReadableStatement, format: RowFormat, most = Infin
 /** Writes all of the text to standard output; false if its reader has closed it. */
 function write(text: string): boolean {
   report(['writing'])
-  const bytes = Buffer.from(text)
-  for (let written = 0; written < bytes.length;) {
-    try {
-      written += writeSync(1, bytes, written)
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined
-      if (code === 'EPIPE') return false
-      if (code !== 'EAGAIN') throw new Unwritten(String(error))
-      // A pipe that another process made non-blocking, and that is full.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_MS)
-    }
+  try {
+    if (!writeAll(1, Buffer.from(text))) return false
+  } catch (error) {
+    throw new Unwritten(String(error))
   }
   report(['reading'])
   return true
 }
-
-const FULL_PIPE_MS = 5
 
 /** Standard output took no more, for another reason than that its reader has closed it. */
 class Unwritten extends Error {}

@@ -18,7 +18,8 @@ export function replaceCopy(file: string, { path, digestPath }: UnfinishedCopy, 
   flushFolder(dirname(file))
 }
 
-function flushFolder(folder: string): void {
+/** Waits until the names in a folder are on the disk. */
+export function flushFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   try {
     fsyncSync(descriptor)

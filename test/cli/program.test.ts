@@ -9,7 +9,7 @@ const COMMANDS = [
   ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects'],
   ...['removals', 'removals list', 'removals approve', 'removals discard'],
   ...['signing', 'signing explain', 'signing solve'],
-  ...['worker', 'run', 'schedule', 'publish', 'query', 'sql'],
+  ...['worker', 'run', 'schedule', 'publish', 'query', 'sql', 'export'],
   ...['schema', 'sandbox', 'demo', 'completion'],
 ]
 

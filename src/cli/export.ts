@@ -1,0 +1,76 @@
+import { Command, Option } from '@commander-js/extra-typings'
+import { resolve } from 'node:path'
+import { UsageError } from '../errors.ts'
+import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
+import { isTerminal, type Io } from './io.ts'
+import { fileToRead } from './reading-options.ts'
+import type { ExportPlan } from './export-plan.ts'
+import { wholeNumber } from './whole-number-argument.ts'
+
+/** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
+export function exportCommand(io: Io) {
+  return new Command('export')
+    .description('write customers, or what changed, as a file for other programs')
+    .addOption(new Option('--format <format>', 'format of the file').choices(FORMAT_NAMES))
+    .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
+    .option('--org <organization...>', 'customers of these organizations')
+    .option('--include-removed', 'removed customers too')
+    .addOption(
+      new Option('--changes-since <seq>', 'the changes after this seq, in order, in place of customers')
+        .argParser(wholeNumber({ least: 0, digits: 15 }))
+        .conflicts(['includeRemoved']),
+    )
+    .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
+    .addHelpText('after', EXAMPLES)
+    .action(async (options) => {
+      const { runExport } = await import('./run-export.ts')
+      const { output } = options
+      const file = output === undefined || output === '-' ? undefined : asNamed(output)
+      await runExport({ ...(await planOf(options, io)), output: file }, io)
+    })
+}
+
+type Options = {
+  format?: string
+  config?: string
+  mirror?: string
+  org?: readonly string[]
+  includeRemoved?: true
+  changesSince?: number
+  excel?: true
+}
+
+async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to'>> {
+  const { org = [], includeRemoved, changesSince, excel = false } = options
+  const format = formatOf(options.format)
+  if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv.')
+  return {
+    ...(await fileToRead(options)),
+    selection: { organizations: org, includeRemoved, changesSince },
+    format,
+    excel,
+    isForTerminal: isTerminal(io.stdout),
+    withProgress: isTerminal(io.stderr),
+  }
+}
+
+function formatOf(name: string | undefined): FormatName {
+  if (name !== undefined && isFormatName(name)) return name
+  throw new UsageError(`Which format? For example: customer-mirror export --format csv -o customers.csv`)
+}
+
+/** A slash at the end means a folder, and is not to be lost. */
+function asNamed(file: string): string {
+  if (file.trim() === '') throw new UsageError('The name of the file is empty: name a file, or - for standard output.')
+  return /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror export --format csv -o customers.csv
+      the active customers of every organization, with every column
+  $ customer-mirror export --format csv --excel --org acme -o acme.csv
+      those of acme, for a spreadsheet
+`

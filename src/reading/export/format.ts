@@ -1,0 +1,59 @@
+import type { PublicColumn } from '../../public-tables.ts'
+import type { SqlValue } from '../readable-statement.ts'
+
+/**
+ * A column of an export. Values are as SQLite has them: TEXT and DATETIME (UTC, as in the mirror) are strings, INTEGER is a bigint,
+ * BOOLEAN is 0n or 1n. A mirror that was edited by hand may hold anything anywhere.
+ */
+export type ExportColumn = Pick<PublicColumn, 'name' | 'type' | 'meaning' | 'nullable'> & {
+  /** What a TEXT column holds, where that is more than text. */
+  holds?: 'json' | 'uuid'
+}
+
+/** The values of a row, in the order of the columns. */
+export type ExportRow = readonly SqlValue[]
+
+/** What is exported, and how current it is: known before the first row. Times are UTC, as in the mirror. */
+export type ExportFacts = {
+  table: 'active_customers' | 'customers' | 'customers_history' | 'changes'
+  columns: readonly ExportColumn[]
+  exportedAt: string
+  /** The moment whose customers these are; undefined for those of now. */
+  asOf: string | undefined
+  /** The changes are those after this seq; undefined where customers are exported. */
+  changesSince: number | undefined
+  /** The highest `changes.seq` in this state of the mirror, of all organizations: where the next export of changes continues. */
+  lastSeq: number
+  /** The organizations whose rows these are. */
+  organizations: readonly ExportedOrganization[]
+}
+
+export type ExportedOrganization = {
+  organization: string
+  /** The run that read the list to its end last. */
+  run: number
+  proof: string
+  readAsOf: string
+  provenAsOf: string | null
+  /** The end of the first run that read the list to its end: from here on changes are recorded. */
+  firstReadAt: string
+}
+
+/** Where the bytes of an export go. */
+export type Sink = {
+  /** Returns when all of it is written, however slow the reader is. Throws where it cannot be written, or is not read any more. */
+  write(chunk: string | Uint8Array): void
+}
+
+/** Writes rows as they come, and keeps few of them. Returns their number. */
+export type Format = {
+  write(rows: Iterable<ExportRow>, to: Sink, about: ExportFacts): number | Promise<number>
+}
+
+/** Settings that change how a format writes; those that do not concern it are ignored. */
+export type FormatSettings = {
+  /** For a spreadsheet: with a BOM, and without formulas. */
+  excel: boolean
+  /** Where a terminal shows the text: returns it without what a terminal would act on. */
+  plainText?: ((text: string) => string) | undefined
+}

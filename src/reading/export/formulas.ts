@@ -1,0 +1,24 @@
+/** The text with an apostrophe wherever a spreadsheet would begin a formula, so that it shows the text and runs nothing. */
+export function harmlessInSpreadsheet(text: string): string {
+  const inner = SEPARATOR.test(text)
+    ? text.replaceAll(AFTER_SEPARATOR, (_, before: string, start = '') =>
+        start === '' ? before : `${before}'${start}`,
+      )
+    : text
+  return FIRST.test(inner) ? `'${inner}` : inner
+}
+
+/** What programs take for the start of a formula; the last four are wide forms, which some read as the others. */
+const START = String.raw`[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]`
+/** What programs skip before it: white space, control characters, and what is not seen. */
+const SKIPPED = String.raw`[\s\p{C}\p{Z}]`
+
+/** Tabs and carriage returns at the start make some programs drop what stands before a formula. */
+const FIRST = new RegExp(String.raw`^(?:[\t\r]|${SKIPPED}*${START})`, 'u')
+
+/**
+ * Where a program is set to another separator than the comma, a cell begins after it, and quotes do not hold. Matches all that is
+ * skipped, with a formula or without, so that a long text is read once.
+ */
+const AFTER_SEPARATOR = new RegExp(String.raw`([;|\t\r\n](?:${SKIPPED}|["'])*)(${START})?`, 'gu')
+const SEPARATOR = /[;|\t\r\n]/

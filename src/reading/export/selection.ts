@@ -1,0 +1,71 @@
+import type { Connection } from '../../mirror/database.ts'
+import { PUBLIC_TABLES, type PublicColumn } from '../../public-tables.ts'
+import type { ExportColumn, ExportFacts } from './format.ts'
+
+/** Which rows are exported. Passed to the process that exports as JSON. */
+export type Selection = {
+  /** Only the rows of these organizations; empty for those of all. */
+  organizations: readonly string[]
+  /** Removed customers too. */
+  includeRemoved?: boolean | undefined
+  /** The customers as they were at this time, in the mirror's form. */
+  asOf?: string | undefined
+  /** The changes after this seq, in place of customers. */
+  changesSince?: number | undefined
+}
+
+/** The statement that reads the selected rows, with its parameters. */
+export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
+
+/** The public table whose rows these are. */
+export function tableOf({ includeRemoved, asOf, changesSince }: Selection): ExportFacts['table'] {
+  if (changesSince !== undefined) return 'changes'
+  if (asOf !== undefined) return 'customers_history'
+  return includeRemoved === true ? 'customers' : 'active_customers'
+}
+
+/** The selected rows of these organizations, with every public column that the file has. */
+export function selectRows(db: Connection, selection: Selection, organizations: readonly string[]): SelectedRows {
+  const table = tableOf(selection)
+  // A plus keeps rows in their order: they are read as they lie in the file, and no index is used to find them.
+  const isSelected = '+selected.organization IN (SELECT value FROM json_each(?))'
+  const ids = JSON.stringify(organizations)
+  if (selection.changesSince !== undefined) {
+    const own = columnsIn(db, 'changes')
+    const values = columnsIn(db, 'customers').filter(({ name }) => own.every((column) => column.name !== name))
+    return {
+      columns: [...own, ...values.map((column) => ({ ...column, nullable: true }))],
+      sql: `SELECT ${[...named('selected', own), ...named('now', values)].join(', ')} FROM changes AS selected
+        LEFT JOIN customers AS now ON now.organization = selected.organization AND now.id = selected.id
+        WHERE selected.seq > ? AND ${isSelected} ORDER BY selected.seq`,
+      parameters: [selection.changesSince, ids],
+    }
+  }
+  const columns = columnsIn(db, table)
+  const select = `SELECT ${named('selected', columns).join(', ')} FROM`
+  if (selection.asOf !== undefined)
+    return {
+      columns,
+      sql: `${select} customers_history AS selected
+        WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND ${isSelected}`,
+      parameters: [selection.asOf, selection.asOf, ids],
+    }
+  const isActive = table === 'active_customers' ? 'AND removed_at IS NULL' : ''
+  return { columns, sql: `${select} customers AS selected WHERE ${isSelected} ${isActive}`, parameters: [ids] }
+}
+
+/** The public columns of a table, those that the file has. Numbers of rows within a file say nothing elsewhere. */
+function columnsIn(db: Connection, table: string): ExportColumn[] {
+  const there = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table))
+  const { columns = [] } = PUBLIC_TABLES.find(({ name }) => name === table) ?? {}
+  return columns.filter(({ name }) => there.has(name) && name !== 'row_id').map(exported)
+}
+
+function exported({ name, type, meaning, nullable }: PublicColumn): ExportColumn {
+  const holds = name === 'id' ? 'uuid' : /^JSON\b/.test(meaning) ? 'json' : undefined
+  return { name, type, meaning, nullable, ...(holds !== undefined && { holds }) }
+}
+
+function named(alias: string, columns: readonly ExportColumn[]): string[] {
+  return columns.map(({ name }) => `${alias}."${name}"`)
+}

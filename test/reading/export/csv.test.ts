@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { csvFormat } from '../../../src/reading/export/csv.ts'
+import { harmlessInSpreadsheet } from '../../../src/reading/export/formulas.ts'
+import { exported } from './exported.ts'
+
+const write = (rows: (string | bigint | number | Buffer | null)[][], settings = { excel: false }) =>
+  exported(csvFormat(settings), rows)
+
+describe('CSV', () => {
+  test('has a head, and lines that end as RFC 4180 says', async () => {
+    expect((await write([['a', 1n]])).text).toBe('c1,c2\r\na,1\r\n')
+  })
+
+  test('without rows has a head', async () => {
+    expect((await write([])).text).toBe('c1\r\n')
+  })
+
+  test.each([
+    ['NULL', null, ''],
+    ['the empty text', '', '""'],
+    ['a comma', 'a,b', '"a,b"'],
+    ['quotes', 'say "hi"', '"say ""hi"""'],
+    ['a line end', 'a\nb', '"a\nb"'],
+    ['a carriage return', 'a\rb', '"a\rb"'],
+    ['spaces around', ' a ', '" a "'],
+    ['a formula', '=1+1', '=1+1'],
+    ['NUL', 'a\0b', 'a\0b'],
+    ['a large integer', 9_007_199_254_740_993n, '9007199254740993'],
+    ['a REAL', 1.5, '1.5'],
+    ['a BLOB', Buffer.from('ab'), "x'6162'"],
+  ])('%s', async (_, value, field) => {
+    expect((await write([['x', value]])).text).toBe(`c1,c2\r\nx,${field}\r\n`)
+  })
+
+  test('writes as it reads, and keeps a value that is large no longer than its row', async () => {
+    const { writes, count } = await write(Array.from({ length: 20 }, () => ['x'.repeat(1_000_000)]))
+
+    expect(count).toBe(20)
+    expect(Math.max(...writes)).toBeLessThan(1_100_000)
+  })
+})
+
+describe('for a spreadsheet', () => {
+  test('begins with a byte order mark', async () => {
+    expect((await write([['é']], { excel: true })).text).toBe('\uFEFFc1\r\né\r\n')
+  })
+
+  test.each([
+    ['=1+1', "'=1+1"],
+    ['+1 555', "'+1 555"],
+    ['-1', "'-1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['\ttab', "'\ttab"],
+    ['\rreturn', "'\rreturn"],
+    ['  =1', "'  =1"],
+    ['\u00A0\u200B\uFEFF=1', "'\u00A0\u200B\uFEFF=1"],
+    ['\0=1', "'\0=1"],
+    ['\uFF1D1', "'\uFF1D1"],
+    ['\u3000\uFF0B1', "'\u3000\uFF0B1"],
+    ['a;=1', "a;'=1"],
+    ['a\n"=1"', `a\n"'=1"`],
+    ['a\t@x|-y', "a\t'@x|'-y"],
+    ['Smith-Jones', 'Smith-Jones'],
+    ['a = b', 'a = b'],
+    ['ada@example.com', 'ada@example.com'],
+    ['', ''],
+  ])('%j is harmless', async (text, harmless) => {
+    expect(harmlessInSpreadsheet(text)).toBe(harmless)
+  })
+
+  test('a value with many separators is looked through once', () => {
+    const text = `${'\t'.repeat(500_000)}x${';\n'.repeat(250_000)}`
+
+    expect(harmlessInSpreadsheet(text)).toBe(`'${text}`)
+  })
+
+  test('numbers stay numbers', async () => {
+    expect((await write([[-1n, -1.5]], { excel: true })).text).toContain('\r\n-1,-1.5\r\n')
+  })
+})
