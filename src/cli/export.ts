@@ -28,7 +28,10 @@ export function exportCommand(io: Io) {
       const { runExport } = await import('./run-export.ts')
       const { output } = options
       const file = output === undefined || output === '-' ? undefined : asNamed(output)
-      await runExport({ ...(await planOf(options, io)), output: file }, io)
+      const plan = await planOf(options, io)
+      if (plan.format === 'parquet' && file === undefined && plan.isForTerminal)
+        throw new UsageError('Parquet is not text: name a file, e.g. -o customers.parquet')
+      await runExport({ ...plan, output: file }, io)
     })
 }
 
@@ -73,4 +76,6 @@ Examples:
       the active customers of every organization, with every column
   $ customer-mirror export --format csv --excel --org acme -o acme.csv
       those of acme, for a spreadsheet
+  $ customer-mirror export --format parquet -o customers.parquet
+      with types, compressed, for DuckDB, pandas and warehouses
 `

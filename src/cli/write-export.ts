@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { describeError } from '../errors.ts'
+import { setHeapSize } from '../heap-size.ts'
 import { exportError } from '../reading/export/export-error.ts'
 import { exportRows } from '../reading/export/export-rows.ts'
 import type { Sink } from '../reading/export/format.ts'
@@ -12,6 +13,7 @@ import { plainText } from './output/plain-text.ts'
 
 /** The process that exports. Takes an ExportPlan, writes to standard output or a file, and reports on file descriptor 3. */
 async function main(): Promise<void> {
+  setHeapSize()
   const plan: ExportPlan = JSON.parse(readFileSync(0, 'utf8'))
   report(await exportAsPlanned(plan))
 }
