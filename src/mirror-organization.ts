@@ -1,6 +1,7 @@
 import { describeError, factsOf, Interrupted, isOurs } from './errors.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
-import type { Ending, RemovalRule, Run } from './run.ts'
+import type { Ending, RemovalRule, Run, Start } from './run.ts'
+import { applyPrivacy } from './run/apply-privacy.ts'
 import { holdOrganization } from './run/heartbeat.ts'
 import { limitRun } from './run/max-run.ts'
 import { readList, type ListSettings } from './run/read-list.ts'
@@ -16,6 +17,8 @@ export type Mirroring = ListSettings & {
   maxRunMs?: number | undefined
   /** How old an interrupted scan may be and still be continued. */
   resumeWithinMs: number
+  /** Which fields are not stored as sent; `unreadable` if its key cannot be read: then the source must not be read either. */
+  privacy?: Start['privacy']
   /** When customers that are no longer listed count as removed. */
   removals: RemovalRule
   /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
@@ -30,7 +33,7 @@ export type Mirroring = ListSettings & {
 export type Outcome = { report: Report; error: unknown }
 
 /**
- * Mirrors one organization: starts a run, reads the list window by window, saves it page by page, certifies the scan,
+ * Mirrors one organization: starts a run, hides what its privacy policy hides now and did not before, reads the list window by window, saves it page by page, certifies the scan,
  * searches for customers before they are removed, and finishes the run. Never throws: a failed run is recorded as failed, keeps
  * the rows it saved, and is returned with its error.
  */
@@ -42,6 +45,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const limit = limitRun(mirroring)
   try {
     const limits = { stop: limit.signal, abort: lease.lost, look: () => limit.look() }
+    await applyPrivacy(mirroring, run, limits)
     const { certificate, list } = await readList(mirroring, run, limits)
     const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limit.signal, lease.lost]))
     const ending = { ...completed(certificate), list, removals: { rule, ...searched } }
@@ -54,10 +58,17 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   }
 }
 
-function startRun({ mirror, organization, trigger, scan, now, ...settings }: Mirroring): Promise<Run> {
+function startRun({ mirror, organization, trigger, scan, privacy, now, ...settings }: Mirroring): Promise<Run> {
   // A plain scan records no windows, and must not continue from those of a chain scan.
   const resumeWithinMs = scan === 'chain' ? settings.resumeWithinMs : undefined
-  return mirror.startRun({ organization, trigger, resumeWithinMs, nowMs: now(), monotonicMs: settings.monotonicMs })
+  return mirror.startRun({
+    organization,
+    trigger,
+    resumeWithinMs,
+    privacy,
+    nowMs: now(),
+    monotonicMs: settings.monotonicMs,
+  })
 }
 
 function notStarted(mirroring: Mirroring, error: unknown): Outcome {

@@ -1,4 +1,4 @@
-import { readCredentials } from './config/credentials.ts'
+import { readCredentials, readPrivacy } from './config/credentials.ts'
 import type { Organization } from './config/organization.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
@@ -32,9 +32,12 @@ export type RateLimits = Map<string, RateLimit>
  * and returned with it.
  */
 export async function runOrganization(organization: Organization, settings: RunSettings): Promise<Outcome> {
-  const source = await openConfiguredSource(organization, settings).catch(neverOpened)
+  const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
+  const opening = 'error' in privacy ? Promise.reject(privacy.error) : openConfiguredSource(organization, settings)
+  const source = await opening.catch(neverOpened)
   try {
-    return await mirrorOrganization(mirroringOf(organization, source, settings))
+    const mirroring = mirroringOf(organization, source, settings)
+    return await mirrorOrganization({ ...mirroring, privacy: 'error' in privacy ? 'unreadable' : privacy })
   } finally {
     await source.close()
   }
@@ -60,12 +63,13 @@ export async function openConfiguredSource(
 ): Promise<Source> {
   const { rateLimits, agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
   const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit: configured } = organization
+  const quotesAnswers = organization.privacy === undefined
   const name = configured.shared === undefined ? `organization ${id}` : `shared ${configured.shared}`
   const { requestsPerMinute } = configured
   const rateLimit = rateLimits.get(name) ?? createRateLimit({ concurrency, requestsPerMinute, monotonicMs })
   rateLimits.set(name, rateLimit)
   return openSource({
-    settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs },
+    settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs, quotesAnswers },
     credentials: await readCredentials(organization),
     rateLimit,
     agents,

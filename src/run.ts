@@ -1,6 +1,8 @@
 import type { Row, Warnings } from './customer.ts'
 import type { Fingerprint } from './fingerprint.ts'
+import type { HiddenValues } from './hidden-values.ts'
 import type { ListAsRead } from './list-as-read.ts'
+import type { HiddenFields, PrivacyPolicy } from './privacy-policy.ts'
 import type { Proof, RecordCounts, RunStatus, SourceCounts, Trigger } from './report.ts'
 import type { RowSet } from './row-set.ts'
 import type { AnsweredWindow } from './sorted-page.ts'
@@ -41,7 +43,22 @@ export type Run = {
   readonly written: RowSet
   readonly records: RecordCounts
   readonly warnings: Warnings
+  /** Undefined where no field is hidden, nor was until now. */
+  readonly privacy?: RunPrivacy | undefined
   pages: number
+}
+
+/** What a run does about fields that are not stored as sent. */
+export type RunPrivacy = {
+  readonly policy: PrivacyPolicy
+  /** Hides the values of records as they are read; undefined where the policy hides none. */
+  readonly hidden: HiddenValues | undefined
+  /** The policy of the stored values, while it is another one: they are rewritten before the run reads. */
+  readonly storedAs: HiddenFields | undefined
+  /** Fields whose stored values may be lacking, since they were hidden otherwise before: to fill them is no change. */
+  readonly unfilled: readonly string[]
+  /** Whether old values may still stand in free space of the file. */
+  readonly isUnpurged: boolean
 }
 
 /** The arguments of a run's start. */
@@ -53,6 +70,8 @@ export type Start = {
   monotonicMs?: (() => number) | undefined
   /** How old an interrupted scan may be and still be continued; undefined means never. */
   resumeWithinMs?: number | undefined
+  /** Which fields are not stored as sent; undefined hides none. `unreadable`: its key cannot be read, so the run saves nothing. */
+  privacy?: PrivacyPolicy | 'unreadable' | undefined
 }
 
 /** How a run ended. */

@@ -18,6 +18,13 @@ export type Mirror = {
    * was replaced or deleted, starting, saving and completing a run throw MirrorUnusable `mirror-replaced`.
    */
   startRun(start: Start): Promise<Run>
+  /**
+   * Brings some thousands of stored values to the privacy policy of the run; true while more are left. The last step removes the old
+   * values from the file too. To be called until it is false, before the run reads.
+   */
+  applyPrivacy(run: Run, nowMs: number): Promise<boolean>
+  /** The privacy policies that are not wholly applied, by organization. */
+  listUnappliedPrivacy(): Promise<UnappliedPrivacy[]>
   /** Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. */
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
   /** Renews the lease while a run waits. Throws OrganizationLeased if the lease was lost. */
@@ -118,6 +125,9 @@ export type StoredReject = {
   reasons: { field: string; message: string }[]
   seenAtMs: number
 }
+
+/** A policy that is not applied to all stored values, or whose old values may still stand in free space of the file. */
+export type UnappliedPrivacy = { organization: string; left: 'values' | 'free space' }
 
 /** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }

@@ -11,7 +11,7 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 /** Files in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
   /^src\/(scan|list-memory)\//,
-  /^src\/(customer|report|errors|backoff)\.ts$/,
+  /^src\/(customer|report|errors|backoff|privacy-policy|hidden-values)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/schedule-plan\.ts$/,

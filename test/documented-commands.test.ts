@@ -23,7 +23,7 @@ const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence
 
 /** Programs that are run here, each in a temporary folder. Others could change the machine that runs the tests. */
 const RUN_HERE =
-  /^((\/usr\/local\/bin\/)?customer-mirror|npm start --|sqlite3|sha256sum|\(umask 077; sqlite3|cd \/srv\/customer-mirror && customer-mirror) |^(mkdir trial && cd trial|backup=\/backup\/.*)$/
+  /^((\/usr\/local\/bin\/)?customer-mirror|npm start --|sqlite3|sha256sum|\(umask 077; sqlite3|cd \/srv\/customer-mirror && customer-mirror) |^(mkdir trial && cd trial|backup=\/backup\/.*)$|^(\(umask 077; openssl rand|phone='|hash=\$\(printf) ?/
 
 test('every block is of a kind that a test knows', () => {
   const kinds = new Set(BLOCKS.map(({ language }) => language))

@@ -17,6 +17,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
       live.began(run, mirror)
       return run
     },
+    applyPrivacy: async (run, nowMs) => live.of(run).applyPrivacy(run, nowMs),
     savePages: async (run, pages, nowMs) => live.of(run).savePages(run, pages, nowMs),
     renewLease: async (run, nowMs) => live.of(run).renewLease(run, nowMs),
     recallWindows: async (run) => live.of(run).recallWindows(run),
@@ -32,6 +33,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     listRejects: async (filter) => (await live.there()).listRejects(filter),
     listFreshness: async () => (await live.there()).listFreshness(),
     listLastRuns: async () => (await live.there()).listLastRuns(),
+    listUnappliedPrivacy: async () => (await live.there()).listUnappliedPrivacy(),
     findDamage: async () => (await live.there()).findDamage(),
     close: () => live.close(),
   }

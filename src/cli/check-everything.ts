@@ -8,6 +8,7 @@ import { isOurs, MirrorUnusable } from '../errors.ts'
 import { openMirrorToRead } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
+import { checkPrivacy } from './check-privacy.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
@@ -42,6 +43,7 @@ export async function* checkEverything(
   for (const organization of organizations) {
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
+    yield* checkPrivacy(organization, config.mirror)
     yield await checkOrganization(organization, signal)
   }
 }

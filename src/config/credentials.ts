@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import type { Problem } from '../errors.ts'
+import { privacyPolicy, type PrivacyPolicy } from '../privacy-policy.ts'
 import type { Credentials, SecretEncoding } from '../source/signing.ts'
 import { processEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
@@ -26,6 +27,22 @@ export async function readCredentials(
   if ('text' in apiKey && 'text' in secret) return { apiKey: apiKey.text, secret: secret.text }
   throw new ConfigError([apiKey, secret].flatMap((found) => ('problem' in found ? [found.problem] : [])))
 }
+
+/** The policy of an organization with its key. Throws ConfigError if the key cannot be read, or is too short. */
+export async function readPrivacy(
+  { id, privacy }: Pick<Organization, 'id' | 'privacy'>,
+  environment: Environment = processEnvironment(),
+): Promise<PrivacyPolicy> {
+  if (privacy?.key === undefined) return privacyPolicy({ ...privacy, key: undefined })
+  const check = (text: string) => (text.length < SHORTEST_PRIVACY_KEY ? TOO_SHORT : undefined)
+  const key = await lookUp(privacy.key, { what: `the privacy key of organization ${id}`, environment, check })
+  if ('text' in key) return privacyPolicy({ ...privacy, key: key.text })
+  throw new ConfigError([key.problem])
+}
+
+/** All phone numbers there are can be hashed in hours: what a shorter key could be, can be tried out too. */
+const SHORTEST_PRIVACY_KEY = 32
+const TOO_SHORT = `must have at least ${SHORTEST_PRIVACY_KEY} characters: make one with \`openssl rand -hex 32\``
 
 type Found = { text: string } | { problem: Problem }
 type Lookup = { what: string; environment: Environment; check: (text: string) => string | undefined }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { DEFAULT_HEADERS } from '../source/signing.ts'
 import { isLoopback, parseBaseUrl } from './base-url.ts'
 import type { Mistake } from './mistakes.ts'
+import { privacyMistakes } from './privacy-checks.ts'
 import { sameHeaders } from './signing.ts'
 
 /**
@@ -21,6 +22,7 @@ export function crossCheck(data: unknown): Mistake[] {
     ...repeatedIds(organizations),
     ...mirroredTwice(organizations),
     ...disagreeingLimits(data, organizations),
+    ...privacyMistakes(data, organizations),
   ]
 }
 

@@ -2,16 +2,18 @@ import { stat } from 'node:fs/promises'
 import type { Organization } from './organization.ts'
 
 /** A file with a key or a secret that every user of this machine may read or write. */
-export type ExposedSecret = { file: string; what: 'API key' | 'secret'; mode: string; isOwn: boolean }
+export type ExposedSecret = { file: string; what: 'API key' | 'secret' | 'privacy key'; mode: string; isOwn: boolean }
 
-/** The files of an organization's key and secret that are open to every user. Missing files are not reported here. */
+/** The files of an organization's keys and secret that are open to every user. Missing files are not reported here. */
 export async function exposedSecrets({
   apiKey,
   secret,
-}: Pick<Organization, 'apiKey' | 'secret'>): Promise<ExposedSecret[]> {
+  privacy,
+}: Pick<Organization, 'apiKey' | 'secret' | 'privacy'>): Promise<ExposedSecret[]> {
   const files = [
     { what: 'API key', reference: apiKey },
     { what: 'secret', reference: secret },
+    ...(privacy?.key === undefined ? [] : [{ what: 'privacy key', reference: privacy.key } as const]),
   ] as const
   const found = await Promise.all(
     files.map(async ({ what, reference }) => {

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
 import type { Recipe } from '../source/signing.ts'
+import { privacySettings, type PrivacySettings } from './privacy.ts'
 import { BUILT_IN } from './schema.ts'
+import type { ReferenceForm } from './secret-reference.ts'
 import type { ConfigFile } from './schema.ts'
 import { recipe } from './signing.ts'
 import { didYouMean } from './suggestion.ts'
@@ -23,6 +25,8 @@ export type Organization = {
   removals: { after: number; maxShare: number }
   rateLimit: { requestsPerMinute?: number; shared?: string }
   signing: Recipe
+  /** Undefined where every field is stored as sent. */
+  privacy?: PrivacySettings<SecretReference> | undefined
   schedule: { cron: string; timezone: string; spreadMs: number } | undefined
 }
 
@@ -30,7 +34,7 @@ export type Organization = {
 export type SecretReference = { env: string } | { file: string } | { literal: string }
 
 type Written = ConfigFile['organizations'][number]
-type WrittenSecret = Written['apiKey']
+type WrittenSecret = Written['apiKey'] | ReferenceForm
 
 /** Every organization of a configuration: its own settings, then `defaults`, then the built-in ones. */
 export function mergeOrganizations(file: ConfigFile, folder: string): Organization[] {
@@ -52,6 +56,7 @@ export function mergeOrganizations(file: ConfigFile, folder: string): Organizati
       removals: { ...BUILT_IN.removals, ...shared.removals, ...own.removals },
       rateLimit: { ...shared.rateLimit, ...own.rateLimit },
       signing: recipe(own.signing ?? {}, shared.signing ?? {}),
+      privacy: privacySettings(own.privacy, shared.privacy, (written) => secretReference(written, folder)),
       schedule: mergeSchedule(file.schedule, own.schedule),
     }
   })

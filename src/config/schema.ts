@@ -4,7 +4,9 @@ import { duration } from './duration.ts'
 import { publish } from './publish.ts'
 import { queueAddress } from './queue-address.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
+import { privacy } from './privacy.ts'
 import { ownSchedule, schedule } from './schedule.ts'
+import { path, secretReferenceForm } from './secret-reference.ts'
 import { signing } from './signing.ts'
 
 /** Built-in values for settings that neither the organization nor `defaults` has; durations in milliseconds. */
@@ -76,13 +78,8 @@ const settings = {
     .exactOptional()
     .meta({ description: 'How many requests the service may get.' }),
   signing: signing.exactOptional().meta({ description: 'How requests are signed.' }),
+  privacy: privacy.exactOptional().meta({ description: 'Fields of customers that are not stored as sent.' }),
 }
-
-const path = z
-  .string()
-  .regex(/\S/, 'must be a path')
-  .refine((text) => !text.includes('\0'), 'must be a path without NUL characters')
-  .refine((text) => !text.startsWith('~'), 'must be a full path: ~ is not expanded here')
 
 const secret = z.union([
   z
@@ -90,20 +87,7 @@ const secret = z.union([
     .min(1, 'is empty: write { env: NAME } or { file: path }')
     .transform((literal) => ({ literal }))
     .meta({ description: 'The value itself. Only for services on this machine.' }),
-  z
-    .strictObject({
-      env: z
-        .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces')
-        .exactOptional()
-        .meta({ description: 'The environment variable that holds the value.', examples: ['ACME_API_KEY'] }),
-      file: path.exactOptional().meta({
-        description: 'The file that holds the value; relative to the folder of this configuration.',
-        examples: ['/run/secrets/acme'],
-      }),
-    })
-    .refine((reference) => Object.keys(reference).length === 1, 'must have either env or file')
-    .meta({ minProperties: 1, maxProperties: 1 }),
+  secretReferenceForm(),
 ])
 
 const organization = z.strictObject({

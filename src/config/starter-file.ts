@@ -57,6 +57,10 @@ mirror: ./data/customers.db
 #     requestsPerMinute: 600  # send no more requests than this (default: no limit of our own)
 #   signing:
 #     preset: method-target-ts-body-lf
+#   privacy:                  # fields that are not stored: docs/PRIVACY.md
+#     drop: [address]
+#     hash: [phone]
+#     key: { env: PRIVACY_KEY }
 
 organizations:
   - id: acme                  # its name in commands and tables

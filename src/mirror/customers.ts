@@ -3,7 +3,7 @@ import { warn, type Customer, type Warnings } from '../customer.ts'
 import type { RecordCounts } from '../report.ts'
 import type { RowSet } from '../row-set.ts'
 import { forgetAbsences } from './absences.ts'
-import { changedFields, COMPARED_FIELDS, type ComparedField } from './changed-fields.ts'
+import { beforeAndAfter, changedFields, COMPARED_FIELDS, ownChanges, type ComparedField } from './changed-fields.ts'
 import type { Connection } from './database.ts'
 import { sqlTime } from './sql-time.ts'
 import { statement } from './statement.ts'
@@ -202,9 +202,10 @@ function saveAgain(
     counts.unchanged += 1
     return false
   }
+  const recorded = ownChanges({ before, after: customer, differing: changed }, run.privacy?.unfilled)
   statement<[Record<string, unknown>], never>(db, updateOf({ before, customer, differing: changed })).run({
     ...customer,
-    changed: changed.length > 0 ? 1 : 0,
+    changed: recorded.length > 0 ? 1 : 0,
     now: sqlTime(nowMs),
     updated_at: updateStamp(db, nowMs),
     run_id: run.id,
@@ -212,18 +213,14 @@ function saveAgain(
   })
   if (before.missing_since !== null) forgetAbsences(db, before.row_id)
   counts.updated += 1
-  const fields = changed.length === 0 ? null : beforeAndAfter(before, customer, changed)
+  const fields = recorded.length === 0 ? null : beforeAndAfter(before, customer, recorded)
   if (before.removed_at !== null) {
     counts.returned += 1
     recordChange(db, run, customer.id, 'returned', fields, nowMs)
-  } else if (changed.length > 0 && !run.isBaseline) {
+  } else if (recorded.length > 0 && !run.isBaseline) {
     recordChange(db, run, customer.id, 'changed', fields, nowMs)
   }
   return true
-}
-
-function beforeAndAfter(before: Customer, after: Customer, fields: readonly ComparedField[]) {
-  return JSON.stringify(Object.fromEntries(fields.map((field) => [field, [before[field], after[field]]])))
 }
 
 /** Adds to the feed of changes. `fields` is JSON: field → [before, after]. */

@@ -36,6 +36,7 @@ const MIGRATIONS = [
   '0005-trust.sql',
   '0006-lists.sql',
   '0007-reading.sql',
+  '0008-privacy.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length
@@ -78,7 +79,7 @@ export function openRehearsal(file: string, organizations: readonly string[]): C
     db.prepare('ATTACH ? AS original').run(file)
     // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
-      for (const table of ['runs', 'customers', 'absences', 'rejects', 'held_removals'])
+      for (const table of ['runs', 'customers', 'absences', 'rejects', 'held_removals', 'privacy_policies'])
         copyRows(db, table, organizations)
     })()
     db.exec('DETACH original')

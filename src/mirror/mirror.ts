@@ -14,6 +14,7 @@ import { nameOfProcess } from '../process-name.ts'
 import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved, savePages } from './pages.ts'
+import { privacyVerbs } from './privacy-verbs.ts'
 import { listRejects } from './rejects.ts'
 import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
 import { findListed, findRemovalCandidates } from './removal-candidates.ts'
@@ -70,6 +71,7 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
     file,
     standing: () => place?.standing() ?? 'same',
     startRun: async (start) => writeInPlace(() => startRun(db, start, holder)),
+    ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     savePages: async (run, pages, nowMs) => {
       const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
       addSaved(run, saved)
@@ -91,19 +93,26 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
       if (place !== undefined) indexForReaders(nowMs)
       return report
     },
-    listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
-    findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
-    listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),
     approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
     discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
-    listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
-    listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
-    listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
-    findDamage: async () => readTransaction(db, file, () => findDamage(db)),
+    ...readingVerbs(db, file),
     close: async () => {
       place?.letGo(db)
       await wal?.close()
       db.close()
     },
   }
+}
+
+/** The verbs that read what earlier runs left. Each reads one state of the file. */
+function readingVerbs(db: Connection, file: string) {
+  return {
+    listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
+    findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
+    listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),
+    listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
+    listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
+    listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
+    findDamage: async () => readTransaction(db, file, () => findDamage(db)),
+  } satisfies Partial<Mirror>
 }

@@ -1,3 +1,4 @@
+import { hides } from '../privacy-policy.ts'
 import type { Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '../run.ts'
 import type { Connection } from './database.ts'
 import { findUnjudged } from './older-list.ts'
@@ -20,9 +21,18 @@ export function findRemovalCandidates(
   if (candidates.length === 0 || areTooManyAbsent(db, run, absent.length, rule)) return []
   const unjudged = findUnjudged(db, run, absent)
   if (unjudged.size === absent.length) return []
+  const shown = shownNames(run)
   return candidates
     .filter(({ rowId }) => !unjudged.has(rowId))
-    .map((row) => ({ ...row, earlier: findEarlier(db, run.organization, row.id) }))
+    .map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
+}
+
+/** Hidden values cannot be searched for: a hash is in no answer of the service. */
+function shownNames({ privacy }: Run): <Row extends Named>(row: Row) => Row {
+  if (privacy?.hidden === undefined) return (row) => row
+  const { policy } = privacy
+  const shown = (field: keyof Named, row: Named) => (hides(policy, field) ? null : row[field])
+  return (row) => ({ ...row, name: shown('name', row), username: shown('username', row), email: shown('email', row) })
 }
 
 /** How many changes of one customer are read. Each has two values of a field. */
@@ -55,7 +65,9 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Received customers for testing searches, at most `most`: first those with a name, a username and an e-mail address. */
+const NAMES = ['name', 'username', 'email'] as const
+
+/** Received customers for testing searches, at most `most`: first those with a value in each field to search by. */
 export function findListed(db: Connection, run: Run, most: number): Listed[] {
   const everybody = statement<[string], Listed & { row_id: number }>(
     db,
@@ -63,12 +75,14 @@ export function findListed(db: Connection, run: Run, most: number): Listed[] {
   )
   const named: Listed[] = []
   const others: Listed[] = []
-  for (const { row_id, ...customer } of everybody.iterate(run.organization)) {
-    const { name, username, email } = customer
+  const shown = shownNames(run)
+  const searched = NAMES.filter((field) => run.privacy === undefined || !hides(run.privacy.policy, field))
+  for (const { row_id, ...stored } of everybody.iterate(run.organization)) {
     if (!run.seen.has(row_id)) continue
-    const isNamed = [name, username, email].every((value) => value !== null && value !== '')
+    const customer = shown(stored)
+    const isNamed = searched.every((field) => customer[field] !== null && customer[field] !== '')
     if (isNamed && named.push(customer) === most) break
-    if (!isNamed && (username ?? email) !== null && others.length < most) others.push(customer)
+    if (!isNamed && (customer.username ?? customer.email) !== null && others.length < most) others.push(customer)
   }
   return [...named, ...others].slice(0, most)
 }

@@ -1,12 +1,13 @@
-import type { Ending, Run, Start } from '../run.ts'
+import type { Ending, Run, RunPrivacy, Start } from '../run.ts'
 import { AccountingBroken } from '../errors.ts'
-import { fingerprintWith } from '../fingerprint.ts'
+import { fingerprintWith, KEY_BYTES } from '../fingerprint.ts'
 import { addsUp, emptyReport, noRecords, type RecordCounts, type Report } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { READ_TO_END } from './stored-runs.ts'
 import { doubtedRows, lastEdit, loadList, storeList } from './lists.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
+import { noteFilled, startPrivacy } from './privacy.ts'
 import { resolveRejects } from './rejects.ts'
 import { doubted, markAbsent } from './mark-absent.ts'
 import { findHeldRows } from './removals.ts'
@@ -24,6 +25,8 @@ import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
 export function startRun(db: Connection, start: Start, holder: string): Run {
   const { organization, trigger, nowMs, monotonicMs } = start
   const isBaseline = !hasBaseline(db, organization)
+  // First of all: it may forget the windows to continue from, and the list.
+  const privacy = startPrivacy(db, start)
   const resumable = findResumable(db, start)
   const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
   const { lastInsertRowid } = statement(
@@ -55,14 +58,20 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     rejectedIds,
     heldRows: findHeldRows(db, organization),
     list,
-    fingerprint: fingerprintWith(fingerprintKey(db)),
+    fingerprint: fingerprintWith(keyOfRun(fingerprintKey(db), privacy)),
     doubted: doubtedRows(db, organization),
     lastEdit: lastEdit(db),
     written: new RowSet(),
     records: noRecords(),
     warnings: {},
+    privacy,
     pages: 0,
   }
+}
+
+/** With a configured key, a reader of the file cannot try out which hidden values give a stored fingerprint. */
+function keyOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Uint8Array {
+  return privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key
 }
 
 function closeAbandoned(db: Connection, organization: string, id: number, nowMs: number): void {
@@ -91,6 +100,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     ending = doubted(ending, doubts)
     Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })
     if (ending.readToEnd) resolveRejects(db, run, nowMs)
+    if (ending.readToEnd) noteFilled(db, run)
     forgetWindows(db, run.organization)
   }
   if (!releaseLease(db, run)) return report

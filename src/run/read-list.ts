@@ -71,7 +71,7 @@ export async function readList(
 ): Promise<{ certificate: Certificate; list: ListAsRead | undefined }> {
   const { organization, source, mirror, concurrency, monotonicMs } = settings
   const memory = new ListMemory(run.list, run)
-  const recognition = { memory, fingerprint: run.fingerprint }
+  const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy }
   const recorder = new ListRecorder(run.list.warnings)
   const scan = await startScan(settings, { mirror, run, recorder })
   const errors = readingErrors(organization)

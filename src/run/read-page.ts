@@ -32,7 +32,8 @@ export type ReadPage = {
  * be parsed.
  */
 export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
-  const { size, total, lastPage, beyondEnd, digest, refusal, release } = page
+  const { size, total, lastPage, beyondEnd, refusal, release } = page
+  const digest = keyedDigest(page.digest, recognition)
   const known = pageThatFits(recognition.memory.pageOf(digest), size)
   const { sorted, received, outline, marks } = known === undefined ? sortNew(page, recognition) : takeKnown(known)
   const answered = window && { ...window, perPage: size, total, lastPage, beyondEnd }
@@ -48,6 +49,11 @@ export function sortPage(page: CustomersPage, window: Window | undefined, recogn
     refusal,
     release,
   }
+}
+
+/** Without the configured key, a stored digest does not show whether a guess at hidden values is right. */
+function keyedDigest(digest: string | undefined, { privacy }: Recognition): string | undefined {
+  return digest && (privacy?.policy.keyed('page', digest)?.toString('hex') ?? digest)
 }
 
 /** The known page, unless it is larger than allowed: then it is parsed, and refused like any other. */
@@ -71,6 +77,6 @@ function sortNew(page: CustomersPage, recognition: Recognition): SortedWithOutli
       return { sorted, received: sorted.rows.length, outline: outlineOf(recognized), marks }
     }
   }
-  const sorted = sortRecords(page.records(), { pageBytes: page.bytes })
+  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden: recognition.privacy?.hidden })
   return { sorted, received: sorted.rows.length, outline: outlineOf({ sorted }) }
 }

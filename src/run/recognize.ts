@@ -1,14 +1,21 @@
 import { rowOf, type Row } from '../customer.ts'
 import type { Fingerprint } from '../fingerprint.ts'
+import type { HiddenValues } from '../hidden-values.ts'
 import { UNKNOWN } from '../list-as-read.ts'
 import type { ListMemory } from '../list-memory/list-memory.ts'
 import type { Marks } from '../list-memory/list-recorder.ts'
+import type { RunPrivacy } from '../run.ts'
 import { compareEach } from '../scan/row-order.ts'
 import type { CutRecords } from '../source/customers.ts'
 import { sortRecords, type Sorting } from './sort-records.ts'
 
 /** The memory of earlier records, and the fingerprint for new ones. */
-export type Recognition = { readonly memory: ListMemory; readonly fingerprint: Fingerprint }
+export type Recognition = {
+  readonly memory: ListMemory
+  readonly fingerprint: Fingerprint
+  /** What is hidden of the records, and under which key pages are known by their digest. */
+  readonly privacy?: Pick<RunPrivacy, 'hidden' | 'policy'> | undefined
+}
 
 /** The records of a page that were sorted, what it takes to know them again, and any of them as a row. */
 export type Recognized = { sorted: Sorting; marks: Marks; rowAt: (place: number) => Row }
@@ -20,16 +27,17 @@ export type Recognized = { sorted: Sorting; marks: Marks; rowAt: (place: number)
 export function recognizeRecords(
   cut: CutRecords,
   pageBytes: number,
-  { memory, fingerprint }: Recognition,
+  { memory, fingerprint, privacy }: Recognition,
 ): Recognized | undefined {
   const prints = fingerprintsOf(cut, fingerprint)
   const places = placesOf(prints, memory)
-  const sorted = sortCut(cut, pageBytes, { memory, places })
+  const hidden = privacy?.hidden
+  const sorted = sortCut(cut, pageBytes, { memory, places, hidden })
   if (sorted === undefined || sorted.known.length === 0 || !isAnyTwice(cut, sorted, prints)) {
     return sorted && withMarks(cut, sorted, { memory, places, prints })
   }
   // The first record of an id counts, and a known record beside a new one does not show which was first.
-  const anew = sortCut(cut, pageBytes, { memory, places: places.fill(NOWHERE) })
+  const anew = sortCut(cut, pageBytes, { memory, places: places.fill(NOWHERE), hidden })
   return anew && withMarks(cut, anew, { memory, places, prints })
 }
 
@@ -64,12 +72,14 @@ function placesOf({ fingerprints, idFingerprints }: Prints, memory: ListMemory):
 
 type Places = { memory: ListMemory; places: Int32Array }
 
-function sortCut(cut: CutRecords, pageBytes: number, { memory, places }: Places): Sorting | undefined {
+type Sorted = Places & { hidden: HiddenValues | undefined }
+
+function sortCut(cut: CutRecords, pageBytes: number, { memory, places, hidden }: Sorted): Sorting | undefined {
   const rowIds = pick(new Uint32Array(places.length), memory.columns.rowIds, places)
   const isAnyKnown = rowIds.some((rowId) => rowId !== 0)
   const records = isAnyKnown ? parseUnknown(cut, rowIds) : cut.records()
   const warningsAt = (at: number) => memory.oddityAt(places[at] ?? NOWHERE)
-  return records && sortRecords(records, { pageBytes, known: { rowIds, warningsAt } })
+  return records && sortRecords(records, { pageBytes, known: { rowIds, warningsAt }, hidden })
 }
 
 /** The entries of a column at these places; 0 where there is none. */

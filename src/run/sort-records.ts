@@ -10,6 +10,7 @@ import {
   type Row,
   type Warnings,
 } from '../customer.ts'
+import type { HiddenValues } from '../hidden-values.ts'
 import { cutPayload } from './cut-payload.ts'
 import type { Reject } from '../sorted-page.ts'
 
@@ -18,6 +19,8 @@ export type SortOptions = {
   pageBytes: number
   /** Known records, which are stored unchanged, are skipped. */
   known?: KnownRecords | undefined
+  /** Hides values that are not stored as sent; known records have none. */
+  hidden?: HiddenValues | undefined
 }
 
 /** Records known from the last reading, by their places. */
@@ -31,14 +34,14 @@ export type KnownRecords = {
 export const MAX_RECORD_LENGTH = 1024 * 1024
 
 /** Sorts the records of one page, in order. */
-export function sortRecords(records: readonly unknown[], { pageBytes, known }: SortOptions): Sorting {
+export function sortRecords(records: readonly unknown[], { pageBytes, known, hidden }: SortOptions): Sorting {
   const sorted = nothingSorted(records.length)
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   records.forEach((record, position) => {
     const rowId = known?.rowIds[position] ?? 0
     if (rowId !== 0) return keepKnown(rowId, { position, warnings: known?.warningsAt(position) }, sorted)
     try {
-      sortRecord(record, { position, mayBeTooLong }, sorted)
+      sortRecord(record, { position, mayBeTooLong, hidden }, sorted)
     } catch (error) {
       // The stack overflowed: parsed JSON can be nested deeper than JSON.stringify supports.
       if (!(error instanceof RangeError)) throw error
@@ -75,25 +78,28 @@ function keepKnown(rowId: number, { position, warnings }: Known, sorted: Sorting
   if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
 }
 
-type Looking = { position: number; mayBeTooLong: boolean }
+type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined }
 
-function sortRecord(record: unknown, { position, mayBeTooLong }: Looking, sorted: Sorting): void {
+function sortRecord(record: unknown, { position, mayBeTooLong, hidden }: Looking, sorted: Sorting): void {
   const plain = mayBeTooLong ? undefined : plainCustomer(record)
-  if (plain !== undefined) return addCustomer(plain, position, sorted)
+  if (plain !== undefined) return addCustomer(plain, { position, hidden }, sorted)
   const result = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
-  if (!result.success || tooLong) return addReject(toReject(record, position, result.error, tooLong), sorted)
+  if (!result.success || tooLong) {
+    const stored = hidden === undefined ? record : hidden.record(record)
+    return addReject(toReject(stored, readableId(record), { position, error: result.error, tooLong }), sorted)
+  }
   const warnings: Warnings = {}
   const customer = toCustomer(result.data, record, warnings)
   if (Object.keys(warnings).length > 0) {
     addWarnings(sorted.warnings, warnings)
     sorted.oddities.set(position, warnings)
   }
-  addCustomer(customer, position, sorted)
+  addCustomer(customer, { position, hidden }, sorted)
 }
 
-function addCustomer(customer: Customer, position: number, sorted: Sorting): void {
-  sorted.customers.push(customer)
+function addCustomer(customer: Customer, { position, hidden }: Pick<Looking, 'position' | 'hidden'>, sorted: Sorting) {
+  sorted.customers.push(hidden === undefined ? customer : hidden.customer(customer))
   sorted.places.push(position)
   sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
 }
@@ -103,11 +109,13 @@ function addReject(reject: Reject, sorted: Sorting): void {
   sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
 }
 
-function toReject(record: unknown, position: number, error: z.ZodError | undefined, tooLong: boolean): Reject {
+type Rejected = { position: number; error: z.ZodError | undefined; tooLong: boolean }
+
+/** `record` is what is stored of it. */
+function toReject(record: unknown, recordId: string | null, { position, error, tooLong }: Rejected): Reject {
   const payload = JSON.stringify(record)
   const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
   if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
-  const recordId = readableId(record)
   return {
     recordId,
     key: recordId ?? createHash('sha256').update(payload).digest('hex'),

@@ -19,4 +19,6 @@ export type SourceSettings = {
   attempts?: number | undefined
   /** Decoded bytes of one answer. Default 16 MiB. */
   maxBodyBytes?: number | undefined
+  /** Whether errors repeat what the service said about other things than key and signature: it may be a value. Default true. */
+  quotesAnswers?: boolean | undefined
 }

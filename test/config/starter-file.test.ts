@@ -67,7 +67,8 @@ test('every line that is commented out of the starter file is a setting that wor
   ])
   const [named] = (await configOf(everything)).organizations
   const [plain] = (await configOf(content)).organizations
-  expect({ ...named, rateLimit: {}, schedule: undefined }).toEqual(plain)
+  expect(named?.privacy).toEqual({ drop: ['address'], hash: ['phone'], key: { env: 'PRIVACY_KEY' } })
+  expect({ ...named, rateLimit: {}, schedule: undefined, privacy: undefined }).toEqual(plain)
 })
 
 test('the JSON Schema accepts the starter file and refuses a misspelt key', async () => {
@@ -100,7 +101,8 @@ function defaultsIn(value: unknown): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(properties).flatMap(([key, inner]) => {
       if (inner['default'] !== undefined) return [[key, inner['default']]]
-      return inner['properties'] === undefined ? [] : [[key, defaultsIn(inner)]]
+      const named = inner['properties'] === undefined ? {} : defaultsIn(inner)
+      return Object.keys(named).length === 0 ? [] : [[key, named]]
     }),
   )
 }

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+/** The path of a file, as written in a configuration. */
+export const path = z
+  .string()
+  .regex(/\S/, 'must be a path')
+  .refine((text) => !text.includes('\0'), 'must be a path without NUL characters')
+  .refine((text) => !text.startsWith('~'), 'must be a full path: ~ is not expanded here')
+
+/** The name of an environment variable or the path of a file that holds a secret; one of the two. */
+export type ReferenceForm = { env?: string; file?: string }
+
+/** `ofText`: what a text in its place is answered with. */
+export function secretReferenceForm(ofText?: string) {
+  return z
+    .strictObject(
+      {
+        env: z
+          .string()
+          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces')
+          .exactOptional()
+          .meta({ description: 'The environment variable that holds the value.', examples: ['ACME_API_KEY'] }),
+        file: path.exactOptional().meta({
+          description: 'The file that holds the value; relative to the folder of this configuration.',
+          examples: ['/run/secrets/acme'],
+        }),
+      },
+      ofText === undefined ? undefined : { error: ({ input }) => (typeof input === 'string' ? ofText : undefined) },
+    )
+    .refine((reference) => Object.keys(reference).length === 1, 'must have either env or file')
+    .meta({ minProperties: 1, maxProperties: 1 })
+}

@@ -1,0 +1,189 @@
+import { TEXT_FIELDS, type Customer, type TextField } from './customer.ts'
+import {
+  actionBetween,
+  fieldOf,
+  namedIn,
+  type Action,
+  type HiddenFields,
+  type PrivacyPolicy,
+} from './privacy-policy.ts'
+
+/** The columns of a customer that a policy may hide. */
+export type HidableColumns = Record<TextField, string | null> & { extra: string | null }
+
+/** Brings values from one policy to another, in every form in which the mirror stores them. Every function is pure. */
+export type HiddenValues = {
+  /** A customer; the same object where nothing differs. */
+  customer<Columns extends HidableColumns>(customer: Columns): Columns
+  /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
+  record(record: unknown): object
+  /** JSON of changed fields → [before, after]; null if none is left. */
+  changedFields(json: string): string | null
+  /** The stored payload of a reject. A payload that was cut keeps no hidden field, not even a hashed one. */
+  payload(json: string): string
+  /** The fields whose values cannot be computed from what is stored: the next reading brings them. */
+  readonly unfilled: readonly string[]
+}
+
+/** Stands in place of a rejected record that has no fields. */
+const HIDDEN_RECORD = { customer_mirror_hidden: 'The record is not an object, so its value is not stored.' }
+
+/** The fields that only a payload that was cut has. */
+const CUT_MARK = 'customer_mirror_cut'
+const CUT_BEGINNING = 'beginning'
+
+/** Undefined where nothing differs. */
+export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValues | undefined {
+  const named = namedIn(from, to)
+  const actions = new Map(named.map((field) => [field, actionBetween(from, to, field)]))
+  if ([...actions.values()].every((action) => action === 'keep')) return undefined
+  const columns = TEXT_FIELDS.flatMap((field): [TextField, Action][] => {
+    const action = actions.get(field) ?? 'keep'
+    return action === 'keep' ? [] : [[field, action]]
+  })
+  const hide: Hide = {
+    column: (field) => actions.get(field) ?? 'keep',
+    other: (name) => actionBetween(from, to, fieldOf(`extra.${name}`)),
+    hashOf: (value) => to.hashOf(textOf(value)),
+  }
+  return {
+    customer: (customer) => hiddenCustomer(customer, columns, hide),
+    record: (record) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
+    changedFields: (json) => orNull(() => hiddenChange(JSON.parse(json), hide)),
+    payload: (json) => orNull(() => hiddenPayload(JSON.parse(json), hide)) ?? JSON.stringify(HIDDEN_RECORD),
+    unfilled: named.filter((field) => actions.get(field) === 'blank'),
+  }
+}
+
+type Hide = {
+  column(field: TextField): Action
+  /** The action for a field of `extra`, as the service spells it. */
+  other(name: string): Action
+  hashOf(value: unknown): string
+}
+
+function hiddenCustomer<Columns extends HidableColumns>(
+  customer: Columns,
+  columns: readonly [TextField, Action][],
+  hide: Hide,
+): Columns {
+  const hidden = { ...customer }
+  let isSame = true
+  for (const [field, action] of columns) {
+    const value = customer[field]
+    if (value === null) continue
+    Object.assign(hidden, { [field]: action === 'hash' ? hide.hashOf(value) : null })
+    isSame = false
+  }
+  const extra = hiddenExtra(customer.extra, hide)
+  return isSame && extra === customer.extra ? customer : Object.assign(hidden, { extra })
+}
+
+/** The JSON of the fields of `extra`; null if none is left, or it cannot be read. */
+function hiddenExtra(json: string | null, hide: Hide): string | null {
+  if (json === null) return null
+  return orNull(() => {
+    const fields: unknown = JSON.parse(json)
+    if (!isObject(fields)) return null
+    const kept = Object.entries(fields).flatMap((field) => hiddenField(field, hide.other(field[0]), hide))
+    return kept.length === 0 ? null : jsonOf(kept)
+  })
+}
+
+/** The field as it is stored, or none. */
+function hiddenField([name, value]: [string, unknown], action: Action, hide: Hide): [string, unknown][] {
+  if (action === 'keep') return [[name, value]]
+  if (action !== 'hash') return []
+  return [[name, value === null ? null : hide.hashOf(value)]]
+}
+
+function hiddenRecord(record: object, hide: Hide): object {
+  return Object.fromEntries(
+    Object.entries(record).flatMap((field): [string, unknown][] => hiddenField(field, actionFor(field[0], hide), hide)),
+  )
+}
+
+function actionFor(name: string, hide: Hide): Action {
+  if (name === 'id') return 'keep'
+  const field = TEXT_FIELDS.find((known) => known === name)
+  return field === undefined ? hide.other(name) : hide.column(field)
+}
+
+function hiddenPayload(record: unknown, hide: Hide): string {
+  if (!isObject(record)) return JSON.stringify(HIDDEN_RECORD)
+  if (!Object.hasOwn(record, CUT_MARK)) return JSON.stringify(hiddenRecord(record, hide))
+  // The beginning of a value has another hash than the value.
+  const kept = Object.entries(record).filter(
+    ([name]) => name === CUT_MARK || (name !== CUT_BEGINNING && actionFor(name, hide) === 'keep'),
+  )
+  return jsonOf(kept)
+}
+
+/** What is left of `{ field: [before, after] }`: no entry for a dropped field, and two nulls where the values are not known. */
+function hiddenChange(change: unknown, hide: Hide): string | null {
+  if (!isObject(change)) return null
+  const kept = Object.entries(change).flatMap(([name, pair]: [string, unknown]): [string, unknown][] => {
+    const [before, after]: unknown[] = Array.isArray(pair) ? pair : []
+    if (name === 'extra') {
+      const both = [before, after].map((json) => (typeof json === 'string' ? hiddenExtra(json, hide) : null))
+      return both[0] === both[1] ? [] : [[name, both]]
+    }
+    const action = actionFor(name, hide)
+    if (action === 'keep') return [[name, pair]]
+    if (action === 'drop') return []
+    const isKnown = action === 'hash'
+    return [[name, [before, after].map((value) => (isKnown && typeof value === 'string' ? hide.hashOf(value) : null))]]
+  })
+  return kept.length === 0 ? null : jsonOf(kept)
+}
+
+/** Whether all that differs are values that are lacking in `before` because they were hidden otherwise: no change of the customer. */
+export function isFilled(
+  field: TextField | 'extra',
+  before: Pick<Customer, TextField | 'extra'>,
+  after: Pick<Customer, TextField | 'extra'>,
+  unfilled: readonly string[],
+): boolean {
+  if (field !== 'extra') return before[field] === null && unfilled.includes(field)
+  const known: unknown = JSON.parse(before.extra ?? '{}')
+  const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
+    ([name]) => Object.hasOwn(Object(known), name) || !isUnfilled(name, unfilled),
+  )
+  return (fields.length === 0 ? null : jsonOf(fields)) === before.extra
+}
+
+function isUnfilled(name: string, unfilled: readonly string[]): boolean {
+  const all = { drop: unfilled, hash: [], mixed: [], keyCheck: null }
+  return actionBetween({ ...all, drop: [] }, all, fieldOf(`extra.${name}`)) === 'drop'
+}
+
+/** The text that is hashed: a text as it is, anything else as canonical JSON (RFC 8785: keys sorted, no spaces). */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : canonicalJson(value)
+}
+
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const fields = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return `{${fields.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(',')}}`
+}
+
+/** JSON of an object whose keys keep this order, whatever they are. */
+function jsonOf(fields: readonly [string, unknown][]): string {
+  return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
+}
+
+/** Null for JSON that cannot be parsed, or is nested too deeply. */
+function orNull(read: () => string | null): string | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,35 @@
+import Database from 'better-sqlite3'
+import type { Connection } from './database.ts'
+
+/** Runs `work` so that deleted and replaced values are overwritten in the file, and not only released. */
+export function deletingSecurely<Result>(db: Connection, work: () => Result): Result {
+  const before = Number(db.pragma('secure_delete', { simple: true }))
+  db.pragma('secure_delete = ON')
+  try {
+    return work()
+  } finally {
+    db.pragma(`secure_delete = ${before}`)
+  }
+}
+
+/** A program that reads the file is not waited for longer than this. */
+const PATIENCE_MS = 1000
+
+/**
+ * Removes from the file and its WAL what is no longer in any table: values that were replaced before `deletingSecurely` was used stand
+ * in free space too, so the whole file is written anew. False if another program keeps the file busy or there is no room; the file
+ * is as good as before then, and it can be tried again.
+ */
+export function purge(db: Connection): boolean {
+  const before = Number(db.pragma('busy_timeout', { simple: true }))
+  db.pragma(`busy_timeout = ${PATIENCE_MS}`)
+  try {
+    db.exec('VACUUM')
+    return Number(db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })) === 0
+  } catch (error) {
+    if (error instanceof Database.SqliteError) return false
+    throw error
+  } finally {
+    db.pragma(`busy_timeout = ${before}`)
+  }
+}

@@ -1,0 +1,299 @@
+import { createHmac } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
+import { privacyPolicy, type PrivacyPolicy } from '../src/privacy-policy.ts'
+import type { Mirror } from '../src/store.ts'
+import { aCustomer, customers, customerId, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
+import { listedSource } from './support/listed-source.ts'
+import { aMirror, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
+import { mirroring } from './support/mirroring.ts'
+
+const KEY = 'a made-up key of more than thirty-two characters'
+const OTHER_KEY = 'another made-up key of more than 32 characters'
+const POLICY = privacyPolicy({ drop: ['address', 'fax'], hash: ['phone', 'vip'], key: KEY })
+
+function hmac(text: string, key = KEY): string {
+  return `hmac:${createHmac('sha256', key).update(text).digest('hex')}`
+}
+
+let night = 0
+
+/** One run over this list, an hour after the one before. */
+async function mirrorList(
+  mirror: Mirror,
+  list: readonly unknown[],
+  privacy?: PrivacyPolicy,
+  overrides: Partial<Mirroring> = {},
+) {
+  night += 1
+  const nowMs = START_MS + night * 60 * MINUTE_MS
+  const source = listedSource(list)
+  return mirrorOrganization(mirroring(mirror, source, { scan: 'chain', privacy, now: () => nowMs, ...overrides }))
+}
+
+/** Whether any of these texts stands in the bytes of the file, its WAL or its index of the WAL. */
+function textsIn(file: string, texts: readonly string[]): string[] {
+  const bytes = ['', '-wal', '-shm'].flatMap((suffix) =>
+    existsSync(file + suffix) ? [readFileSync(file + suffix, 'latin1')] : [],
+  )
+  return texts.filter((text) => bytes.some((content) => content.includes(Buffer.from(text).toString('latin1'))))
+}
+
+function changesOf(mirror: Mirror) {
+  return rowsOf(mirror.file, 'SELECT id, change, fields FROM changes ORDER BY seq')
+}
+
+function rowOf(mirror: Mirror, n: number) {
+  return rowsOf(mirror.file, 'SELECT * FROM customers WHERE id = ?', customerId(n))[0]
+}
+
+const hiddenOf = (list: readonly SentRecord[]) =>
+  list.flatMap(({ phone, address }) =>
+    [phone, address]
+      .map((value) => JSON.stringify(value ?? null).replaceAll('"', ''))
+      .filter((text) => text.length > 4),
+  )
+
+test('a dropped field is stored as NULL and a hashed one as its keyed hash, in extra too', async () => {
+  const mirror = await aMirror()
+  const list = [
+    ...customers(1, 3),
+    aCustomer(4, { phone: null }),
+    aCustomer(5, { phone: '' }),
+    aCustomer(6, { phone: 5550100 }),
+    aCustomer(7, { fax: 'fax of seven', vip: { since: 2020, by: ['b', 'a'], a: null }, colour: 'blue' }),
+    aCustomer(8, { fax: 'fax of eight' }),
+  ]
+  const { report } = await mirrorList(mirror, list, POLICY)
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', inserted: 8 })
+  expect(rowOf(mirror, 1)).toMatchObject({ phone: hmac('+1 555 0100 1'), address: null, name: 'Customer 1' })
+  expect([4, 5, 6].map((n) => rowOf(mirror, n)?.['phone'])).toEqual([null, hmac(''), hmac('5550100')])
+  expect(JSON.parse(String(rowOf(mirror, 7)?.['extra']))).toEqual({
+    colour: 'blue',
+    vip: hmac('{"a":null,"by":["b","a"],"since":2020}'),
+  })
+  expect(rowOf(mirror, 8)?.['extra']).toBeNull()
+  expect(textsIn(mirror.file, [...hiddenOf(list), 'fax of', '2020', KEY])).toEqual([])
+})
+
+test('a night at rest writes nothing, and a change of a hidden field shows hashes, or nothing', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 20), POLICY)
+  const { report: atRest } = await mirrorList(mirror, customers(1, 20), POLICY)
+  const changed = [...customers(1, 18), aCustomer(19, { phone: 'new phone' }), aCustomer(20, { address: 'new home' })]
+  const { report } = await mirrorList(mirror, changed, POLICY)
+
+  expect(atRest).toMatchObject({ proof: 'proven', updated: 0, unchanged: 20 })
+  expect(report).toMatchObject({ proof: 'proven', updated: 1, unchanged: 19 })
+  expect(changesOf(mirror)).toEqual([
+    {
+      id: customerId(19),
+      change: 'changed',
+      fields: JSON.stringify({ phone: [hmac('+1 555 0100 19'), hmac('new phone')] }),
+    },
+  ])
+  expect(textsIn(mirror.file, ['new phone', 'new home'])).toEqual([])
+})
+
+test('a field of extra that only spells a hidden field in another way is hidden', async () => {
+  const mirror = await aMirror()
+  const policy = privacyPolicy({ drop: ['company_name'], hash: ['phone'], key: KEY })
+  await mirrorList(
+    mirror,
+    [aCustomer(1, { companyName: 'Secret Works', 'COMPANY-NAME': 'Secret Works', Phone: 'secret phone', note: 1 })],
+    policy,
+  )
+
+  expect(JSON.parse(String(rowOf(mirror, 1)?.['extra']))).toEqual({ Phone: hmac('secret phone'), note: 1 })
+  expect(textsIn(mirror.file, ['Secret Works', 'secret phone'])).toEqual([])
+})
+
+test('rejects keep no hidden value, whatever they are', async () => {
+  const mirror = await aMirror()
+  const secret = 'hidden-value'
+  const list = [
+    aCustomer(1),
+    aCustomer(2, { name: {}, phone: `${secret} 2`, address: [secret], fax: secret, __proto__: 1 }),
+    aCustomer(3, { id: 'no UUID', phone: `${secret} 3`, address: secret }),
+    aCustomer(4, { language: [], address: secret.repeat(20_000), note: 'x'.repeat(100_000) }),
+    aCustomer(5, { note: 'y'.repeat(1024 * 1024), phone: `${secret} 5`, address: secret }),
+    aCustomer(6, { phone: { home: secret } }),
+    JSON.parse(`{"id":"${customerId(8)}","name":[],"__proto__":{"address":"${secret}"},"constructor":"${secret} c"}`),
+    secret,
+    [secret],
+    7,
+    null,
+  ]
+  const policy = privacyPolicy({
+    drop: ['address', 'fax', '__proto__', 'constructor'],
+    hash: ['phone', 'vip'],
+    key: KEY,
+  })
+  const { report } = await mirrorList(mirror, list, policy, { scan: 'plain', pageSize: 100 })
+  const rejects = rowsOf(mirror.file, 'SELECT record_id, payload, reasons FROM rejects ORDER BY reject_id')
+  const payloads = new Map(rejects.map(({ record_id, payload }) => [record_id, JSON.parse(String(payload))]))
+
+  expect(report).toMatchObject({ received: 11, inserted: 1, rejected: 10 })
+  expect(payloads.get(customerId(2))).toMatchObject({ name: {}, phone: hmac(`${secret} 2`) })
+  expect(payloads.get(customerId(6))).toMatchObject({ phone: hmac(`{"home":"${secret}"}`) })
+  expect(payloads.get(customerId(8))).toEqual({ id: customerId(8), name: [] })
+  expect(textsIn(mirror.file, [secret])).toEqual([])
+})
+
+test('a changed policy rewrites customers, history and rejects, removed ones included, and records no change', async () => {
+  const mirror = await aMirror()
+  const before = customers(1, 30, { vip: 'gold', fax: 'fax' })
+  const reject = aCustomer(31, { id: 'no UUID', phone: 'phone of a reject', address: 'address of a reject' })
+  const renumbered = before.map((record, at) => (at === 4 ? { ...record, phone: 'phone five', vip: 'silver' } : record))
+  await mirrorList(mirror, before)
+  await mirrorList(mirror, renumbered)
+  const left = renumbered.slice(1)
+  await mirrorList(mirror, left)
+  await mirrorList(mirror, left)
+  expect(rowOf(mirror, 1)).toMatchObject({ is_active: 0, phone: '+1 555 0100 1' })
+  await mirrorList(mirror, [...left, reject])
+  const last = valueOf(mirror.file, 'SELECT MAX(updated_at) FROM customers')
+  const { report } = await mirrorList(mirror, [...left, reject], POLICY)
+
+  expect(report).toMatchObject({ status: 'complete', updated: 0, unchanged: 29, rejected: 1 })
+  expect(rowOf(mirror, 1)).toMatchObject({ is_active: 0, phone: hmac('+1 555 0100 1'), address: null })
+  expect(rowOf(mirror, 2)).toMatchObject({ phone: hmac('+1 555 0100 2'), extra: `{"vip":"${hmac('gold')}"}` })
+  expect(valueOf(mirror.file, 'SELECT MIN(updated_at) FROM customers')).toSatisfy((at) => String(at) > String(last))
+  const [changed, ...others] = changesOf(mirror)
+  expect(JSON.parse(String(changed?.['fields']))).toEqual({
+    phone: [hmac('+1 555 0100 5'), hmac('phone five')],
+    extra: [`{"vip":"${hmac('gold')}"}`, `{"vip":"${hmac('silver')}"}`],
+  })
+  expect(others.map(({ change }) => change)).toEqual(['removed'])
+  const rejects = rowsOf(mirror.file, 'SELECT payload, resolved_at FROM rejects')
+  expect(rejects).toEqual([{ payload: expect.stringContaining(hmac('phone of a reject')), resolved_at: null }])
+  const hidden = [...hiddenOf(before), 'gold', 'silver', 'phone five', 'of a reject', '"fax"']
+  expect(textsIn(mirror.file, hidden)).toEqual([])
+  expect(await mirror.listUnappliedPrivacy()).toEqual([])
+})
+
+test('another key: hashes of the old one are gone, the next run brings the new ones, and records no change', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 30, { vip: 'gold' })
+  await mirrorList(mirror, list, POLICY)
+  await mirrorList(mirror, [...list.slice(0, 29), { ...list[29], phone: 'phone thirty' }], POLICY)
+  await mirrorList(mirror, list.slice(1), POLICY)
+  await mirrorList(mirror, list.slice(1), POLICY)
+  const other = privacyPolicy({ drop: ['address', 'fax'], hash: ['phone', 'vip'], key: OTHER_KEY })
+  const feed = changesOf(mirror).length
+  const next = list.slice(1).map((record, at) => (at === 3 ? { ...record, name: 'Renamed' } : record))
+  const { report } = await mirrorList(mirror, next, other)
+
+  expect(report).toMatchObject({ proof: 'proven', updated: 29, unchanged: 0 })
+  expect(rowOf(mirror, 2)).toMatchObject({
+    phone: hmac('+1 555 0100 2', OTHER_KEY),
+    extra: `{"vip":"${hmac('gold', OTHER_KEY)}"}`,
+  })
+  // Removed, so no run reads it any more.
+  expect(rowOf(mirror, 1)).toMatchObject({ phone: null, extra: null })
+  expect(changesOf(mirror).slice(feed)).toEqual([
+    { id: customerId(5), change: 'changed', fields: JSON.stringify({ name: ['Customer 5', 'Renamed'] }) },
+  ])
+  expect(changesOf(mirror)[0]?.['fields']).toBe('{"phone":[null,null]}')
+  expect(textsIn(mirror.file, [hmac('+1 555 0100 7'), hmac('gold')])).toEqual([])
+
+  const { report: after } = await mirrorList(mirror, [{ ...next[0], phone: null }, ...next.slice(1)], other)
+  expect(after).toMatchObject({ updated: 1, unchanged: 28 })
+  expect(changesOf(mirror).at(-1)?.['fields']).toBe(JSON.stringify({ phone: [hmac('+1 555 0100 2', OTHER_KEY), null] }))
+})
+
+test('a field that is shown again is filled in by the next run without a change of the customer', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 30, { vip: 'gold', fax: 'fax' })
+  await mirrorList(mirror, list, POLICY)
+  const { report } = await mirrorList(mirror, list)
+
+  expect(report).toMatchObject({ proof: 'proven', updated: 30 })
+  expect(rowOf(mirror, 9)).toMatchObject({
+    phone: '+1 555 0100 9',
+    address: '9 Example Street, Exampleton',
+    extra: '{"fax":"fax","vip":"gold"}',
+  })
+  expect(changesOf(mirror)).toEqual([])
+  const { report: after } = await mirrorList(mirror, [...list.slice(0, 29), { ...list[29], address: 'moved' }])
+  expect(after).toMatchObject({ updated: 1, unchanged: 29 })
+  expect(changesOf(mirror)).toHaveLength(1)
+})
+
+test('a run that is stopped while it rewrites is continued by the next, and hashes nothing twice', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 4500)
+  await mirrorList(mirror, list, undefined, { pageSize: 100 })
+  const stopped = new AbortController()
+  const failing: Mirror = {
+    ...mirror,
+    applyPrivacy: async (run, nowMs) => {
+      const isMore = await mirror.applyPrivacy(run, nowMs)
+      stopped.abort()
+      return isMore
+    },
+  }
+  const { report } = await mirrorList(failing, list, POLICY, { signal: stopped.signal, pageSize: 100 })
+
+  expect(report).toMatchObject({ status: 'interrupted', received: 0 })
+  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE phone LIKE 'hmac:%'`)).toBe(2000)
+  expect(await mirror.listUnappliedPrivacy()).toEqual([{ organization: 'acme', left: 'values' }])
+
+  const { report: next } = await mirrorList(mirror, list, POLICY, { pageSize: 100 })
+  expect(next).toMatchObject({ status: 'complete', proof: 'proven', updated: 0, unchanged: 4500 })
+  expect(await mirror.listUnappliedPrivacy()).toEqual([])
+  expect(textsIn(mirror.file, ['Exampleton', '+1 555 0100'])).toEqual([])
+})
+
+test('a policy that changes again while it is applied leaves no value of either', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 2500)
+  await mirrorList(mirror, list, undefined, { pageSize: 100 })
+  const stopped = new AbortController()
+  const failing: Mirror = {
+    ...mirror,
+    applyPrivacy: async (run, nowMs) => {
+      stopped.abort()
+      return mirror.applyPrivacy(run, nowMs)
+    },
+  }
+  await mirrorList(failing, list, POLICY, { signal: stopped.signal, pageSize: 100 })
+  const other = privacyPolicy({ drop: ['fax'], hash: ['phone'], key: OTHER_KEY })
+  const { report } = await mirrorList(mirror, list, other, { pageSize: 100 })
+
+  expect(report).toMatchObject({ status: 'complete', updated: 2500 })
+  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE phone LIKE 'hmac:%'`)).toBe(2500)
+  expect(rowOf(mirror, 1)).toMatchObject({
+    phone: hmac('+1 555 0100 1', OTHER_KEY),
+    address: '1 Example Street, Exampleton',
+  })
+  expect(rowOf(mirror, 2500)).toMatchObject({ phone: hmac('+1 555 0100 2500', OTHER_KEY) })
+  expect(changesOf(mirror)).toEqual([])
+  expect(textsIn(mirror.file, ['+1 555 0100', hmac('+1 555 0100 1')])).toEqual([])
+})
+
+test('a worker with the old configuration that was replaced saves nothing after the new policy', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 5))
+  const nowMs = START_MS + 100 * 60 * MINUTE_MS
+  const old = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
+  const { report } = await mirrorList(mirror, customers(1, 5), POLICY, { now: () => nowMs + 5 * MINUTE_MS })
+
+  expect(report).toMatchObject({ status: 'complete' })
+  await expect(mirror.applyPrivacy(old, nowMs + 6 * MINUTE_MS)).resolves.toBe(false)
+  await expect(mirror.savePages(old, [], nowMs + 6 * MINUTE_MS)).rejects.toThrow(/another run took over/)
+  expect(textsIn(mirror.file, ['+1 555 0100'])).toEqual([])
+})
+
+test('values that stood in free space before the policy are gone too', async () => {
+  const mirror = await aMirror()
+  const long = 'moved away from '.repeat(30)
+  await mirrorList(mirror, customers(1, 200, { address: long }))
+  tamper(mirror.file, 'DELETE FROM customers WHERE row_id % 2 = 0')
+  await mirrorList(mirror, customers(1, 200, { address: 'short' }))
+  await mirrorList(mirror, customers(1, 200, { address: 'short' }), POLICY)
+
+  expect(textsIn(mirror.file, ['moved away from'])).toEqual([])
+})
