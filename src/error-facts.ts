@@ -1,4 +1,5 @@
 import {
+  BACKUP,
   BREACH,
   COPY,
   EXPORT,
@@ -160,6 +161,22 @@ export const ERRORS = {
       again: 'retry',
       exitCode: 5,
       fix: 'Export again. If it happens again, check the memory and the disk of this machine.',
+    },
+  },
+  BackupFailed: {
+    'backup-full': {
+      ...BACKUP,
+      again: 'retry',
+      exitCode: 5,
+      fix: 'Free some space where the backup is written, then make it again. The backup that is there stays until then.',
+    },
+    'backup-busy': { ...BACKUP, again: 'retry', exitCode: 5, fix: 'Wait for the other backup to end.' },
+    'backup-unwritable': BACKUP,
+    'backup-unfinished': {
+      ...BACKUP,
+      again: 'retry',
+      exitCode: 5,
+      fix: 'Make it again. If it happens again, check the disk of the backup, and the mirror with customer-mirror check.',
     },
   },
   AccountingBroken: { accounting: OURS },

@@ -106,3 +106,11 @@ export const EXPORT: ErrorFacts = {
   title: 'not exported',
   fix: 'Correct what is named above, then export again.',
 }
+
+/** The backup was not made. A backup that was there before is unchanged. */
+export const BACKUP: ErrorFacts = {
+  ...OURS,
+  exitCode: 2,
+  title: 'no backup made',
+  fix: 'Correct what is named above, then make the backup again.',
+}

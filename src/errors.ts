@@ -174,6 +174,17 @@ export class ExportFailed extends OurError {
   }
 }
 
+/** The backup could not be made. The mirror is untouched, and a backup made before stays as it was. */
+export class BackupFailed extends OurError {
+  override name = 'BackupFailed' as const
+  readonly code: CodesOf<'BackupFailed'>
+
+  constructor(message: string, details: { code: CodesOf<'BackupFailed'> }, options?: ErrorOptions) {
+    super(message, options)
+    this.code = details.code
+  }
+}
+
 /** The numbers of a page or a run do not add up. A defect of this program; the transaction was rolled back. */
 export class AccountingBroken extends OurError {
   override name = 'AccountingBroken' as const

@@ -47,6 +47,9 @@ const MADE: Record<ErrorCode, Error> = {
   ...each(['export-full', 'export-unwritable', 'export-unfinished'], (code) => {
     return new errors.ExportFailed('made up', { code })
   }),
+  ...each(['backup-full', 'backup-busy', 'backup-unwritable', 'backup-unfinished'], (code) => {
+    return new errors.BackupFailed('made up', { code })
+  }),
   accounting: new errors.AccountingBroken('made up'),
   interrupted: new errors.Interrupted('made up'),
   'max-run': new errors.MaxRunReached('made up'),

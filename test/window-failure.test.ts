@@ -73,6 +73,7 @@ const CASES: [string, Error, Verdict][] = [
   ['OrganizationLeased', new OrganizationLeased('made up', { code: 'lease-lost' }), 'ends the run'],
   ['QueueUnavailable', new QueueUnavailable('made up'), 'ends the run'],
   ['ExportFailed', new errors.ExportFailed('made up', { code: 'export-full' }), 'ends the run'],
+  ['BackupFailed', new errors.BackupFailed('made up', { code: 'backup-full' }), 'ends the run'],
   ['CopyFailed', new errors.CopyFailed('made up', { code: 'copy-full' }), 'ends the run'],
   ['AccountingBroken', new AccountingBroken('made up'), 'ends the run'],
   ['Interrupted', new Interrupted('made up'), 'ends the run'],

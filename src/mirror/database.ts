@@ -142,6 +142,7 @@ function refuseDirectory(file: string): void {
 }
 
 function openChecked(file: string, access: 'read' | 'write', complete: (db: Connection) => void): Connection {
+  const before = identityOf(file)
   const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
     refuseForeign(db, file)
@@ -154,9 +155,13 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
       makePrivate(file)
       db.pragma('journal_mode = WAL')
       db.pragma('synchronous = NORMAL')
+      // A restore may have had the old file locked until a moment ago. From here on it finds this one in use.
+      if (identityOf(file) !== before) throw replacedMeanwhile(file)
       db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       db.transaction(() => {
         db.pragma(`application_id = ${APPLICATION_ID}`)
+        // A backup that was put back by hand is a mirror from now on.
+        db.exec('DROP TABLE IF EXISTS backup_mark')
         migrate(db)
         complete(db)
       }).immediate()
@@ -168,6 +173,21 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
     db.close()
     throw error
   }
+}
+
+/** Device and inode of a file; undefined if there is none. */
+function identityOf(file: string): string | undefined {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}
+
+function replacedMeanwhile(file: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${file}: was replaced by another file while it was opened. Nothing was written; try again.`,
+    {
+      code: 'replaced',
+    },
+  )
 }
 
 /** Makes a mirror that others could read private again, with its `-wal` and `-shm`. */

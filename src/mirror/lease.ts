@@ -46,6 +46,13 @@ export function takeLease(
   ).run(organization, id, holder, ...expiries(clocks))
 }
 
+/** The first lease of a run that may still be under way; undefined if there is none. */
+export function findHeldLease(db: Connection, clocks: Clocks): { organization: string; runId: number } | undefined {
+  const leases = db.prepare<[], Lease & { organization: string }>('SELECT * FROM leases ORDER BY organization').all()
+  const held = leases.find((lease) => !hasExpired(lease, clocks) && isGone(lease.holder) !== true)
+  return held && { organization: held.organization, runId: held.run_id }
+}
+
 /** Throws OrganizationLeased unless the run still holds its lease; renews the lease when a third of it is used. */
 export function renewLease(
   db: Connection,

@@ -63,16 +63,20 @@ function requireOurs(file: string, found: BigIntStats): void {
     throw refused(file, 'was not published by this program. It was left as it is; name another file')
 }
 
-/** By its name, by a link to it, or by the names of what SQLite keeps beside it. */
 function requireNotTheMirror(file: string, mirror: string): void {
+  if (isTheMirror(file, mirror))
+    throw refused(file, 'is the mirror itself, which readers must not open; name another file in a folder of its own')
+}
+
+/** By its name, by a link to it, or by the names of what SQLite keeps beside it. */
+export function isTheMirror(file: string, mirror: string): boolean {
   const real = realpathSync(mirror)
   const folder = realFolder(dirname(file))
   const place = folder === undefined ? file : join(folder, basename(file))
   const opened = statSync(real, { bigint: true })
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })
   const isSame = found !== undefined && found.dev === opened.dev && found.ino === opened.ino
-  if (isSame || ['', '-wal', '-shm', '-journal'].some((ending) => place === real + ending))
-    throw refused(file, 'is the mirror itself, which readers must not open; name another file in a folder of its own')
+  return isSame || ['', '-wal', '-shm', '-journal'].some((ending) => place === real + ending)
 }
 
 function realFolder(folder: string): string | undefined {

@@ -10,7 +10,7 @@ const COMMANDS = [
   ...['removals', 'removals list', 'removals approve', 'removals discard'],
   ...['signing', 'signing explain', 'signing solve'],
   ...['worker', 'run', 'schedule', 'publish', 'query', 'sql', 'export'],
-  ...['schema', 'sandbox', 'demo', 'completion'],
+  ...['backup', 'restore', 'schema', 'sandbox', 'demo', 'completion'],
 ]
 
 test.each(['', ...COMMANDS])(

@@ -35,6 +35,7 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
   const sandbox = await aSandbox({ customers: [120, 7, 3] })
   const copies = temporaryFolder()
   const copy = join(copies, 'customers.db')
+  const backups = temporaryFolder()
   const organizations = organizationsOf(sandbox)
   const { folder, config, mirror } = aWorkplace(organizations, {
     defaults: { scan: 'chain' },
@@ -49,7 +50,7 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
   async function run(commands: readonly string[], where: Folder) {
     const pids = join(temporaryFolder(), 'pids')
     const checkout = where === 'checkout' ? await aCheckout() : ''
-    const folders = { home: folder, copies, checkout, empty: temporaryFolder() }
+    const folders = { home: folder, copies, backups, checkout, empty: temporaryFolder() }
     const env = { ...environment(organizations), PATH: aPath(pids), HOME: temporaryFolder() }
     const script = commands.map((command) => onThisMachine(command, folders)).join('\n')
     const child = spawn('/bin/sh', ['-e', '-c', script], {
@@ -77,12 +78,12 @@ async function aCheckout(): Promise<string> {
 }
 
 /** A command with the folders of the pages found in this machine, and the program found on its PATH. */
-function onThisMachine(command: string, { home, copies, empty }: Record<Folder, string>): string {
+function onThisMachine(command: string, { home, copies, backups }: Record<Folder | 'backups', string>): string {
   return command
     .replaceAll('/usr/local/bin/', '')
     .replaceAll('/srv/customer-mirror', home)
     .replaceAll('/srv/copies', copies)
-    .replaceAll('/backup/', `${empty}/`)
+    .replaceAll('/backup/', `${backups}/`)
 }
 
 /** The variables that the pages name: the secret, and a request that is known to work. */

@@ -52,6 +52,7 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['no queue', new QueueUnavailable('no'), RETRY],
   ['a copy that found no room', new errors.CopyFailed('no', { code: 'copy-full' }), RETRY],
   ['a copy that may not be written', new errors.CopyFailed('no', { code: 'copy-unwritable' }), GIVE_UP],
+  ['a backup that found no room', new errors.BackupFailed('no', { code: 'backup-full' }), RETRY],
   ['an export that found no room', new errors.ExportFailed('no', { code: 'export-full' }), RETRY],
   ['numbers that do not add up', new AccountingBroken('no'), GIVE_UP],
   ['interrupted without a stop of the worker', new Interrupted('stop'), { kind: 'abandon' }],

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path'
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import type { Io } from './io.ts'
+import { jsonDocument } from './reading.ts'
+import { wholeNumber } from './whole-number-argument.ts'
+
+/** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
+export function backupCommand(io: Io) {
+  return new Command('backup')
+    .description('make a backup of the whole mirror, and check it, while runs go on')
+    .argument('<file>', 'the backup; an earlier one is replaced once the new one is checked')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--keep <number>', 'keep this many backups, each older one named by its time', wholeNumber({ least: 1 }))
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (file, { config: configFile, keep, json }) => {
+      if (file.trim() === '') throw new UsageError('The name of the backup is empty: name a file.')
+      const [{ readConfig }, { makeBackup }, { shareProgress }, { count }] = await Promise.all([
+        import('../config/read-config.ts'),
+        import('../reading/backup/make-backup.ts'),
+        import('./output/share-progress.ts'),
+        import('./output/wording.ts'),
+      ])
+      const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
+      const progress = shareProgress('Backup', io)
+      const plan = { mirror, file: asNamed(file), keep }
+      const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now() }
+      const made = await makeBackup(plan, copying).finally(() => progress.close())
+      const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
+      const text = `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)\n${removed}`
+      io.stdout.write(json ? jsonDocument({ backup: { ...made, takenAt: asIso(made.takenAt) } }) : text)
+    })
+}
+
+/** A slash at the end means a folder, and is not to be lost. */
+function asNamed(file: string): string {
+  return /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
+}
+
+/** A time of the mirror as ISO 8601. */
+export function asIso(time: string): string {
+  return `${time.replace(' ', 'T')}Z`
+}
+
+const EXAMPLES = `
+The backup is one file, 0600, with all that the mirror holds. It takes the place of FILE only when all of it was read again.
+With --keep, the backup that was there is named by its time first, such as customers-20261122T021500123Z.db, and the oldest
+beyond that number are removed. Only backups made by this command are ever replaced or removed.
+
+Examples:
+  $ customer-mirror backup /backup/customers.db
+      one backup, which each night replaces
+  $ customer-mirror backup /backup/customers.db --keep 14
+      this one, and the 13 before it
+`

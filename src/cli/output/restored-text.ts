@@ -1,0 +1,29 @@
+import type { Restored } from '../../reading/backup/restore-mirror.ts'
+import { count } from './wording.ts'
+
+/** What was restored, and what is left to do. */
+export function restoredText({
+  mirror,
+  file,
+  takenAt,
+  customers,
+  organizations,
+  kept,
+  feedGoesBack,
+}: Restored): string {
+  const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
+  const lines = [
+    `Mirror: ${mirror}`,
+    `Restored from ${file}${taken}: ${count(customers, 'customer')} of ${count(organizations, 'organization')}`,
+  ]
+  if (kept !== undefined)
+    lines.push(
+      `The mirror that was there is now ${kept}. It holds personal data: remove it when you no longer need it.`,
+    )
+  if (feedGoesBack)
+    lines.push(
+      'What was written after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
+        'or updated_at need a new copy of the customers.',
+    )
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,44 @@
+import { resolve } from 'node:path'
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
+import { asIso } from './backup.ts'
+import type { Io } from './io.ts'
+import { jsonDocument } from './reading.ts'
+
+/** `customer-mirror restore`: puts a backup in the place of the mirror. */
+export function restoreCommand(io: Io) {
+  return new Command('restore')
+    .description('put a backup in the place of the mirror, which is kept beside it under another name')
+    .argument('<file>', 'the backup')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--force', 'replace a mirror that is too damaged to find out whether a program has it open')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (file, { config: configFile, force, json }) => {
+      if (file.trim() === '') throw new UsageError('The name of the backup is empty: name a file.')
+      const [{ readConfig }, { restoreMirror }, { shareProgress }, { restoredText }] = await Promise.all([
+        import('../config/read-config.ts'),
+        import('../reading/backup/restore-mirror.ts'),
+        import('./output/share-progress.ts'),
+        import('./output/restored-text.ts'),
+      ])
+      const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
+      const progress = shareProgress('Restore', io)
+      const plan = { mirror, file: resolve(file), force: force === true }
+      const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
+      const restored = await restoreMirror(plan, copying).finally(() => progress.close())
+      const { takenAt, kept, ...facts } = restored
+      const document = { ...facts, takenAt: takenAt === undefined ? null : asIso(takenAt), kept: kept ?? null }
+      io.stdout.write(json ? jsonDocument({ restored: document }) : restoredText(restored))
+    })
+}
+
+const EXAMPLES = `
+Stop every program that uses the mirror first: a restore over a mirror in use is refused. All of the backup is read and checked
+before anything is changed. A backup of an older version is brought into the form of this one.
+
+Examples:
+  $ customer-mirror restore /backup/customers.db
+  $ customer-mirror restore /backup/customers-20261122T021500123Z.db --json
+`

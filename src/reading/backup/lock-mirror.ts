@@ -1,0 +1,99 @@
+import Database from 'better-sqlite3'
+import { existsSync, statSync } from 'node:fs'
+import { MirrorUnusable, OrganizationLeased } from '../../errors.ts'
+import { APPLICATION_ID } from '../../mirror/database.ts'
+import { fileError } from '../../mirror/file-errors.ts'
+import { findHeldLease } from '../../mirror/lease.ts'
+import { hasTable } from './has-table.ts'
+
+/** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
+export type LockedMirror = {
+  db: Database.Database
+  /** Lets other programs open the file again, whatever name it has by then. */
+  release(): void
+}
+
+type Clocks = { nowMs: number; monotonicMs: number }
+
+/**
+ * Locks the mirror at `file` against every other program: SQLite grants that only while none has it open, and a run, a worker and
+ * a reader hold a lock of their own from the first moment to the last. Its WAL is merged into it and removed, so that nothing of it
+ * is left that SQLite could take for the WAL of the file that follows. Undefined where there is no file. Throws OrganizationLeased
+ * for a run that is under way, and MirrorUnusable `mirror-locked` for any other program that has the file open.
+ */
+export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefined {
+  if (!existsSync(file) || statSync(file).size === 0) return undefined
+  let db: Database.Database | undefined
+  try {
+    db = new Database(file, { fileMustExist: true, timeout: 500 })
+    // Without this, SQLite would make the files of a WAL beside it before it looks whether it is alone.
+    db.pragma('locking_mode = EXCLUSIVE')
+    requireOurs(db, file)
+    requireNoRun(db, file, clocks)
+    db.pragma('journal_mode = DELETE')
+    db.exec('BEGIN EXCLUSIVE')
+    const locked = db
+    return { db: locked, release: () => void locked.close() }
+  } catch (error) {
+    db?.close()
+    if (isBusy(error)) throw inUse(file, clocks, error)
+    throw fileError(error, file)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(error.code)
+}
+
+function requireOurs(db: Database.Database, file: string): void {
+  if (Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID) return
+  throw new MirrorUnusable(
+    `${file}: is a SQLite file, but not a mirror of ours. It was left as it is; move it away, or name another file as mirror.`,
+    { code: 'foreign' },
+  )
+}
+
+function requireNoRun(db: Database.Database, file: string, clocks: Clocks): void {
+  const held = heldLease(db, clocks)
+  if (held !== undefined) throw leased(file, held)
+}
+
+type Held = NonNullable<ReturnType<typeof findHeldLease>>
+
+function heldLease(db: Database.Database, clocks: Clocks): Held | undefined {
+  return hasTable(db, 'leases') ? findHeldLease(db, clocks) : undefined
+}
+
+/** Another program has it open: a run, if there is a lease. */
+function inUse(file: string, clocks: Clocks, cause: unknown): Error {
+  const held = findRun(file, clocks)
+  if (held !== undefined) return leased(file, held)
+  return new MirrorUnusable(
+    `${file}: another program has the mirror open: a worker, a command, or a reader. Nothing was restored. Stop it, then ` +
+      'restore again.',
+    { code: 'locked' },
+    { cause },
+  )
+}
+
+/** The run under way, as far as a reader can see it. */
+function findRun(file: string, clocks: Clocks): Held | undefined {
+  try {
+    const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 500 })
+    try {
+      return heldLease(db, clocks)
+    } finally {
+      db.close()
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function leased(file: string, { organization, runId }: Held): OrganizationLeased {
+  return new OrganizationLeased(
+    `${file}: run ${runId} of ${organization} is writing it. Nothing was restored. Stop the worker and every sync, then ` +
+      'restore again; a run that died is given up after a minute.',
+    { code: 'held' },
+  )
+}

@@ -1,0 +1,144 @@
+import Database from 'better-sqlite3'
+import { renameSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { BackupFailed, Interrupted, MirrorUnusable } from '../../errors.ts'
+import { APPLICATION_ID, findDamage } from '../../mirror/database.ts'
+import { sqliteError } from '../../mirror/file-errors.ts'
+import { sqlTime } from '../../mirror/sql-time.ts'
+import { lock } from '../folder-lock.ts'
+import { openToRead, type OpenedToRead } from '../open-to-read.ts'
+import { flushFolder } from '../replace-copy.ts'
+import { backupError } from './backup-error.ts'
+import { markAsBackup } from './backup-mark.ts'
+import { prepareBackupFolder, requireBackupTarget } from './backup-target.ts'
+import { copyMirror, countRows, type Copying, type RowCounts } from './copy-mirror.ts'
+import { keepOlderBackup, pruneOlderBackups } from './older-backups.ts'
+import { removeUnfinished, unfinishedFile } from './unfinished-file.ts'
+
+export type BackupPlan = {
+  mirror: string
+  /** An absolute path. */
+  file: string
+  /** How many backups there may be, `file` among them; undefined leaves older ones alone. */
+  keep: number | undefined
+}
+
+/** A backup that was made and checked. */
+export type Backup = { file: string; takenAt: string; bytes: number; customers: number; removed: string[] }
+
+/** How long a backup waits for another one in the same folder. */
+const LOCK_WAIT_MS = 2000
+
+/**
+ * Makes a backup of the whole mirror, one state of it, while runs go on. It is checked before it takes the place of the one from
+ * before, which stays whole until then. Throws UsageError for a target that cannot be replaced, MirrorUnusable for a mirror that
+ * cannot be read, BackupFailed, and Interrupted after an abort.
+ */
+export async function makeBackup(
+  plan: BackupPlan,
+  { nowMs, ...copying }: Copying & { nowMs: number },
+): Promise<Backup> {
+  const { file, mirror } = plan
+  const source = openToRead(mirror)
+  try {
+    // Published copies are read in the same way, and lack what a run needs.
+    if (Number(source.db.pragma('application_id', { simple: true })) !== APPLICATION_ID) throw notAMirror(mirror)
+    requireBackupTarget(file, mirror)
+    prepareBackupFolder(file)
+    const folder = lock(join(dirname(file), '.backup.lock'), LOCK_WAIT_MS, (cause) => busy(file, cause))
+    try {
+      removeUnfinished(file, 'backup')
+      requireBackupTarget(file, mirror)
+      return await writeBackup(plan, source, { ...copying, takenAt: sqlTime(nowMs) })
+    } finally {
+      folder.release()
+    }
+  } catch (error) {
+    // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely.
+    const isRead = error instanceof Database.SqliteError && !/^SQLITE_(FULL|IOERR)/.test(error.code)
+    throw isRead ? sqliteError(error, mirror) : backupError(error, file)
+  } finally {
+    source.close()
+  }
+}
+
+async function writeBackup(
+  { file, mirror, keep }: BackupPlan,
+  source: OpenedToRead,
+  { takenAt, ...copying }: Copying & { takenAt: string },
+): Promise<Backup> {
+  const unfinished = unfinishedFile(file, 'backup')
+  try {
+    const expected = await copyMirror(source, unfinished.path, copying)
+    finishBackup(unfinished.path, { file, mirror, expected, takenAt })
+    if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
+    unfinished.flush()
+    const { size } = statSync(unfinished.path)
+    if (keep !== undefined && keep > 1) keepOlderBackup(file)
+    renameSync(unfinished.path, file)
+    flushFolder(dirname(file))
+    const removed = keep === undefined ? [] : pruneOlderBackups(file, keep)
+    return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
+  } finally {
+    unfinished.remove()
+  }
+}
+
+/** Makes one file of it, without the leases of runs, which end with the mirror that they are in; and reads all of it again. */
+function finishBackup(
+  path: string,
+  { file, mirror, expected, takenAt }: { file: string; mirror: string; expected: RowCounts; takenAt: string },
+): void {
+  try {
+    const db = new Database(path, { fileMustExist: true })
+    try {
+      db.pragma('journal_mode = DELETE')
+      const { leases: _leases, ...found } = countRows(db)
+      const { leases: _before, ...wanted } = expected
+      const damage = findDamage(db)
+      if (damage.length > 0) throw damaged(mirror, damage)
+      if (!isDeepStrictEqual(found, wanted)) throw unfinishedBackup(file)
+      db.transaction(() => {
+        db.exec('DELETE FROM leases')
+        markAsBackup(db, takenAt)
+      })()
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    const isDamage = error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
+    throw isDamage ? damaged(mirror, [error.message]) : backupError(error, file)
+  }
+}
+
+function damaged(mirror: string, [first = '']: readonly string[]): MirrorUnusable {
+  return new MirrorUnusable(
+    `${mirror}: is damaged (${first}), so no backup was made, and those from before were left as they are. Restore the last ` +
+      "good one with 'customer-mirror restore', or save what is readable with sqlite3 and .recover.",
+    { code: 'corrupt' },
+  )
+}
+
+function notAMirror(mirror: string): MirrorUnusable {
+  return new MirrorUnusable(`${mirror}: is a copy for readers, not a mirror. Name the mirror in the configuration.`, {
+    code: 'foreign',
+  })
+}
+
+function unfinishedBackup(file: string): BackupFailed {
+  return new BackupFailed(
+    `${file}: the new backup lacks rows of the mirror, so it did not take the place of the old one.`,
+    {
+      code: 'backup-unfinished',
+    },
+  )
+}
+
+function busy(file: string, cause: Error): BackupFailed {
+  return new BackupFailed(
+    `${dirname(file)}: another process makes a backup there at the moment. Nothing was changed; try again when it is done.`,
+    { code: 'backup-busy' },
+    { cause },
+  )
+}

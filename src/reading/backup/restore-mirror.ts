@@ -1,0 +1,202 @@
+import Database from 'better-sqlite3'
+import { chownSync, existsSync, linkSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { Interrupted, MirrorUnusable, UsageError } from '../../errors.ts'
+import { APPLICATION_ID, findDamage, openDatabase } from '../../mirror/database.ts'
+import { writeDictionary } from '../../mirror/dictionary.ts'
+import { fileError } from '../../mirror/file-errors.ts'
+import { sqlTime } from '../../mirror/sql-time.ts'
+import { isTheMirror } from '../copy-target.ts'
+import { olderName, timeIn } from '../older-copies.ts'
+import { openToRead, type OpenedToRead } from '../open-to-read.ts'
+import { flushFolder } from '../replace-copy.ts'
+import { markIn } from './backup-mark.ts'
+import { carryOver } from './carry-over.ts'
+import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
+import { lockMirror, type LockedMirror } from './lock-mirror.ts'
+import { unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
+
+export type RestorePlan = {
+  mirror: string
+  /** The backup, an absolute path. */
+  file: string
+  /** Whether a mirror is replaced that is too damaged to find out if a program has it open. */
+  force: boolean
+}
+
+export type Restored = {
+  mirror: string
+  file: string
+  /** The moment of which the backup is; undefined for a backup that another program made. */
+  takenAt: string | undefined
+  customers: number
+  organizations: number
+  /** The name that the replaced mirror has now; undefined where there was none. */
+  kept: string | undefined
+  /** Whether the replaced mirror had changes that the backup lacks. */
+  feedGoesBack: boolean
+}
+
+type Clocks = { nowMs: number; monotonicMs: number }
+
+/**
+ * Puts a backup in the place of the mirror, after all of it was read and found whole. The mirror that was there is kept beside it
+ * under another name. Throws UsageError and MirrorUnusable, OrganizationLeased for a mirror that a run is writing, and Interrupted
+ * after an abort; nothing is changed then.
+ */
+export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...clocks }: Copying & Clocks) {
+  const { file } = plan
+  if (!existsSync(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
+  const mirror = existsSync(plan.mirror) ? realpathSync(plan.mirror) : plan.mirror
+  if (existsSync(mirror) && isTheMirror(file, mirror))
+    throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
+  const source = openToRead(file)
+  try {
+    requireBackup(source, file)
+    // Before a long copy, and again at its end.
+    lockUnlessDamaged(mirror, plan.force, clocks)?.release()
+    mkdirSync(dirname(mirror), { recursive: true, mode: 0o700 })
+    const unfinished = unfinishedFile(mirror, 'restore')
+    try {
+      const takenAt = markIn(source.db)
+      const facts = await copyBackup(source, unfinished.path, { file, signal, onProgress })
+      if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
+      const swapped = swap(mirror, unfinished, { force: plan.force, ...clocks })
+      return { mirror: plan.mirror, file, takenAt, ...facts, ...swapped } satisfies Restored
+    } finally {
+      unfinished.remove()
+    }
+  } catch (error) {
+    throw fileError(error, mirror)
+  } finally {
+    source.close()
+  }
+}
+
+function requireBackup({ db }: OpenedToRead, file: string): void {
+  if (Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID) return
+  throw new MirrorUnusable(
+    `${file}: is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.`,
+    { code: 'foreign' },
+  )
+}
+
+/** Copies the backup, reads all of the copy, and brings it into the form of this program. */
+async function copyBackup(
+  source: OpenedToRead,
+  path: string,
+  { file, ...copying }: Copying & { file: string },
+): Promise<Pick<Restored, 'customers' | 'organizations'>> {
+  const expected = await copyMirror(source, path, copying).catch((error: unknown) => {
+    throw isDamage(error) ? damaged(file, [error.message]) : error
+  })
+  const copy = new Database(path, { fileMustExist: true })
+  try {
+    const damage = findDamage(copy)
+    if (damage.length > 0 || !isDeepStrictEqual(countRows(copy), expected)) throw damaged(file, damage)
+    copy.exec('DELETE FROM leases')
+  } catch (error) {
+    throw isDamage(error) ? damaged(file, [error.message]) : error
+  } finally {
+    copy.close()
+  }
+  const mirror = openDatabase(path, 'write', writeDictionary)
+  try {
+    const count = 'SELECT COUNT(*) AS customers, COUNT(DISTINCT organization) AS organizations FROM customers'
+    const facts = mirror.prepare<[], { customers: number; organizations: number }>(count).get()
+    mirror.pragma('journal_mode = DELETE')
+    return facts ?? { customers: 0, organizations: 0 }
+  } finally {
+    mirror.close()
+  }
+}
+
+/** The lock on the mirror; undefined where there is none, or where it is too damaged to be locked and `force` is given. */
+function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): LockedMirror | undefined {
+  try {
+    return lockMirror(mirror, clocks)
+  } catch (error) {
+    if (!(error instanceof Error && isDamage(error.cause))) throw error
+    if (force) return undefined
+    throw new MirrorUnusable(
+      `${mirror}: is so damaged that SQLite cannot lock it, so nothing shows whether a program still has it open. Stop every ` +
+        'program that uses it, then restore with --force.',
+      { code: 'locked' },
+      { cause: error },
+    )
+  }
+}
+
+function isDamage(error: unknown): error is Error {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
+}
+
+/**
+ * The moment of the exchange. The replaced file gets its second name first, so that there is a mirror at its place at any time; the
+ * lock on it ends only when it has left its place.
+ */
+function swap(
+  mirror: string,
+  unfinished: UnfinishedFile,
+  { force, ...clocks }: Clocks & { force: boolean },
+): Pick<Restored, 'kept' | 'feedGoesBack'> {
+  const locked = lockUnlessDamaged(mirror, force, clocks)
+  try {
+    const hadMirror = existsSync(mirror)
+    // What a damaged mirror held is unknown.
+    const feedGoesBack = locked === undefined ? hadMirror : carryInto(unfinished.path, locked.db)
+    unfinished.flush()
+    giveToOwner(unfinished.path, mirror)
+    const kept = keptName(mirror, clocks.nowMs)
+    if (hadMirror) keepAs(mirror, kept)
+    // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
+    for (const ending of ['-journal', '-wal'])
+      if (existsSync(mirror + ending)) renameSync(mirror + ending, kept + ending)
+    rmSync(`${mirror}-shm`, { force: true })
+    renameSync(unfinished.path, mirror)
+    flushFolder(dirname(mirror))
+    return { kept: hadMirror ? kept : undefined, feedGoesBack }
+  } finally {
+    locked?.release()
+  }
+}
+
+function carryInto(path: string, replaced: Database.Database): boolean {
+  const restored = new Database(path, { fileMustExist: true })
+  try {
+    return restored.transaction(() => carryOver(replaced, restored))().feedGoesBack
+  } finally {
+    restored.close()
+  }
+}
+
+/** A mirror that root restores still belongs to the user who owned it, or who owns its folder. */
+function giveToOwner(path: string, mirror: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(existsSync(mirror) ? mirror : dirname(mirror))
+  chownSync(path, uid, gid)
+}
+
+function keepAs(mirror: string, kept: string): void {
+  try {
+    linkSync(mirror, kept)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw error
+    renameSync(mirror, kept)
+  }
+}
+
+/** `customers-replaced-20261122T021500123Z.db` */
+function keptName(mirror: string, nowMs: number): string {
+  const ending = extname(mirror)
+  const replaced = join(dirname(mirror), `${basename(mirror, ending)}-replaced${ending}`)
+  return olderName(replaced, timeIn(sqlTime(nowMs)) ?? '')
+}
+
+function damaged(file: string, [first = 'rows are missing']: readonly string[]): MirrorUnusable {
+  return new MirrorUnusable(
+    `${file}: is damaged (${first}). Nothing was restored; the mirror is as it was. Name an older backup.`,
+    { code: 'corrupt' },
+  )
+}

@@ -1,0 +1,307 @@
+import Database from 'better-sqlite3'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { backupCommand } from '../../../src/cli/backup.ts'
+import { publishCommand } from '../../../src/cli/publish.ts'
+import { syncCommand } from '../../../src/cli/sync.ts'
+import { night } from '../../mirror/nights.ts'
+import { aBackupFile, aWriter, backUp } from '../../support/backing-up.ts'
+import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { asPlainUser, startCli } from '../../support/run-cli.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../../src/cli/customer-mirror.mjs', import.meta.url))
+
+describe('a backup', () => {
+  test('holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 30))
+    await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
+    const { file, ...made } = await backUp(mirror.file)
+    const tables = rowsOf(
+      mirror.file,
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+    )
+    const contents = (path: string) =>
+      tables.filter(({ name }) => name !== 'leases').map(({ name }) => rowsOf(path, `SELECT * FROM "${String(name)}"`))
+
+    expect(made).toMatchObject({ customers: 30, takenAt: '2026-01-05 02:00:00.000', removed: [] })
+    expect(contents(file)).toEqual(contents(mirror.file))
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM leases')).toBe(1)
+    expect(valueOf(file, 'SELECT count(*) FROM leases')).toBe(0)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+
+  test('is one state of the mirror, however much another process writes meanwhile', async () => {
+    const mirror = aMirrorFile()
+    const writer = aWriter(mirror)
+    await writer.saved(10)
+    for (let backup = 0; backup < 3; backup += 1) {
+      const { file } = await backUp(mirror)
+      expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
+      const unequal = `SELECT count(*) FROM runs
+        WHERE received <> inserted + updated + unchanged + duplicates + rejected`
+      expect(valueOf(file, unequal)).toBe(0)
+      await writer.saved(5)
+    }
+  })
+
+  test('does not migrate the mirror: the program that wrote it goes on', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 3))
+    await mirror.close()
+    tamper(mirror.file, 'PRAGMA user_version = 7')
+    const { file } = await backUp(mirror.file)
+
+    expect([mirror.file, file].map((path) => valueOf(path, 'PRAGMA user_version'))).toEqual([7, 7])
+  })
+
+  test('is replaced by the next one; with keep, the latest ones are kept by their time, and other files are left alone', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 3))
+    const file = aBackupFile()
+    const folder = dirname(file)
+    const mine = ['customers-20250101T000000000Z.db', 'customers-1.db', 'other-20260105T020000000Z.db']
+    for (const name of mine) writeFileSync(join(folder, name), 'not a backup')
+    for (let minute = 0; minute < 2; minute += 1)
+      await backUp(mirror.file, { file, nowMs: START_MS + minute * MINUTE_MS })
+    const replaced = backups(folder)
+    const removed: string[][] = []
+    for (let minute = 2; minute < 6; minute += 1) {
+      const made = await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + minute * MINUTE_MS })
+      removed.push(made.removed)
+    }
+
+    expect(replaced).toEqual(['customers.db'])
+    expect(backups(folder)).toEqual([
+      'customers-20260105T020300000Z.db',
+      'customers-20260105T020400000Z.db',
+      'customers.db',
+    ])
+    expect(removed).toEqual([
+      [],
+      [],
+      [join(folder, 'customers-20260105T020100000Z.db')],
+      [join(folder, 'customers-20260105T020200000Z.db')],
+    ])
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(mine))
+
+    function backups(where: string): string[] {
+      return readdirSync(where)
+        .filter((name) => name.endsWith('.db') && !mine.includes(name))
+        .toSorted()
+    }
+  })
+
+  test('of a damaged mirror is not made, and the one from before stays', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 400))
+    await mirror.close()
+    const { file } = await backUp(mirror.file)
+    const before = readFileSync(file)
+    const bytes = readFileSync(mirror.file)
+    bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
+    writeFileSync(mirror.file, bytes)
+
+    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({ code: 'mirror-corrupt' })
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+
+  test('that is stopped as asked leaves nothing behind', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 30))
+    const file = aBackupFile()
+    const stop = new AbortController()
+    const making = backUp(mirror.file, { file, signal: stop.signal, onProgress: () => stop.abort() })
+
+    await expect(making).rejects.toMatchObject({ code: 'interrupted' })
+    expect(readdirSync(dirname(file))).toEqual(['.backup.lock'])
+  })
+})
+
+describe('a target that cannot be replaced is refused, and left as it is', () => {
+  test.each<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
+    ['the mirror', (mirror) => mirror, /is the mirror itself/],
+    ['the WAL of the mirror', (mirror) => `${mirror}-wal`, /is the mirror itself/],
+    ['a folder', (_, folder) => folder, /is a folder; name a file in it/],
+    ['a name that ends in a slash', (_, folder) => `${folder}/new/`, /is a folder; name a file in it/],
+    ['a link to the mirror', (mirror, folder) => linked(mirror, join(folder, 'link.db')), /is the mirror itself/],
+    ['a link', (_, folder) => linked(join(folder, 'nothing'), join(folder, 'link.db')), /is a symbolic link/],
+    [
+      'a file of someone else',
+      (_, folder) => written(join(folder, 'notes.txt'), 'notes'),
+      /is not a backup made by this/,
+    ],
+    ['a longer name than the system takes', (_, folder) => join(folder, 'x'.repeat(300)), /name that is too long/],
+    ['a WAL beside it', (_, folder) => besideWal(join(folder, 'b.db')), /has b\.db-wal beside it/],
+    [
+      'a file in its path',
+      (_, folder) => join(written(join(folder, 'file'), ''), 'b.db'),
+      /a file where a folder should be/,
+    ],
+  ])('%s', async (_, make, says) => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 3))
+    const folder = temporaryFolder()
+    const file = make(mirror.file, folder)
+    const before = readdirSync(folder)
+
+    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+      code: expect.stringMatching(/^(usage|backup-unwritable)$/),
+      message: expect.stringMatching(says),
+    })
+    expect(readdirSync(folder)).toEqual(before)
+    expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
+  })
+
+  test('another mirror, and a backup that was put back and is a mirror again', async () => {
+    const [mirror, other] = [await aMirror(), await aMirror()]
+    const { file } = await backUp(other.file)
+    const used = await aMirror(file)
+    await used.close()
+
+    for (const taken of [other.file, file])
+      await expect(backUp(mirror.file, { file: taken })).rejects.toMatchObject({ code: 'usage' })
+  })
+})
+
+test('two backups at once do not disturb each other: the second gives up with a clear error', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  const { file } = await backUp(mirror.file)
+  const other = new Database(join(dirname(file), '.backup.lock'))
+  onTestFinished(() => void other.close())
+  other.exec('BEGIN EXCLUSIVE')
+
+  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+    code: 'backup-busy',
+    message: expect.stringContaining('another process makes a backup there'),
+  })
+})
+
+describe('the command', () => {
+  test('makes a backup and says where, as text and as JSON', async () => {
+    const { config, folder } = await aMirroredWorkplace()
+    const file = join(folder, 'backups', 'customers.db')
+    const first = await runCommand(backupCommand, [file, '--config', config])
+    const second = await runCommand(backupCommand, [file, '--config', config, '--keep', '2', '--json'])
+
+    expect(first).toMatchObject({ code: 0, stdout: `Backup: ${file} (12 customers, checked)\n`, stderr: '' })
+    expect(JSON.parse(second.stdout)).toMatchObject({
+      schemaVersion: 1,
+      backup: { file, customers: 12, bytes: statSync(file).size, takenAt: expect.stringMatching(/Z$/), removed: [] },
+    })
+    expect(readdirSync(dirname(file)).filter((name) => /^customers-\d{8}T\d{9}Z\.db$/.test(name))).toHaveLength(1)
+  })
+
+  test.each([
+    [
+      'without a mirror',
+      (here: Place) => [join(here.folder, 'b.db'), '--config', aWorkplace(here.organizations).config],
+      7,
+    ],
+    ['with a number of backups that is none', (here: Place) => [join(here.folder, 'b.db'), '--keep', '0'], 2],
+    ['over the mirror', (here: Place) => [here.mirror, '--config', here.config], 2],
+  ])('%s ends with a message and its exit code', async (_, args, code) => {
+    const here = await aMirroredWorkplace()
+    const done = startCli(['backup', ...args(here)], { cwd: here.folder })
+    const { stderr, ...ended } = await done.ended
+
+    expect(ended).toMatchObject({ code, stdout: '' })
+    expect(stderr).not.toMatch(/\bat .*\.ts:\d+|Unexpected/)
+  })
+
+  test('a folder that this user cannot write is an error that says so', async ({ skip }) => {
+    const user = asPlainUser()
+    if (user === undefined) skip()
+    const here = await aMirroredWorkplace()
+    for (const path of [here.folder, dirname(here.mirror)]) chmodSync(path, 0o777)
+    for (const path of [here.config, here.mirror]) chmodSync(path, 0o666)
+    const locked = join(here.folder, 'locked')
+    mkdirSync(locked, { mode: 0o555 })
+    const done = startCli(['backup', join(locked, 'b.db'), '--config', here.config], { cwd: here.folder, ...user })
+    const { code, stderr } = await done.ended
+
+    expect([code, stderr]).toEqual([2, expect.stringContaining('this user may not write there')])
+    expect(readdirSync(locked)).toEqual([])
+  })
+
+  test('where no more can be written, the backup from before stays, and nothing half written', async () => {
+    const here = await aMirroredWorkplace([900])
+    const file = join(here.folder, 'backups', 'customers.db')
+    await runCommand(backupCommand, [file, '--config', here.config])
+    const before = readFileSync(file)
+    const command = `ulimit -f ${Math.floor(before.length / 2048)}; exec "$0" "$1" backup "$2" --config "$3"`
+    const ended = spawnSync('bash', ['-c', command, process.execPath, PROGRAM, file, here.config], { encoding: 'utf8' })
+
+    expect(ended).toMatchObject({
+      status: 5,
+      stdout: '',
+      stderr: expect.stringMatching(/the disk is full, a quota is used up/),
+    })
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+
+  test('killed at any moment, the backup from before or the new one is there, and the next one clears away', async () => {
+    const here = await aMirroredWorkplace([900])
+    const file = join(here.folder, 'backups', 'customers.db')
+    await runCommand(backupCommand, [file, '--config', here.config])
+    for (const ending of ['', '-journal', '-wal'])
+      writeFileSync(join(dirname(file), `.customers.db.0123456789abcdef.backup${ending}`), 'half')
+    for (let kill = 0; kill < 3; kill += 1) {
+      const child = spawn(process.execPath, [PROGRAM, 'backup', file, '--config', here.config], { stdio: 'ignore' })
+      const exited = once(child, 'exit')
+      const isWriting = () => readdirSync(dirname(file)).some((name) => /^\.customers.*\.backup$/.test(name))
+      while (!isWriting() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
+      child.kill('SIGKILL')
+      await exited
+      expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(900)
+    }
+    await runCommand(backupCommand, [file, '--config', here.config])
+
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+
+  test('a copy for readers is no mirror to make a backup of', async () => {
+    const here = await aMirroredWorkplace()
+    const copy = join(here.folder, 'copies', 'customers.db')
+    await runCommand(publishCommand, [copy, '--config', here.config])
+
+    await expect(backUp(copy)).rejects.toMatchObject({ code: 'mirror-foreign' })
+  })
+})
+
+type Place = Awaited<ReturnType<typeof aMirroredWorkplace>>
+
+async function aMirroredWorkplace(counts = [12]) {
+  const organizations = organizationsOf(await aSandbox({ customers: counts }))
+  const workplace = aWorkplace(organizations)
+  await runCommand(syncCommand, ['--config', workplace.config])
+  return { ...workplace, organizations }
+}
+
+function linked(target: string, path: string): string {
+  symlinkSync(target, path)
+  return path
+}
+
+function written(path: string, content: string): string {
+  writeFileSync(path, content)
+  return path
+}
+
+function besideWal(path: string): string {
+  writeFileSync(`${path}-wal`, '')
+  return path
+}

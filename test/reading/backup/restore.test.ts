@@ -1,0 +1,369 @@
+import Database from 'better-sqlite3'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { backupCommand } from '../../../src/cli/backup.ts'
+import { publishCommand } from '../../../src/cli/publish.ts'
+import { restoreCommand } from '../../../src/cli/restore.ts'
+import { syncCommand } from '../../../src/cli/sync.ts'
+import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/database.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
+import { night } from '../../mirror/nights.ts'
+import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
+import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { startCli } from '../../support/run-cli.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../../src/cli/customer-mirror.mjs', import.meta.url))
+const COUNT = 'SELECT count(*) FROM customers'
+
+describe('a restore', () => {
+  test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
+    const { mirror, backup } = await aBackup()
+    const kept = join(dirname(mirror), 'customers-replaced-20260105T020000000Z.db')
+    const restored = await restore(backup, mirror)
+
+    expect(restored).toMatchObject({ takenAt: '2026-01-05 02:00:00.000', customers: 10, organizations: 1, kept })
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect(valueOf(kept, COUNT)).toBe(12)
+    expect(statSync(mirror).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dirname(mirror)).toSorted()).toEqual([basename(kept), 'customers.db'])
+  })
+
+  test('is a mirror in which the next night goes on as if it were the first one after the backup', async () => {
+    const { mirror, backup } = await aBackup()
+    await restore(backup, mirror)
+    const next = await openMirror(mirror)
+    onTestFinished(() => next.close())
+    const report = await night(next, 2, customers(1, 11))
+
+    expect(report).toMatchObject({ status: 'complete', inserted: 1, unchanged: 10 })
+    expect(rowsOf(mirror, 'SELECT change FROM changes').map(({ change }) => change)).toEqual(['added'])
+    expect(valueOf(mirror, `SELECT count(*) FROM sqlite_schema WHERE name = 'backup_mark'`)).toBe(0)
+  })
+
+  test('gives no number of a run or a change out again, and no earlier updated_at', async () => {
+    const { mirror, backup } = await aBackup()
+    const numbers = `SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run,
+      (SELECT max(updated_at) FROM customers) AS stamp`
+    const [before = {}] = rowsOf(mirror, numbers)
+    const { feedGoesBack } = await restore(backup, mirror)
+    const next = await openMirror(mirror)
+    onTestFinished(() => next.close())
+    await night(next, 0.5, customers(1, 11))
+    const [after = {}] = rowsOf(mirror, numbers)
+
+    expect(feedGoesBack).toBe(true)
+    expect(Number(after['seq'])).toBeGreaterThan(Number(before['seq']))
+    expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
+    expect(String(after['stamp']) > String(before['stamp'])).toBe(true)
+  })
+
+  test('where there is no mirror makes one, private in a private folder', async () => {
+    const { backup } = await aBackup()
+    const mirror = join(dirname(aMirrorFile()), 'data', 'customers.db')
+    const { kept, feedGoesBack } = await restore(backup, mirror)
+
+    expect([kept, feedGoesBack]).toEqual([undefined, false])
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect([mirror, dirname(mirror)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700])
+  })
+
+  test('never gets the WAL of the mirror before it: what a killed run left in it goes with the replaced file', async () => {
+    const mirror = aMirrorFile()
+    const backup = await aBackupOf(5)
+    const writer = aWriter(mirror)
+    await writer.saved(5)
+    await writer.kill()
+    const inWal = statSync(`${mirror}-wal`).size
+    const { kept = '' } = await restore(backup, mirror)
+
+    expect(inWal).toBeGreaterThan(0)
+    expect(valueOf(mirror, COUNT)).toBe(5)
+    expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+    expect(Number(valueOf(kept, COUNT))).toBeGreaterThan(100)
+    expect(readdirSync(dirname(mirror)).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([])
+  })
+
+  test('gets no WAL that lies where the mirror was before someone moved it away', async () => {
+    const { mirror, backup } = await aBackup()
+    const other = await aMirror()
+    await night(other, 0, customers(1, 40))
+    copyFileSync(`${other.file}-wal`, `${mirror}-wal`)
+    renameSync(mirror, `${mirror}.away`)
+    await restore(backup, mirror)
+
+    expect(existsSync(`${mirror}-wal`)).toBe(false)
+    expect(valueOf(mirror, COUNT)).toBe(10)
+  })
+
+  test('brings a backup of an older version into the form of this one', async () => {
+    const { mirror } = await aBackup()
+    const old = anOldMirror(4)
+    const { takenAt } = await restore(old, mirror)
+
+    expect(takenAt).toBeUndefined()
+    expect(valueOf(mirror, 'PRAGMA user_version')).toBe(LATEST_VERSION)
+    expect(valueOf(old, 'PRAGMA user_version')).toBe(4)
+    expect(valueOf(mirror, 'SELECT count(*) FROM customers_daily')).toBe(0)
+  })
+
+  test('takes a backup that another program made, also one in WAL mode', async () => {
+    const { mirror } = await aBackup()
+    const other = await aMirror()
+    await night(other, 0, customers(1, 7))
+    const { takenAt, customers: restored } = await restore(other.file, mirror)
+
+    expect([takenAt, restored]).toEqual([undefined, 7])
+    expect(valueOf(mirror, COUNT)).toBe(7)
+  })
+})
+
+describe('nothing is changed', () => {
+  test('while a run is under way: the message names it', async () => {
+    const { mirror, backup } = await aBackup()
+    const used = await openMirror(mirror)
+    onTestFinished(() => used.close())
+    await used.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'held',
+      message: expect.stringMatching(/run 3 of acme is writing it.*Stop the worker/s),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(12)
+  })
+
+  test.each([
+    ['another process has it open to write', false],
+    ['another process has it open to read', true],
+  ])('while %s', async (_, readonly) => {
+    const { mirror, backup } = await aBackup()
+    const program = `const D = require('better-sqlite3'); const db = new D(${JSON.stringify(mirror)}, { readonly: ${readonly} });
+      db.prepare('SELECT * FROM runs').all(); console.log('open'); setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'mirror-locked',
+      message: expect.stringMatching(/another program has the mirror open.*Stop it/s),
+    })
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect(valueOf(mirror, COUNT)).toBe(12)
+    await restore(backup, mirror)
+    expect(valueOf(mirror, COUNT)).toBe(10)
+  })
+
+  test('while a run elsewhere has a lease that did not expire, although no program has the file open', async () => {
+    const { mirror, backup } = await aBackup()
+    const expires = START_MS + MINUTE_MS
+    tamper(
+      mirror,
+      `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('acme', 2, 'elsewhere#1#1', ?)`,
+      expires,
+    )
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'held' })
+    await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
+  })
+
+  test.each<[what: string, make: (place: Place) => string | Promise<string>, expected: object]>([
+    [
+      'is not there',
+      ({ mirror }) => `${mirror}.none`,
+      { code: 'usage', message: expect.stringMatching(/no such file/) },
+    ],
+    [
+      'is the mirror',
+      ({ mirror }) => mirror,
+      { code: 'usage', message: expect.stringMatching(/is the mirror itself/) },
+    ],
+    ['is a folder', ({ mirror }) => dirname(mirror), { code: 'mirror-directory' }],
+    ['is no SQLite file', ({ backup }) => overwritten(backup, 'notes'), { code: 'mirror-foreign' }],
+    ['is of another program', ({ backup }) => changed(backup, 'PRAGMA application_id = 7'), { code: 'mirror-foreign' }],
+    ['is of a newer version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'mirror-newer' }],
+    [
+      'is damaged',
+      ({ backup }) => damaged(backup),
+      { code: 'mirror-corrupt', message: expect.stringMatching(/older backup/) },
+    ],
+    ['is cut short', ({ backup }) => shortened(backup), { code: 'mirror-corrupt' }],
+  ])('by a backup that %s', async (_, make, expected) => {
+    const place = await aBackup()
+    const file = await make(place)
+
+    await expect(restore(file, place.mirror)).rejects.toMatchObject(expected)
+    expect(namesBeside(place.mirror)).toEqual(['customers.db'])
+    expect(valueOf(place.mirror, COUNT)).toBe(12)
+  })
+
+  test('after a stop that was asked for', async () => {
+    const { mirror, backup } = await aBackup()
+    const stop = new AbortController()
+    const restoring = restore(backup, mirror, { signal: stop.signal, onProgress: () => stop.abort() })
+
+    await expect(restoring).rejects.toMatchObject({ code: 'interrupted' })
+    expect(namesBeside(mirror)).toEqual(['customers.db'])
+  })
+})
+
+test('a mirror that is damaged beyond locking is replaced only with --force, and is kept too', async () => {
+  const { mirror, backup } = await aBackup()
+  overwritten(mirror, 'x'.repeat(5000))
+
+  await expect(restore(backup, mirror)).rejects.toMatchObject({
+    code: 'mirror-locked',
+    message: expect.stringMatching(/restore with --force/),
+  })
+  const { kept = '', feedGoesBack } = await restore(backup, mirror, { force: true })
+  expect([valueOf(mirror, COUNT), feedGoesBack]).toEqual([10, true])
+  expect(readFileSync(kept, 'utf8')).toBe('x'.repeat(5000))
+})
+
+test('a mirror with damage inside is replaced without --force', async () => {
+  const { mirror, backup } = await aBackup()
+  damaged(mirror)
+
+  await expect(restore(backup, mirror)).resolves.toMatchObject({ customers: 10 })
+})
+
+test('a file of someone else at the place of the mirror is left alone, with --force too', async () => {
+  const { mirror, backup } = await aBackup()
+  changed(mirror, 'PRAGMA application_id = 7')
+
+  for (const force of [false, true])
+    await expect(restore(backup, mirror, { force })).rejects.toMatchObject({ code: 'mirror-foreign' })
+  expect(valueOf(mirror, COUNT)).toBe(12)
+})
+
+test('killed at any moment, the mirror is the one from before or the restored one, whole', async () => {
+  const here = await aMirroredWorkplace()
+  for (let kill = 0; kill < 4; kill += 1) {
+    const child = spawn(process.execPath, [PROGRAM, 'restore', here.backup, '--config', here.config], {
+      stdio: 'ignore',
+    })
+    const exited = once(child, 'exit')
+    const folder = dirname(here.mirror)
+    const isAt = () => readdirSync(folder).some((name) => (kill % 2 === 0 ? /\.restore$/ : /-replaced-/).test(name))
+    while (!isAt() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
+    child.kill('SIGKILL')
+    await exited
+    expect(valueOf(here.mirror, 'PRAGMA integrity_check')).toBe('ok')
+    expect(valueOf(here.mirror, COUNT)).toBe(900)
+    for (const name of readdirSync(folder).filter((each) => each.includes('-replaced-'))) rmSync(join(folder, name))
+  }
+  const { code } = await runCommand(restoreCommand, [here.backup, '--config', here.config])
+  expect(code).toBe(0)
+})
+
+test('the command says what was restored, what was kept, and what is left to do', async () => {
+  const here = await aMirroredWorkplace()
+  await runCommand(syncCommand, ['--config', here.config])
+  tamper(here.mirror, `UPDATE last_update SET updated_at = '2100-01-01 00:00:00.000'`)
+  const first = await runCommand(restoreCommand, [here.backup, '--config', here.config])
+  const second = await runCommand(restoreCommand, [here.backup, '--config', here.config, '--json'])
+
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  expect(first.stdout).toMatch(/^Mirror: .*\nRestored from .*, taken at .* UTC: 900 customers of 1 organization\n/)
+  expect(first.stdout).toMatch(/The mirror that was there is now .*-replaced-.*remove it when you no longer need it\./)
+  expect(first.stdout).toMatch(/Programs that read changes or updated_at need a new copy/)
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    schemaVersion: 1,
+    restored: { mirror: here.mirror, file: here.backup, customers: 900, kept: expect.stringContaining('-replaced-') },
+  })
+})
+
+test('the exit codes are those of the mistakes', async () => {
+  const here = await aMirroredWorkplace()
+  const copy = join(here.folder, 'copies', 'customers.db')
+  await runCommand(publishCommand, [copy, '--config', here.config])
+  const ends = [copy, join(here.folder, 'none.db')].map((file) =>
+    startCli(['restore', file, '--config', here.config], { cwd: here.folder }),
+  )
+  const [asCopy, asNone] = await Promise.all(ends.map(({ ended }) => ended))
+
+  expect(asCopy).toMatchObject({ code: 7, stdout: '', stderr: expect.stringMatching(/is a copy for readers/) })
+  expect(asNone).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/no such file/) })
+})
+
+/** Without what a test that reads the mirror lets SQLite leave there. */
+function namesBeside(file: string): string[] {
+  return readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
+}
+
+type Place = { mirror: string; backup: string }
+
+/** A closed mirror with 12 customers, and a backup of the night before, when there were 10. */
+async function aBackup(): Promise<Place> {
+  const mirror = await openMirror(aMirrorFile())
+  await night(mirror, 0, customers(1, 10))
+  const { file } = await backUp(mirror.file)
+  await night(mirror, 1, customers(1, 12))
+  await mirror.close()
+  return { mirror: mirror.file, backup: file }
+}
+
+async function aBackupOf(count: number): Promise<string> {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, count))
+  const { file } = await backUp(mirror.file, { file: aBackupFile() })
+  return file
+}
+
+async function aMirroredWorkplace() {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [900] })))
+  await runCommand(syncCommand, ['--config', workplace.config])
+  const backup = join(workplace.folder, 'backups', 'customers.db')
+  await runCommand(backupCommand, [backup, '--config', workplace.config])
+  return { ...workplace, backup }
+}
+
+/** A mirror as an older version made it. */
+function anOldMirror(version: number): string {
+  const file = aBackupFile('old.db')
+  const db = new Database(file)
+  const folder = new URL('../../../src/mirror/migrations/', import.meta.url)
+  for (const name of readdirSync(folder).toSorted().slice(0, version))
+    db.exec(readFileSync(new URL(name, folder), 'utf8'))
+  db.pragma(`application_id = ${APPLICATION_ID}`)
+  db.pragma(`user_version = ${version}`)
+  db.close()
+  return file
+}
+
+function changed(file: string, sql: string): string {
+  tamper(file, sql)
+  return file
+}
+
+function overwritten(file: string, content: string): string {
+  writeFileSync(file, content)
+  return file
+}
+
+function damaged(file: string): string {
+  const bytes = readFileSync(file)
+  bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
+  writeFileSync(file, bytes)
+  return file
+}
+
+function shortened(file: string): string {
+  writeFileSync(file, readFileSync(file).subarray(0, 16_384))
+  return file
+}
