@@ -15,6 +15,17 @@ export function utcTime(text: string): string | null {
 }
 
 /**
+ * A moment in UTC as `YYYY-MM-DD HH:MM:SS.SSS`, or null when it is none. Reads what `utcTime` reads, with ` UTC` for a zone too.
+ * Anything finer than a millisecond is cut.
+ */
+export function utcMoment(text: string): string | null {
+  const written = text.trim().replace(/ ?UTC$/i, 'Z')
+  const seconds = utcTime(written)
+  const [, fraction = ''] = /:\d\d[.,](\d{1,3})/.exec(written) ?? []
+  return seconds === null ? null : `${seconds}.${fraction.padEnd(3, '0')}`
+}
+
+/**
  * Whether a text is a valid second in UTC, in the form that most services send, on any day except 29 February. A fast check
  * without parsing.
  */

@@ -142,7 +142,9 @@ describe('the program and the table', () => {
     )
 
     // The wishes of a queue, a command line, a timer and an output that is closed: they become an error of the table or none.
-    expect(new Set(others)).toEqual(new Set(['CommandLineEnded', 'RunFailed', 'TimedOut', 'Unread', 'Unwritten']))
+    expect(new Set(others)).toEqual(
+      new Set(['CommandLineEnded', 'RunFailed', 'TimedOut', 'Unread', 'Unwritten', 'ValueUnwritable']),
+    )
   })
 
   test('every code is thrown somewhere', () => {

@@ -1,3 +1,4 @@
+import type { Exported } from '../reading/export/export-rows.ts'
 import type { FormatName } from '../reading/export/formats.ts'
 import type { Selection } from '../reading/export/selection.ts'
 
@@ -22,6 +23,6 @@ export type ExportPlan = {
 export type ExportReport =
   | ['rows', { rows: number; total?: number | undefined }]
   | ['unread']
-  | ['done', { rows: number; lastSeq: number; neverRead: string[] }]
+  | ['done', Exported]
   | ['unknown-organization', { organization: string; known: readonly string[] }]
   | ['failed', { code: string; message: string }]

@@ -5,6 +5,7 @@ import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/f
 import { isTerminal, type Io } from './io.ts'
 import { fileToRead } from './reading-options.ts'
 import type { ExportPlan } from './export-plan.ts'
+import { timeArgument } from './time-argument.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
@@ -17,6 +18,11 @@ export function exportCommand(io: Io) {
     .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
+    .addOption(
+      new Option('--as-of <time>', 'the customers as they were then, as the mirror knew them')
+        .argParser(timeArgument)
+        .conflicts(['includeRemoved', 'changesSince']),
+    )
     .addOption(
       new Option('--changes-since <seq>', 'the changes after this seq, in order, in place of customers')
         .argParser(wholeNumber({ least: 0, digits: 15 }))
@@ -41,17 +47,18 @@ type Options = {
   mirror?: string
   org?: readonly string[]
   includeRemoved?: true
+  asOf?: string
   changesSince?: number
   excel?: true
 }
 
 async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to'>> {
-  const { org = [], includeRemoved, changesSince, excel = false } = options
+  const { org = [], includeRemoved, asOf, changesSince, excel = false } = options
   const format = formatOf(options.format)
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv.')
   return {
     ...(await fileToRead(options)),
-    selection: { organizations: org, includeRemoved, changesSince },
+    selection: { organizations: org, includeRemoved, asOf, changesSince },
     format,
     excel,
     isForTerminal: isTerminal(io.stdout),
@@ -78,4 +85,8 @@ Examples:
       those of acme, for a spreadsheet
   $ customer-mirror export --format parquet -o customers.parquet
       with types, compressed, for DuckDB, pandas and warehouses
+  $ customer-mirror export --format jsonl --as-of 2026-03-01 -o march.jsonl
+      the customers as they were when March began, in UTC, one JSON object on each line
+  $ customer-mirror export --format jsonl --changes-since 1200
+      what changed after change 1200, with the customers as they are now
 `

@@ -2,6 +2,7 @@ import { ExportFailed, Interrupted, reportedError } from '../errors.ts'
 import type { UnfinishedExport } from '../reading/export/export-file.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import type { Io } from './io.ts'
+import { plainText } from './output/plain-text.ts'
 import { count } from './output/wording.ts'
 import { startApart } from './run-apart.ts'
 
@@ -59,9 +60,17 @@ function stopped(output: string | undefined): string {
     : `Stopped: ${output} was not written.\n`
 }
 
-function summaryOf({ rows, lastSeq, neverRead }: Done, { selection }: ExportPlan, output: string | undefined): string {
-  const what = count(rows, selection.changesSince === undefined ? 'customer' : 'change')
-  const left = neverRead.map((id) => `Left out: ${id}, whose list was never read to its end.\n`)
+/** How much it was, what is not in it, and where the next export of changes continues. */
+function summaryOf(done: Done, { selection }: ExportPlan, output: string | undefined): string {
+  const left = done.leftOut.map(
+    ({ organization, firstReadAt }) =>
+      `Left out: ${plainText(organization)}, whose list was ${firstReadAt === undefined ? 'never read to its end' : `first read to its end at ${firstReadAt}`}.\n`,
+  )
+  const before = done.readBefore.map(
+    ({ organization, readAsOf }) =>
+      `${plainText(organization)} was last read at ${readAsOf}: its customers are those of then.\n`,
+  )
+  const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
   const where = output === undefined ? '' : ` to ${output}`
-  return `${left.join('')}Exported ${what}${where}. Last seq: ${lastSeq}\n`
+  return [...left, ...before, `Exported ${what}${where}. Last seq: ${done.lastSeq}\n`].join('')
 }

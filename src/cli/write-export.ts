@@ -9,7 +9,7 @@ import { openToRead } from '../reading/open-to-read.ts'
 import { statementError } from '../reading/statement-error.ts'
 import { writeAll } from '../reading/write-all.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
-import { plainText } from './output/plain-text.ts'
+import { plainJson, plainText } from './output/plain-text.ts'
 
 /** The process that exports. Takes an ExportPlan, writes to standard output or a file, and reports on file descriptor 3. */
 async function main(): Promise<void> {
@@ -33,7 +33,7 @@ async function exportAsPlanned(plan: ExportPlan): Promise<ExportReport> {
 async function writeExport({ file, configured, selection, to, withProgress, isForTerminal, ...plan }: ExportPlan) {
   const format = await loadFormat(plan.format, {
     excel: plan.excel,
-    ...(isForTerminal && { plainText }),
+    ...(isForTerminal && { plainText, plainJson }),
   })
   const descriptor = to === undefined ? 1 : openSync(to.path, 'w')
   try {

@@ -1,12 +1,18 @@
 import { UsageError } from '../../errors.ts'
 import type { Connection } from '../../mirror/database.ts'
-import { firstCompleteSeq, lastSeq } from './feed.ts'
+import { feedStart, lastSeq } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
-import { selectOrganizations, type UnknownOrganization } from './select-organizations.ts'
+import { selectOrganizations, type LeftOut, type UnknownOrganization } from './select-organizations.ts'
 import { selectRows, tableOf, type Selection } from './selection.ts'
 
 /** What was exported. */
-export type Exported = { rows: number; lastSeq: number; neverRead: string[] }
+export type Exported = {
+  rows: number
+  lastSeq: number
+  leftOut: LeftOut[]
+  /** With `asOf`, the organizations whose list was last read before then: what they are known to hold is from that reading. */
+  readBefore: { organization: string; readAsOf: string }[]
+}
 
 export type Exporting = {
   selection: Selection
@@ -27,10 +33,13 @@ export async function exportRows(
   { selection, configured, format, to, onProgress }: Exporting,
 ): Promise<Exported | UnknownOrganization> {
   db.exec('BEGIN')
-  const organizations = selectOrganizations(db, selection.organizations, configured)
+  const organizations = selectOrganizations(db, selection, configured)
   if ('unknown' in organizations) return organizations
+  const { changesSince, asOf } = selection
   const seq = lastSeq(db)
-  if (selection.changesSince !== undefined) requireCompleteFeed(db, selection.changesSince, seq)
+  const exportedAt = db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
+  if (changesSince !== undefined) requireCompleteFeed(db, changesSince, seq)
+  if (asOf !== undefined) requireKnownTime(db, asOf, exportedAt)
   const { columns, sql, parameters } = selectRows(
     db,
     selection,
@@ -39,13 +48,13 @@ export async function exportRows(
   const facts: ExportFacts = {
     table: tableOf(selection),
     columns,
-    exportedAt: db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? '',
-    asOf: selection.asOf,
-    changesSince: selection.changesSince,
+    exportedAt,
+    asOf,
+    changesSince,
     lastSeq: seq,
     organizations: organizations.read,
   }
-  const total = onProgress !== undefined && selection.asOf === undefined ? countRows(db, sql, parameters) : undefined
+  const total = onProgress !== undefined && asOf === undefined ? countRows(db, sql, parameters) : undefined
   const rows = db
     .prepare<unknown[], ExportRow>(sql)
     .raw()
@@ -56,17 +65,25 @@ export async function exportRows(
     facts,
   )
   db.exec('COMMIT')
-  return { rows: written, lastSeq: seq, neverRead: organizations.neverRead }
+  const readBefore = organizations.read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
+  return { rows: written, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
 }
 
 function requireCompleteFeed(db: Connection, since: number, last: number): void {
   if (since > last)
     throw new UsageError(`There is no change ${since} yet: the last one is ${last}. Use the last seq of what you have.`)
-  const first = firstCompleteSeq(db)
+  const first = feedStart(db).seq
   if (since + 1 < first)
     throw new UsageError(
       `The changes before ${first} were deleted: start again from a copy, and continue from its last seq.`,
     )
+}
+
+function requireKnownTime(db: Connection, asOf: string, now: string): void {
+  if (asOf > now) throw new UsageError(`${asOf} lies in the future: it is ${now} UTC now.`)
+  const { at } = feedStart(db)
+  if (asOf < at)
+    throw new UsageError(`The changes before ${at} were deleted, so the customers of ${asOf} are not known.`)
 }
 
 function countRows(db: Connection, sql: string, parameters: readonly unknown[]): number {

@@ -9,11 +9,11 @@ export function lastSeq(db: Connection): number {
 }
 
 /**
- * The lowest seq from which on no change was deleted: a reader who has all changes before it misses none. 1 while all of them
- * are there.
+ * Where the feed begins: from `seq` on no change was deleted, so a reader who has all changes before it misses none, and the
+ * history is as it was from the time `at` on. All of them are there while it is 1.
  */
-export function firstCompleteSeq(_db: Connection): number {
-  return 1
+export function feedStart(_db: Connection): { seq: number; at: string } {
+  return { seq: 1, at: '' }
 }
 
 function hasTable(db: Connection, name: string): boolean {

@@ -54,6 +54,8 @@ export type Format = {
 export type FormatSettings = {
   /** For a spreadsheet: with a BOM, and without formulas. */
   excel: boolean
-  /** Where a terminal shows the text: returns it without what a terminal would act on. */
+  /** Where a terminal shows the text: returns a value without what a terminal would act on. */
   plainText?: ((text: string) => string) | undefined
+  /** The same for a text in JSON, which means the same afterwards. */
+  plainJson?: ((json: string) => string) | undefined
 }

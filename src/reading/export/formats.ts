@@ -3,6 +3,7 @@ import type { Format, FormatSettings } from './format.ts'
 /** Each format with what loads it. */
 const LOADERS = {
   csv: async (settings: FormatSettings) => (await import('./csv.ts')).csvFormat(settings),
+  jsonl: async (settings: FormatSettings) => (await import('./json-lines.ts')).jsonLinesFormat(settings),
   parquet: async () => (await import('./parquet.ts')).parquetFormat(),
 } satisfies Record<string, (settings: FormatSettings) => Promise<Format>>
 

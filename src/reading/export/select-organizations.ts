@@ -2,17 +2,22 @@ import type { Connection } from '../../mirror/database.ts'
 import { READ_TO_END } from '../../mirror/stored-runs.ts'
 import { UsageError } from '../../errors.ts'
 import type { ExportedOrganization } from './format.ts'
+import type { Selection } from './selection.ts'
 
-/** The organizations to export, and those that are left out, whose list was never read to its end. */
-export type SelectedOrganizations = { read: ExportedOrganization[]; neverRead: string[] }
+/** The organizations to export, and those that are left out, whose list was never read to its end, or not by then. */
+export type SelectedOrganizations = { read: ExportedOrganization[]; leftOut: LeftOut[] }
+export type LeftOut = { organization: string; firstReadAt: string | undefined }
 
 /** An organization that neither the mirror nor the configuration knows, and those that the mirror knows. */
 export type UnknownOrganization = { unknown: string; known: string[] }
 
-/** Those named, or all of the mirror. Throws UsageError where none of them was read to its end. */
+/**
+ * Those named, or all of the mirror; with `asOf`, those that had been read to their end by then. Throws UsageError where there is
+ * none to export.
+ */
 export function selectOrganizations(
   db: Connection,
-  named: readonly string[],
+  { organizations: named, asOf }: Pick<Selection, 'organizations' | 'asOf'>,
   configured: readonly string[],
 ): SelectedOrganizations | UnknownOrganization {
   const known = db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
@@ -20,14 +25,29 @@ export function selectOrganizations(
   if (unknown !== undefined) return { unknown, known }
   const chosen = named.length === 0 ? known : [...new Set(named)]
   const all = db.prepare<[], ExportedOrganization>(READ_ORGANIZATIONS).safeIntegers(false).all()
-  const read = all.filter(({ organization }) => chosen.includes(organization))
-  const neverRead = chosen.filter((organization) => all.every((one) => one.organization !== organization))
-  if (read.length === 0 && neverRead.length > 0)
-    throw new UsageError(
-      `The list of ${neverRead.slice(0, LISTED).join(', ')}${neverRead.length > LISTED ? ', …' : ''} was never read to its end, ` +
-        `so there is nothing whole to export. Run 'customer-mirror sync' first.`,
+  const found = new Map(all.map((one) => [one.organization, one]))
+  const isRead = (one: ExportedOrganization | undefined) =>
+    one !== undefined && (asOf === undefined || one.firstReadAt <= asOf)
+  const read = chosen.flatMap((id) => found.get(id) ?? []).filter(isRead)
+  const leftOut = chosen
+    .filter((id) => !isRead(found.get(id)))
+    .map((organization) => ({ organization, firstReadAt: found.get(organization)?.firstReadAt }))
+  if (read.length === 0) throw nothingToExport(leftOut, asOf)
+  return { read, leftOut }
+}
+
+function nothingToExport(leftOut: readonly LeftOut[], asOf: string | undefined): UsageError {
+  const [first] = leftOut.flatMap(({ firstReadAt }) => firstReadAt ?? []).toSorted()
+  if (first !== undefined)
+    return new UsageError(
+      `${asOf} is before the first complete run, which ended at ${first}: the customers of then are not known.`,
     )
-  return { read, neverRead }
+  const ids = leftOut.map(({ organization }) => organization)
+  const listed = ids.slice(0, LISTED).join(', ') + (ids.length > LISTED ? ', …' : '')
+  const which = ids.length === 0 ? 'No list was ever' : `The list of ${listed} was never`
+  return new UsageError(
+    `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
+  )
 }
 
 const LISTED = 20

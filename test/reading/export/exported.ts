@@ -1,4 +1,7 @@
-import type { ExportColumn, ExportRow, Format } from '../../../src/reading/export/format.ts'
+import Database from 'better-sqlite3'
+import type { ExportColumn, ExportFacts, ExportRow, Format } from '../../../src/reading/export/format.ts'
+import { exportRows } from '../../../src/reading/export/export-rows.ts'
+import type { Selection } from '../../../src/reading/export/selection.ts'
 
 /** Writes rows in a format, and returns what it wrote: the text, and how long each write was. */
 export async function exported(format: Format, rows: readonly ExportRow[], columns = columnsFor(rows)) {
@@ -21,4 +24,33 @@ export async function exported(format: Format, rows: readonly ExportRow[], colum
 
 function columnsFor([first = ['']]: readonly ExportRow[]): ExportColumn[] {
   return first.map((_, index) => ({ name: `c${index + 1}`, type: 'TEXT', meaning: '', nullable: true }))
+}
+
+/** What is exported from a mirror: its rows as objects, what is known before the first of them, and what is reported after. */
+export async function exportedFrom(
+  file: string,
+  selection: Partial<Selection> = {},
+  configured: readonly string[] = [],
+) {
+  const rows: Record<string, unknown>[] = []
+  const db = new Database(file, { readonly: true, fileMustExist: true })
+  let facts: ExportFacts | undefined
+  const format: Format = {
+    write(given, _, about) {
+      facts = about
+      for (const row of given) rows.push(Object.fromEntries(about.columns.map(({ name }, index) => [name, row[index]])))
+      return rows.length
+    },
+  }
+  try {
+    const done = await exportRows(db.defaultSafeIntegers(), {
+      selection: { organizations: [], ...selection },
+      configured,
+      format,
+      to: { write: () => {} },
+    })
+    return { rows, facts, done }
+  } finally {
+    db.close()
+  }
 }

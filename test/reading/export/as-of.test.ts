@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { utcMoment } from '../../../src/calendar.ts'
+import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
+import { aMirror, mirrorPages, rowsOf } from '../../support/mirror-file.ts'
+import { DAY_MS, night } from '../../mirror/nights.ts'
+import { exportedFrom } from './exported.ts'
+
+/** The moment of night `n`, when the mirror saves what it finds. */
+const ofNight = (n: number, laterMs = 0) => {
+  const [day = '', time = ''] = new Date(START_MS + n * DAY_MS + laterMs).toISOString().split('T')
+  return `${day} ${time.replace('Z', '')}`
+}
+
+test('the customers are those that the mirror knew at that time, with the values of then', async () => {
+  const mirror = await aMirror()
+  const others = customers(3, 40)
+  await night(mirror, 0, [aCustomer(1), aCustomer(2), ...others])
+  await night(mirror, 1, [aCustomer(1, { name: 'Ada', vip: 1 }), aCustomer(2), ...others])
+  await night(mirror, 2, [aCustomer(1, { name: 'Ada', vip: 1 }), ...others])
+  await night(mirror, 3, [aCustomer(1, { name: 'Ada', vip: 1 }), ...others])
+  await night(mirror, 4, [aCustomer(1, { name: null }), aCustomer(2, { name: 'Back' }), ...others, aCustomer(41)])
+
+  const at = async (asOf: string) => {
+    const { rows } = await exportedFrom(mirror.file, { asOf })
+    const names = new Map(rows.map(({ id, name }) => [id, name]))
+    return { names: [1, 2, 41].map((n) => names.get(customerId(n))), count: rows.length }
+  }
+
+  expect(await at(ofNight(0))).toEqual({ names: ['Customer 1', 'Customer 2', undefined], count: 40 })
+  expect(await at(ofNight(1, -1))).toEqual({ names: ['Customer 1', 'Customer 2', undefined], count: 40 })
+  expect(await at(ofNight(1))).toEqual({ names: ['Ada', 'Customer 2', undefined], count: 40 })
+  expect(await at(ofNight(3, -1))).toEqual({ names: ['Ada', 'Customer 2', undefined], count: 40 })
+  expect(await at(ofNight(3))).toEqual({ names: ['Ada', undefined, undefined], count: 39 })
+  expect(await at(ofNight(4))).toEqual({ names: [null, 'Back', 'Customer 41'], count: 41 })
+})
+
+test('the columns are those of customers_history', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  const { facts } = await exportedFrom(mirror.file, { asOf: ofNight(0) })
+
+  expect(facts?.table).toBe('customers_history')
+  expect(facts?.columns.map(({ name }) => name)).toEqual(
+    rowsOf(mirror.file, `SELECT name FROM pragma_table_info('customers_history')`).map(({ name }) => name),
+  )
+})
+
+test('organizations that were first read later are left out, and named', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 2, customers(1, 4), { organization: 'globex' })
+  const { rows, done } = await exportedFrom(mirror.file, { asOf: ofNight(1) })
+
+  expect(rows).toHaveLength(3)
+  expect(done).toMatchObject({ leftOut: [{ organization: 'globex', firstReadAt: ofNight(2) }] })
+})
+
+test('a time after the last reading has the customers of that reading, and names it', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 2, customers(1, 4), { organization: 'globex' })
+  const { rows, done } = await exportedFrom(mirror.file, { asOf: ofNight(2, 1) })
+
+  expect(rows).toHaveLength(7)
+  expect(done).toMatchObject({
+    readBefore: [
+      { organization: 'acme', readAsOf: ofNight(0) },
+      { organization: 'globex', readAsOf: ofNight(2) },
+    ],
+  })
+})
+
+test.each([
+  [
+    'before the first complete run',
+    ofNight(0, -1),
+    /is before the first complete run, which ended at 2026-01-05 02:00:/,
+  ],
+  ['in the future', '2999-01-01 00:00:00.000', /lies in the future: it is \d{4}-.* UTC now\./],
+])('a time %s is an error, and nothing is written', async (_, asOf, said) => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+
+  await expect(exportedFrom(mirror.file, { asOf })).rejects.toThrow(said)
+})
+
+test('an organization that is being loaded has no customers yet that could be whole', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)], { ending: { status: 'failed', readToEnd: false } })
+
+  await expect(exportedFrom(mirror.file, { asOf: ofNight(1) })).rejects.toThrow(
+    /The list of acme was never read to its end/,
+  )
+})
+
+test.each([
+  ['2026-03-01', '2026-03-01 00:00:00.000'],
+  ['2026-03-01 14:30', '2026-03-01 14:30:00.000'],
+  ['2026-03-01 14:30 UTC', '2026-03-01 14:30:00.000'],
+  ['2026-03-01 14:30:15.123', '2026-03-01 14:30:15.123'],
+  ['2026-03-01 14:30:15.1239', '2026-03-01 14:30:15.123'],
+  ['2026-03-01T14:30:15.5Z', '2026-03-01 14:30:15.500'],
+  ['2026-03-01T00:30:00,25+01:00', '2026-02-28 23:30:00.250'],
+  [' 2026-03-01T14:30:00-0800 ', '2026-03-01 22:30:00.000'],
+  ['2026-02-30', null],
+  ['2026-03-01 24:00', null],
+  ['yesterday', null],
+  ['1772323200', null],
+  ['', null],
+])('the time %j is read as %j', (text, moment) => {
+  expect(utcMoment(text)).toBe(moment)
+})
