@@ -98,7 +98,7 @@ export const ERRORS = {
       ...BREACH,
       again: 'never',
       title: 'customers of another organization',
-      fix: 'Give this organization its own apiKey, secret and baseUrl; if its id is new, put the old one back.',
+      fix: 'Give this organization its own apiKey, secret and baseUrl; if its id is new, use customer-mirror organizations rename.',
     },
   },
   MirrorUnusable: {

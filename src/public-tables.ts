@@ -195,6 +195,7 @@ function freshnessColumns(): PublicColumn[] {
     time('proven_as_of', 'start of the last run whose scan is proven'),
     age('proven_age_seconds', 'proven_as_of'),
     count('held', 'removals that wait to be approved or discarded'),
+    time('retired_at', 'since when the organization is retired'),
   ]
 }
 

@@ -99,6 +99,8 @@ export type Freshness = {
   openRejects: number
   /** Why the last run, or the last one that read the list to its end, proved nothing: its error code, or its reasons. */
   why: string[]
+  /** Since when it is retired; undefined if it is not. */
+  retiredAtMs: number | undefined
 }
 
 /** How an organization's latest run ended, and its last complete reading. Times in Unix milliseconds. */

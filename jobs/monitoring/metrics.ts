@@ -31,9 +31,11 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
   const { runs, ...counters } = countersIn(meters)
   const freshness = measureFreshness(meters, now)
   measureJobs(meters, queues)
-  // The age of an organization that left the configuration would grow for ever.
+  // The age of an organization that left the configuration, or is retired, would grow for ever.
   const configuredFreshness = async () =>
-    (await mirror.listFreshness()).filter(({ organization }) => organizations().includes(organization))
+    (await mirror.listFreshness()).filter(
+      ({ organization, retiredAtMs }) => retiredAtMs === undefined && organizations().includes(organization),
+    )
 
   return {
     countRun({ organization, outcome: { report }, verdict }) {

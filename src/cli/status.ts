@@ -77,6 +77,8 @@ function isAhead(ageMs: number): boolean {
 function whyNot(freshness: Freshness | undefined, { tooOld, readTooOld }: Record<'tooOld' | 'readTooOld', boolean>) {
   if (freshness === undefined) return ['never-mirrored']
   const { why, held, lastStatus, readAsOfMs } = freshness
+  // It is configured again, and its next run ends that.
+  if (freshness.retiredAtMs !== undefined) return ['retired']
   const isRunning = lastStatus === 'running' && (tooOld || readAsOfMs === undefined)
   const isForgotten = readTooOld && lastStatus === 'complete' && !why.includes('page-limit')
   return [

@@ -37,6 +37,7 @@ const MIGRATIONS = [
   '0006-lists.sql',
   '0007-reading.sql',
   '0008-privacy.sql',
+  '0009-organizations.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length

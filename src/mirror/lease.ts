@@ -19,7 +19,7 @@ type Lease = {
 }
 
 /** The moment by the wall clock, and by the monotonic clock if the run has one: the wall clock may be set at any time. */
-type Clocks = { nowMs: number; monotonicMs: number | undefined }
+export type Clocks = { nowMs: number; monotonicMs: number | undefined }
 
 /**
  * Takes the lease of the organization for a run that is about to start: when it is free, when its holder has not renewed it for
@@ -31,8 +31,8 @@ export function takeLease(
   holder: string,
   clocks: Clocks,
 ): void {
-  const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
-  if (lease !== undefined && !hasExpired(lease, clocks) && isGone(lease.holder) !== true) {
+  const lease = findLease(db, organization, clocks)
+  if (lease !== undefined) {
     throw new OrganizationLeased(
       `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
         'Let it finish, or stop it; a run that died is given up after a minute.',
@@ -51,6 +51,13 @@ export function findHeldLease(db: Connection, clocks: Clocks): { organization: s
   const leases = db.prepare<[], Lease & { organization: string }>('SELECT * FROM leases ORDER BY organization').all()
   const held = leases.find((lease) => !hasExpired(lease, clocks) && isGone(lease.holder) !== true)
   return held && { organization: held.organization, runId: held.run_id }
+}
+
+/** The lease of the organization that a run still holds; undefined if it is free. */
+export function findLease(db: Connection, organization: string, clocks: Clocks): Lease | undefined {
+  const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
+  if (lease === undefined || hasExpired(lease, clocks) || isGone(lease.holder) === true) return undefined
+  return lease
 }
 
 /** Throws OrganizationLeased unless the run still holds its lease; renews the lease when a third of it is used. */

@@ -1,3 +1,4 @@
+import type { Organizations } from '../organizations.ts'
 import type { Mirror } from '../store.ts'
 import { MirrorUnusable } from '../errors.ts'
 import {
@@ -43,6 +44,12 @@ export async function openMirrorToRead(file: string): Promise<Mirror> {
  */
 export async function rehearseMirror(file: string, organizations: readonly string[]): Promise<Mirror> {
   return mirrorOf(file, openRehearsal(file, organizations))
+}
+
+/** The organizations of the mirror at `file`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
+export async function openOrganizations(file: string): Promise<Organizations> {
+  const organizations = await import('./organizations/organizations.ts')
+  return organizations.openOrganizations(file)
 }
 
 /** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */

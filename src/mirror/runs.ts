@@ -11,6 +11,7 @@ import { noteFilled, startPrivacy } from './privacy.ts'
 import { resolveRejects } from './rejects.ts'
 import { doubted, markAbsent } from './mark-absent.ts'
 import { findHeldRows } from './removals.ts'
+import { endRetirement } from './retirement.ts'
 import { findResumable } from './resume.ts'
 import { RowSet } from '../row-set.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
@@ -36,7 +37,8 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   ).run(organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), resumable?.id ?? null)
   const id = Number(lastInsertRowid)
   takeLease(db, { organization, id }, holder, { nowMs, monotonicMs: monotonicMs?.() })
-  closeAbandoned(db, organization, id, nowMs)
+  closeAbandoned(db, { organization, but: id }, nowMs)
+  endRetirement(db, organization)
   if (resumable === undefined) forgetWindows(db, organization)
   else inheritWindows(db, resumable.id, id)
   const list = loadList(db, organization)
@@ -74,13 +76,18 @@ function keyOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Uint8Array 
   return privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key
 }
 
-function closeAbandoned(db: Connection, organization: string, id: number, nowMs: number): void {
+/** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
+export function closeAbandoned(
+  db: Connection,
+  { organization, but = 0 }: { organization: string; but?: number },
+  nowMs: number,
+): void {
   statement(
     db,
     `UPDATE runs SET status = 'interrupted', finished_at = max(?, started_at), reasons = '["interrupted"]', error_code = 'interrupted',
        error = 'The process ended before the run did. What it had saved is kept.'
      WHERE organization = ? AND status = 'running' AND id <> ?`,
-  ).run(sqlTime(nowMs), organization, id)
+  ).run(sqlTime(nowMs), organization, but)
 }
 
 /**

@@ -124,6 +124,7 @@ export function listFreshness(db: Connection): Freshness[] {
       held: row.held,
       openRejects: row.open_rejects,
       why: whyUnproven(row),
+      retiredAtMs: timeOf(row.retired_at),
     }))
 }
 
@@ -167,4 +168,5 @@ type FreshnessColumns = {
   ended_error: string | null
   ended_reasons: string | null
   read_reasons: string | null
+  retired_at: string | null
 }

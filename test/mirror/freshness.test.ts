@@ -158,7 +158,10 @@ test('a mirror of version 4 gains the columns at the end, filled from the runs i
   const mirror = await aMirror(file)
 
   const now = rowsOf(file, 'SELECT name FROM pragma_table_info(?)', 'freshness').map(({ name }) => name)
-  expect(now).toEqual([...columns, ...['read_as_of', 'read_age_seconds', 'proven_as_of', 'proven_age_seconds', 'held']])
+  expect(now).toEqual([
+    ...columns,
+    ...['read_as_of', 'read_age_seconds', 'proven_as_of', 'proven_age_seconds', 'held', 'retired_at'],
+  ])
   const [atMs, provenMs] = [START_MS, START_MS - 24 * 60 * MINUTE_MS]
   expect(await mirror.listFreshness()).toMatchObject([
     { readAsOfMs: atMs, provenAsOfMs: provenMs, dataAsOfMs: provenMs, proof: 'proven', held: 0 },

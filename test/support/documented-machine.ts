@@ -30,6 +30,9 @@ export type Folder = 'home' | 'empty' | 'copies' | 'checkout'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LAUNCHER = join(ROOT, 'src/cli/customer-mirror.mjs')
 
+/** Organizations that the configuration does not name any more. */
+const LEFT = ['hooli', 'umbrella', 'initrode']
+
 /** Makes such a machine: a mirror with twelve runs, a copy of it, and everything that the pages name besides. */
 export async function aDocumentedMachine(): Promise<DocumentedMachine> {
   const sandbox = await aSandbox({ customers: [120, 7, 3] })
@@ -45,6 +48,12 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
   })
   for (let night = 0; night < 4; night += 1) await runCommand(syncCommand, ['--config', config])
   await runCommand(publishCommand, ['--config', config])
+  const others = organizationsOf(await aSandbox({ customers: [5, 4, 2] }))
+  const left = aWorkplace(
+    others.map((other, place) => ({ ...other, id: LEFT[place] ?? other.id })),
+    { mirror },
+  )
+  await runCommand(syncCommand, ['--config', left.config])
   prepareQueue(join(mirror, '..', 'queue'))
 
   async function run(commands: readonly string[], where: Folder) {

@@ -168,5 +168,14 @@ function lastRun(atMs: number) {
 function fresh(organization: string, atMs: number): Freshness {
   const dates = { readAsOfMs: atMs, provenAsOfMs: atMs, dataAsOfMs: atMs }
   const counts = { active: 1, missing: 0, removed: 0, held: 0, openRejects: 0 }
-  return { organization, ...dates, proof: 'proven', lastRunId: 1, lastStatus: 'complete', ...counts, why: [] }
+  return {
+    organization,
+    ...dates,
+    proof: 'proven',
+    lastRunId: 1,
+    lastStatus: 'complete',
+    ...counts,
+    why: [],
+    retiredAtMs: undefined,
+  }
 }

@@ -1,0 +1,46 @@
+import type { Organizations } from '../organizations.ts'
+import type { Config } from '../config/read-config.ts'
+import { UsageError } from '../errors.ts'
+
+/** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */
+export async function withOrganizations<Result>(
+  file: string | undefined,
+  work: (organizations: Organizations, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const [{ readConfig }, { openOrganizations }] = await Promise.all([
+    import('../config/read-config.ts'),
+    import('../mirror/mirror.ts'),
+  ])
+  const config = await readConfig({ file, cwd: process.cwd() })
+  const organizations = await openOrganizations(config.mirror)
+  try {
+    return await work(organizations, config)
+  } finally {
+    await organizations.close()
+  }
+}
+
+/** Whether the configuration names the organization. */
+export function isConfigured({ organizations }: Pick<Config, 'organizations'>, id: string): boolean {
+  return organizations.some((organization) => organization.id === id)
+}
+
+/** Throws UsageError for an organization of which the mirror holds nothing; `todo` is what to do if it is only configured. */
+export async function requireMirrored(
+  id: string,
+  organizations: Pick<Organizations, 'list'>,
+  config: Config,
+  todo: string,
+): Promise<void> {
+  const names = await organizations.list()
+  if (names.includes(id)) return
+  if (isConfigured(config, id))
+    throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
+  const { didYouMean } = await import('../config/suggestion.ts')
+  const shown = names.slice(0, SHOWN).join(', ') + (names.length > SHOWN ? ', …' : '')
+  throw new UsageError(
+    `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : shown}`,
+  )
+}
+
+const SHOWN = 20

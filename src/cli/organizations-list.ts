@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import { Command } from '@commander-js/extra-typings'
+import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
+import { nearest } from '../config/suggestion.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
+import { fileToRead } from './reading-options.ts'
+import { isoTime, jsonDocument } from './reading.ts'
+
+/** `customer-mirror organizations list`: the organizations of the configuration and of the mirror. */
+export function organizationsListCommand(io: Io) {
+  return (
+    new Command('list')
+      .description('list the organizations of the configuration and of the mirror')
+      .option('-c, --config <file>', 'configuration file')
+      .option('--mirror <file>', 'a mirror, or a published copy, instead of the one of the configuration')
+      .option('--json', 'print one JSON document')
+      .addHelpText('after', EXAMPLES)
+      // An unknown word, such as a misspelt command, is parsed as an argument here.
+      .allowExcessArguments()
+      .action(async (own, command) => {
+        refuseWords(command.args, command.parent?.args[0] === 'list', (said) => command.error(said))
+        const { config, mirror, json } = { ...own, ...command.optsWithGlobals() }
+        const lines = await linesOf({
+          ...(config !== undefined && { config }),
+          ...(mirror !== undefined && { mirror }),
+        })
+        io.stdout.write(
+          json ? jsonDocument({ organizations: lines.map(asJson) }) : await asText(lines, screenOf(io.stdout)),
+        )
+      })
+  )
+}
+
+const COMMANDS = ['list', 'rename', 'retire', 'forget'] as const
+
+function refuseWords([word, ...others]: readonly string[], isNamed: boolean, refuse: (said: string) => never): void {
+  if (word === undefined) return
+  if (isNamed) refuse("error: too many arguments for 'list'. It takes none.")
+  const meant = nearest(word, COMMANDS)
+  const hint =
+    meant === undefined ? `There are ${COMMANDS.join(', ')}.` : `Did you mean ${[meant, ...others].join(' ')}?`
+  refuse(`error: unknown command '${word}'\n(${hint})`)
+}
+
+/** An organization, whether the configuration names it (undefined: there is none), and what the mirror holds of it. */
+type Line = { organization: string; isConfigured: boolean | undefined; mirrored: MirroredOrganization | undefined }
+
+async function linesOf(named: { config?: string; mirror?: string }): Promise<Line[]> {
+  const [{ file, configured }, { listMirroredOrganizations }] = await Promise.all([
+    fileToRead(named),
+    import('../reading/mirrored-organizations.ts'),
+  ])
+  const hasConfiguration = named.mirror === undefined
+  // Organizations are there before the first sync makes the mirror.
+  const mirrored = hasConfiguration && !existsSync(file) ? [] : listMirroredOrganizations(file)
+  const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])
+  return [...names].map((organization) => ({
+    organization,
+    isConfigured: hasConfiguration ? configured.includes(organization) : undefined,
+    mirrored: mirrored.find((one) => one.organization === organization),
+  }))
+}
+
+function asJson({ organization, isConfigured, mirrored }: Line) {
+  return {
+    organization,
+    configured: isConfigured ?? null,
+    inMirror: mirrored !== undefined && !mirrored.isLeaving,
+    retiredAt: isoTime(mirrored?.retiredAtMs),
+    unfinishedForget: mirrored?.isLeaving ?? false,
+    active: mirrored?.active ?? 0,
+    removed: mirrored?.removed ?? 0,
+    readAsOf: isoTime(mirrored?.readAsOfMs),
+  }
+}
+
+async function asText(lines: readonly Line[], screen: Screen | undefined): Promise<string> {
+  if (lines.length === 0) return 'There are no organizations.\n'
+  const [{ renderTable }, { count, moment }] = await Promise.all([
+    import('./output/table.ts'),
+    import('./output/wording.ts'),
+  ])
+  const table = renderTable(
+    ['organization', 'state', 'active', 'removed', 'last read'],
+    lines.map((line) => [
+      line.organization,
+      stateOf(line),
+      line.mirrored?.active ?? 0,
+      line.mirrored?.removed ?? 0,
+      line.mirrored?.readAsOfMs === undefined ? 'never' : moment(line.mirrored.readAsOfMs),
+    ]),
+    screen,
+  )
+  const left = lines
+    .filter(isLeftBehind)
+    .map(
+      ({ organization, mirrored }) =>
+        `\n${organization} is not in the configuration, and its ${count(mirrored?.active ?? 0, 'customer')} still count as ` +
+        `active. To change that: customer-mirror organizations retire ${organization}\n`,
+    )
+  return table + left.join('')
+}
+
+/** Whether it is no longer mirrored, and its customers are active all the same. */
+function isLeftBehind({ isConfigured, mirrored }: Line): boolean {
+  return isConfigured === false && mirrored !== undefined && mirrored.active > 0
+}
+
+function stateOf({ isConfigured, mirrored }: Line): string {
+  if (mirrored === undefined) return 'configured, not mirrored yet'
+  if (mirrored.isLeaving) return 'not wholly forgotten yet'
+  const { retiredAtMs } = mirrored
+  if (retiredAtMs !== undefined)
+    return isConfigured
+      ? 'retired until its next run'
+      : `retired since ${new Date(retiredAtMs).toISOString().slice(0, 10)}`
+  if (isConfigured === undefined) return 'in the mirror'
+  return isConfigured ? 'configured' : 'not configured'
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror organizations list
+  $ customer-mirror organizations list --mirror ./copies/customers.db --json
+`

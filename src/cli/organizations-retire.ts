@@ -1,0 +1,52 @@
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
+import { isConfigured, requireMirrored, withOrganizations } from './change-organizations.ts'
+import type { Io } from './io.ts'
+import { jsonDocument } from './reading.ts'
+
+/** `customer-mirror organizations retire`: takes the customers of an organization as no longer active. */
+export function organizationsRetireCommand(io: Io) {
+  return new Command('retire')
+    .description('take the customers of an organization that left as no longer active')
+    .argument('<organization>', 'its id; the configuration must not name it any more')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (id, own, command) => {
+      const { config: file, json } = { ...own, ...command.optsWithGlobals() }
+      const { count } = await import('./output/wording.ts')
+      const { removed } = await withOrganizations(file, async (organizations, config) => {
+        await requireMirrored(
+          id,
+          organizations,
+          config,
+          'There is nothing to retire: take it out of the configuration.',
+        )
+        if (isConfigured(config, id)) throw new UsageError(stillConfigured(id, config.file))
+        return organizations.retire(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
+      })
+      io.stdout.write(
+        json
+          ? jsonDocument({ organization: id, retired: true, removed })
+          : `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
+              'the configuration first, within five minutes or after a restart: a run of it would end the retirement.\n',
+      )
+    })
+}
+
+function stillConfigured(id: string, file: string): string {
+  return (
+    `${id}: is still in the configuration (${file}), so its next run would end the retirement. Nothing was changed. Take it ` +
+    'out there first; a worker that runs reads the file within five minutes.'
+  )
+}
+
+const EXAMPLES = `
+Its customers leave active_customers, with a change each, and freshness says since when it is retired. Nothing is deleted. When
+it is configured again, its next run ends the retirement, and its customers return.
+
+Examples:
+  $ customer-mirror organizations retire acme
+  $ customer-mirror organizations retire acme --json
+`

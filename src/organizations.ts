@@ -1,0 +1,22 @@
+/**
+ * The organizations of a mirror, as a whole. Each verb is one transaction, which readers see all of or nothing. All of them throw
+ * OrganizationLeased while a run has the organization, UsageError where it cannot be done, and MirrorUnusable when the file fails.
+ */
+export type Organizations = {
+  /** The names of those of which the mirror holds anything, in order. */
+  list(): Promise<string[]>
+  /** Gives an organization another name, which no other may have. */
+  rename(names: { from: string; to: string }, clocks: Clocks): Promise<Renamed>
+  /** Takes every customer of an organization as no longer active, until its next run. */
+  retire(organization: string, clocks: Clocks): Promise<Retired>
+  close(): Promise<void>
+}
+
+/** The moment by the wall clock, and by the monotonic clock, which leases count by. */
+export type Clocks = { nowMs: number; monotonicMs: number }
+
+/** How many rows have the new name. */
+export type Renamed = { customers: number; changes: number; runs: number }
+
+/** How many customers are no longer active. */
+export type Retired = { removed: number }
