@@ -61,6 +61,19 @@ export type FieldFacts = { meaning: string; isPersonal: boolean }
 const FACTS = z.registry<FieldFacts>()
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const UUID_IN_ANY_FORM = /([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})/i
+
+/**
+ * The UUID in the id of a record, in lower case, even in a form that makes the record a reject, such as one in braces or without
+ * dashes; undefined if there is none.
+ */
+export function namedId(record: unknown): string | undefined {
+  const { id }: Partial<Record<string, unknown>> = Object(record)
+  if (typeof id !== 'string') return undefined
+  if (UUID.test(id)) return id.toLowerCase()
+  return UUID_IN_ANY_FORM.exec(id)?.slice(1).join('-').toLowerCase()
+}
+
 export const idSchema = z
   .string('must be a UUID')
   .regex(UUID, 'must be a UUID')

@@ -152,7 +152,7 @@ function runColumns(): PublicColumn[] {
     own('reasons', 'TEXT', 'JSON array: why the scan is not proven'),
     count('requests', 'requests sent to the service'),
     count('pages', 'pages saved'),
-    count('received', 'records received = inserted + updated + unchanged + duplicates + rejected'),
+    count('received', 'records received = inserted + updated + unchanged + duplicates + rejected + suppressed'),
     count('inserted', 'customers that were new'),
     count('updated', 'customers of which the row was written again'),
     count('unchanged', 'customers that were stored as they came'),
@@ -172,6 +172,7 @@ function runColumns(): PublicColumn[] {
     orNull(own('certificate', 'TEXT', 'JSON object: what the proof rests on; NULL where a run has none')),
     orNull(count('duration_ms', 'how long the run took, in milliseconds; NULL while it runs')),
     count('read_before', 'customers read by the interrupted runs that this run continues'),
+    count('suppressed', 'records of forgotten customers, of which nothing is kept'),
   ]
 }
 

@@ -21,6 +21,8 @@ export type RecordCounts = {
   /** Records of a customer that this run had already received. The first one is kept. */
   duplicates: number
   rejected: number
+  /** Records of forgotten customers: nothing of them is kept. */
+  suppressed: number
   /** Removed customers that are listed again; each is also counted as updated, or as rejected if its record is a reject. */
   returned: number
 }
@@ -90,7 +92,7 @@ export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'st
 
 /** All zeros. */
 export function noRecords(): RecordCounts {
-  return { received: 0, inserted: 0, updated: 0, unchanged: 0, duplicates: 0, rejected: 0, returned: 0 }
+  return { received: 0, inserted: 0, updated: 0, unchanged: 0, duplicates: 0, rejected: 0, suppressed: 0, returned: 0 }
 }
 
 /** Adds the counts of `from` to `into`. */
@@ -101,13 +103,15 @@ export function addRecords(into: RecordCounts, from: RecordCounts): void {
   into.unchanged += from.unchanged
   into.duplicates += from.duplicates
   into.rejected += from.rejected
+  into.suppressed += from.suppressed
   into.returned += from.returned
 }
 
 /** The accounting identity: whether every record received is accounted for exactly once. */
 export function addsUp(counts: RecordCounts): boolean {
-  const { received, inserted, updated, unchanged, duplicates, rejected, returned } = counts
-  return received === inserted + updated + unchanged + duplicates + rejected && returned <= updated + rejected
+  const { received, inserted, updated, unchanged, duplicates, rejected, suppressed, returned } = counts
+  const accounted = inserted + updated + unchanged + duplicates + rejected + suppressed
+  return received === accounted && returned <= updated + rejected
 }
 
 /** The report as `sync --json` prints it: the keys are a contract, times are ISO 8601 in UTC. */
@@ -141,6 +145,7 @@ export function toJson(report: Report) {
     finishedAt: isoTime(report.finishedAtMs),
     resumedFrom: report.resumedFrom ?? null,
     readBefore: report.readBefore,
+    suppressed: report.suppressed,
   }
 }
 

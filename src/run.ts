@@ -1,5 +1,6 @@
 import type { Row, Warnings } from './customer.ts'
 import type { Fingerprint } from './fingerprint.ts'
+import type { Forgotten } from './forgotten.ts'
 import type { HiddenValues } from './hidden-values.ts'
 import type { ListAsRead } from './list-as-read.ts'
 import type { HiddenFields, PrivacyPolicy } from './privacy-policy.ts'
@@ -29,6 +30,9 @@ export type Run = {
   readonly seen: RowSet
   /** Ids of rejected records that this run has received. */
   readonly rejectedIds: Set<string>
+  /** The forgotten customers, and the numbers of those that this run has received. */
+  readonly forgotten: Forgotten | undefined
+  readonly suppressed: Set<number>
   /** Rows whose removal was held back when the run began. */
   readonly heldRows: ReadonlySet<number>
   /** The list as the last complete run read it. */
@@ -141,7 +145,7 @@ export type Candidate = Absent & { earlier: readonly Named[] }
 /** A customer known to be listed. */
 export type Listed = Named & { id: string }
 
-/** A record in a window, with its row number; a reject has none. */
+/** A record in a window, with its row number; a reject has none, and that of a forgotten customer is below 0. */
 export type RecordedRow = Row & { rowId?: number | undefined }
 
 /** A window as read: its request, the meta data of its answer, and its rows. */

@@ -1,4 +1,5 @@
 import type { Customer, Row, Warnings } from './customer.ts'
+import type { Suppressed } from './forgotten.ts'
 
 /** A received record that is not a valid customer, kept with its reasons. */
 export type Reject = {
@@ -13,7 +14,7 @@ export type Reject = {
   reasons: { field: string; message: string }[]
 }
 
-/** The records of one page. Each is in exactly one of `known`, `customers` and `rejects`. */
+/** The records of one page. Each is in exactly one of `known`, `customers`, `rejects` and `suppressed`. */
 export type Sorted = {
   /** Row numbers of the records that are stored unchanged. */
   readonly known: ArrayLike<number>
@@ -21,6 +22,7 @@ export type Sorted = {
   /** The place of each of `customers` on the page, from 0. */
   readonly places: readonly number[]
   readonly rejects: readonly Reject[]
+  readonly suppressed: readonly Suppressed[]
   readonly warnings: Warnings
   /** The row number of each record that is known; 0 of the others. */
   readonly rowIds: ArrayLike<number>
@@ -50,7 +52,7 @@ export type AnsweredWindow = {
 
 /** The results of a saved page. */
 export type SavedPage = {
-  /** The row number of each record in order; 0 for a reject without a customer. */
+  /** The row number of each record in order; 0 for a reject without a customer, and below 0 a forgotten customer's number. */
   readonly rowIds: ArrayLike<number>
   /** Places of customers that were compared field by field and are unchanged. */
   readonly unchanged: ReadonlySet<number>

@@ -49,6 +49,13 @@ export type Mirror = {
   approveRemovals(runId: number, nowMs: number): Promise<number>
   /** Discards the removals that run held back. Returns their number. Throws UsageError if there are none. */
   discardRemovals(runId: number): Promise<number>
+  /**
+   * Deletes everything that the mirror holds of a customer, and keeps a keyed hash of the id. Throws OrganizationLeased while a
+   * run has the organization's lease, and UsageError for an unknown customer. Close the mirror, then call `eraseTraces`.
+   */
+  forgetCustomer(asked: Forgetting): Promise<ForgottenCustomer>
+  /** Lets a forgotten customer come back with the next run. Throws like forgetCustomer. */
+  readmitCustomer(asked: Forgetting): Promise<void>
   /** Open rejects: records that are not valid customers and are still received. Newest first. */
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
@@ -60,6 +67,32 @@ export type Mirror = {
   close(): Promise<void>
 }
 
+/** The customer to forget, or to let come back; the id in lower case. `monotonicMs` is the clock of leases. */
+export type Forgetting = { organization: string; id: string; nowMs: number; monotonicMs: number | undefined }
+
+/** What was deleted of a customer. */
+export type Purged = {
+  /** How many rows of each table. */
+  deleted: { customers: number; changes: number; rejects: number }
+  traces: Traces
+}
+
+/**
+ * Texts by which what is left of a customer is found in the bytes of the file: the id, and values that no other customer has. They are
+ * personal data: never print or log them.
+ */
+export type Traces = { id: readonly string[]; values: readonly string[] }
+
+/** A customer that was forgotten, now or before. */
+export type ForgottenCustomer = Purged & { forgottenAtMs: number; wasForgotten: boolean }
+
+/**
+ * What became of the bytes of deleted rows. `busy`: another program, or a full disk, keeps the mirror from
+ * erasing them for now. `held`: rows
+ * of other customers hold the id.
+ */
+export type Erased = 'erased' | 'busy' | 'held'
+
 /** The results of the saved pages. */
 export type PagesSaved = {
   pages: SavedPage[]
@@ -68,6 +101,8 @@ export type PagesSaved = {
   /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
   seen: RowSet
   rejectedIds: Set<string>
+  /** Numbers of forgotten customers received for the first time in this run. */
+  suppressed: Set<number>
   /** Rows of `customers` that were updated. */
   written: RowSet
 }

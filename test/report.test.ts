@@ -11,14 +11,15 @@ const parts = fc.record({
   unchanged: fc.nat(1000),
   duplicates: fc.nat(1000),
   rejected: fc.nat(1000),
+  suppressed: fc.nat(1000),
 })
 const sound = parts.chain((counts) =>
   fc.nat(counts.updated + counts.rejected).map((returned): RecordCounts => {
-    const { inserted, updated, unchanged, duplicates, rejected } = counts
-    return { ...counts, returned, received: inserted + updated + unchanged + duplicates + rejected }
+    const { inserted, updated, unchanged, duplicates, rejected, suppressed } = counts
+    return { ...counts, returned, received: inserted + updated + unchanged + duplicates + rejected + suppressed }
   }),
 )
-const anyPart = fc.constantFrom('received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected')
+const anyPart = fc.constantFrom('received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed')
 
 test('numbers add up when every record received is accounted for once', () => {
   fc.assert(fc.property(sound, (counts) => addsUp(counts)))
@@ -72,6 +73,7 @@ test('a report in JSON has exactly the keys of its contract, in their order', ()
     ...['organization', 'status', 'proof', 'reasons', 'requests', 'pages', 'received', 'inserted', 'updated'],
     ...['unchanged', 'duplicates', 'rejected', 'missing', 'removed', 'returned', 'held', 'throttled', 'waitedMs'],
     ...['durationMs', 'dataAsOf', 'error', 'runId', 'startedAt', 'finishedAt', 'resumedFrom', 'readBefore'],
+    'suppressed',
   ]
 
   expect(Object.keys(toJson(emptyReport(START)))).toEqual(keys)
@@ -82,7 +84,7 @@ test('a report in JSON has each number under its own name', () => {
   const numbers = {
     ...{ requests: 1, pages: 2, received: 3, inserted: 4, updated: 5, unchanged: 6, duplicates: 7, rejected: 8 },
     ...{ missing: 9, removed: 10, returned: 11, held: 12, throttled: 13, waitedMs: 14, durationMs: 15 },
-    ...{ runId: 16, resumedFrom: 17, readBefore: 18 },
+    ...{ runId: 16, resumedFrom: 17, readBefore: 18, suppressed: 19 },
   }
   const report = { ...emptyReport(START), ...numbers, status: 'complete', proof: 'proven', reasons: ['why'] } as const
 

@@ -151,6 +151,7 @@ const CHANGES = [
   'unchanged',
   'duplicates',
   'rejected',
+  'suppressed',
   'removed',
   'returned',
 ] as const

@@ -30,6 +30,8 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     listHeldRemovals: async () => (await live.there()).listHeldRemovals(),
     approveRemovals: async (runId, nowMs) => (await live.there()).approveRemovals(runId, nowMs),
     discardRemovals: async (runId) => (await live.there()).discardRemovals(runId),
+    forgetCustomer: async (asked) => (await live.there()).forgetCustomer(asked),
+    readmitCustomer: async (asked) => (await live.there()).readmitCustomer(asked),
     listRejects: async (filter) => (await live.there()).listRejects(filter),
     listFreshness: async () => (await live.there()).listFreshness(),
     listLastRuns: async () => (await live.there()).listLastRuns(),

@@ -195,10 +195,10 @@ function isLast({ kind }: Verdict, { attemptsMade, opts }: SyncJob): boolean {
 }
 
 function countsOf(report: Report): Counts {
-  const { requests, pages, received, inserted, updated, unchanged, duplicates, rejected } = report
+  const { requests, pages, received, inserted, updated, unchanged, duplicates, rejected, suppressed } = report
   const { missing, removed, returned, held, throttled, waitedMs, durationMs } = report
   return {
-    ...{ requests, pages, received, inserted, updated, unchanged, duplicates, rejected },
+    ...{ requests, pages, received, inserted, updated, unchanged, duplicates, rejected, suppressed },
     ...{ missing, removed, returned, held, throttled, waitedMs, durationMs },
   }
 }

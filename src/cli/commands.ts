@@ -16,6 +16,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
   removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
   organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
+  forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
   query: async (io) => (await import('./query.ts')).queryCommand(io),
   sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
   export: async (io) => (await import('./export.ts')).exportCommand(io),

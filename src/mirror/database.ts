@@ -38,6 +38,7 @@ const MIGRATIONS = [
   '0007-reading.sql',
   '0008-privacy.sql',
   '0009-organizations.sql',
+  '0010-forgotten.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length
@@ -69,6 +70,18 @@ export function openDatabase(
   }
 }
 
+/** The tables that a run reads or writes, except the memory of the list. */
+const REHEARSED = [
+  'runs',
+  'customers',
+  'absences',
+  'rejects',
+  'held_removals',
+  'privacy_policies',
+  'forgotten_keys',
+  'forgotten',
+]
+
 /** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */
 export function openRehearsal(file: string, organizations: readonly string[]): Connection {
   const exists = existsSync(file)
@@ -80,8 +93,7 @@ export function openRehearsal(file: string, organizations: readonly string[]): C
     db.prepare('ATTACH ? AS original').run(file)
     // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
-      for (const table of ['runs', 'customers', 'absences', 'rejects', 'held_removals', 'privacy_policies'])
-        copyRows(db, table, organizations)
+      for (const table of REHEARSED) copyRows(db, table, organizations)
     })()
     db.exec('DETACH original')
     return db

@@ -12,6 +12,7 @@ import {
 import { writeDictionary } from './dictionary.ts'
 import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../process-name.ts'
+import { forgetting } from './forget.ts'
 import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved, savePages } from './pages.ts'
@@ -25,6 +26,7 @@ import { findRun, listFreshness, listLastRuns, listRuns } from './stored-runs.ts
 import { findKnownElsewhere } from './known-elsewhere.ts'
 import { recallWindows } from './windows.ts'
 
+export { eraseTraces } from './erase.ts'
 export { replaced } from './open-file.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
@@ -103,6 +105,7 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
     approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
     discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
     ...readingVerbs(db, file),
+    ...forgetting(db, file),
     close: async () => {
       place?.letGo(db)
       await wal?.close()

@@ -2,7 +2,7 @@ import type { Run } from '../run.ts'
 import type { PagesSaved } from '../store.ts'
 import { addWarnings } from '../customer.ts'
 import { AccountingBroken } from '../errors.ts'
-import { addRecords, addsUp, noRecords } from '../report.ts'
+import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
 import { RowSet } from '../row-set.ts'
 import type { SavedPage, SortedPage } from '../sorted-page.ts'
 import { countKnown, saveCustomers, type CustomersSaved, type Inserted } from './customers.ts'
@@ -25,6 +25,7 @@ export function savePages(db: Connection, run: Run, pages: readonly SortedPage[]
     warnings: {},
     seen: new RowSet(),
     rejectedIds: new Set(),
+    suppressed: new Set(),
     written: new RowSet(),
   }
   const saving = { ...saved, inserted: new Map() }
@@ -39,6 +40,7 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: Saving, now
   const warnings = { ...page.warnings }
   const tallies = { ...saved, counts, warnings }
   saveRejects(db, run, page, tallies, nowMs)
+  countSuppressed(run, page, tallies)
   countKnown(db, run, page.known, tallies)
   const saving = savedPage(page, saveCustomers(db, run, page.customers, tallies, nowMs))
   if (!addsUp(counts)) {
@@ -53,12 +55,32 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: Saving, now
   return saving
 }
 
+/** A forgotten customer is counted once, and is a duplicate from then on, like any other. */
+function countSuppressed(
+  run: Run,
+  page: SortedPage,
+  { counts, suppressed }: Pick<PagesSaved, 'suppressed'> & Counting,
+): void {
+  for (const { number } of page.suppressed) {
+    if (run.suppressed.has(number) || suppressed.has(number)) counts.duplicates += 1
+    else {
+      suppressed.add(number)
+      counts.suppressed += 1
+    }
+  }
+}
+
+type Counting = { counts: RecordCounts }
+
 /** The results so far of pages that one transaction saves. */
 type Saving = PagesSaved & { inserted: Inserted }
 
 /** The row of each record in order, also of a reject whose customer is on the same page. */
-function savedPage({ rows, rowIds: known, customers, places, rejects }: SortedPage, saved: CustomersSaved): SavedPage {
-  if (customers.length === 0 && rejects.length === 0) return { rowIds: known, unchanged: NO_PLACES }
+function savedPage(
+  { rows, rowIds: known, customers, places, rejects, suppressed }: SortedPage,
+  saved: CustomersSaved,
+): SavedPage {
+  if (customers.length + rejects.length + suppressed.length === 0) return { rowIds: known, unchanged: NO_PLACES }
   const rowIds = Array.from(known)
   const unchanged = new Set<number>()
   // Without entries(): it makes two objects for each customer.
@@ -66,6 +88,7 @@ function savedPage({ rows, rowIds: known, customers, places, rejects }: SortedPa
     rowIds[place] = saved.rowIds[index] ?? 0
     if (saved.unchanged.has(index)) unchanged.add(place)
   })
+  for (const { position, number } of suppressed) rowIds[position] = -number
   if (rejects.length > 0) numberById(rows, rowIds)
   return { rowIds, unchanged }
 }
@@ -92,6 +115,7 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   addWarnings(run.warnings, saved.warnings)
   run.seen.addAll(saved.seen)
   for (const id of saved.rejectedIds) run.rejectedIds.add(id)
+  for (const number of saved.suppressed) run.suppressed.add(number)
   run.written.addAll(saved.written)
 }
 
@@ -100,7 +124,7 @@ function saveRunCounts(db: Connection, run: Run, saved: PagesSaved): void {
     db,
     `UPDATE runs SET pages = pages + @pages, received = received + @received, inserted = inserted + @inserted,
        updated = updated + @updated, unchanged = unchanged + @unchanged, duplicates = duplicates + @duplicates,
-       rejected = rejected + @rejected, returned = returned + @returned
+       rejected = rejected + @rejected, suppressed = suppressed + @suppressed, returned = returned + @returned
      WHERE id = @id`,
   ).run({ ...saved.records, pages: saved.pages.length, id: run.id })
 }

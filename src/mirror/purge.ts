@@ -21,11 +21,29 @@ const PATIENCE_MS = 1000
  * is as good as before then, and it can be tried again.
  */
 export function purge(db: Connection): boolean {
+  return unhurried(db, () => {
+    db.exec('VACUUM')
+    return isWalEmptied(db)
+  })
+}
+
+/**
+ * Writes the WAL into the file and empties it: it holds earlier versions of rows that were deleted. False if another program keeps the
+ * file busy; it can be tried again.
+ */
+export function emptyWal(db: Connection): boolean {
+  return unhurried(db, () => isWalEmptied(db))
+}
+
+function isWalEmptied(db: Connection): boolean {
+  return Number(db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })) === 0
+}
+
+function unhurried(db: Connection, work: () => boolean): boolean {
   const before = Number(db.pragma('busy_timeout', { simple: true }))
   db.pragma(`busy_timeout = ${PATIENCE_MS}`)
   try {
-    db.exec('VACUUM')
-    return Number(db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })) === 0
+    return work()
   } catch (error) {
     if (error instanceof Database.SqliteError) return false
     throw error

@@ -4,6 +4,7 @@ import { fingerprintWith, KEY_BYTES } from '../fingerprint.ts'
 import { addsUp, emptyReport, noRecords, type RecordCounts, type Report } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
+import { loadForgotten } from './forgotten.ts'
 import { READ_TO_END } from './stored-runs.ts'
 import { doubtedRows, lastEdit, loadList, storeList } from './lists.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
@@ -42,8 +43,8 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   if (resumable === undefined) forgetWindows(db, organization)
   else inheritWindows(db, resumable.id, id)
   const list = loadList(db, organization)
-  const { seen, rejectedIds } = recallSeen(db, { id, list })
-  const readBefore = seen.size + rejectedIds.size
+  const { seen, rejectedIds, suppressed } = recallSeen(db, { id, list })
+  const readBefore = seen.size + rejectedIds.size + suppressed.size
   if (readBefore > 0) statement(db, 'UPDATE runs SET read_before = ? WHERE id = ?').run(readBefore, id)
   return {
     id,
@@ -58,6 +59,8 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     isBaseline,
     seen,
     rejectedIds,
+    forgotten: loadForgotten(db, organization),
+    suppressed,
     heldRows: findHeldRows(db, organization),
     list,
     fingerprint: fingerprintWith(keyOfRun(fingerprintKey(db), privacy)),

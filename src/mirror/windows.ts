@@ -24,7 +24,7 @@ export function recordWindow(db: Connection, run: Pick<Run, 'id'>, window: Answe
 }
 
 /**
- * The row number of each record, 0 for a reject, and the ids of the rejects in order, null if unreadable. For a known window, its place
+ * The row number of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of the rejects in order, null if unreadable. For a known window, its place
  * in the list as last read.
  */
 export type WindowRows =
@@ -46,15 +46,19 @@ export function forgetWindows(db: Connection, organization: string): void {
   statement(db, 'DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = ?)').run(organization)
 }
 
-/** The rows and ids in the recorded windows of a run; empty if the run started from the beginning. */
-export function recallSeen(db: Connection, run: RunWithList): Pick<Run, 'seen' | 'rejectedIds'> {
+/** The rows, ids and forgotten customers in the recorded windows of a run; empty if the run started from the beginning. */
+export function recallSeen(db: Connection, run: RunWithList): Pick<Run, 'seen' | 'rejectedIds' | 'suppressed'> {
   const seen = new RowSet()
   const rejectedIds = new Set<string>()
+  const suppressed = new Set<number>()
   for (const { rowIds, rejected } of readWindows(db, run)) {
-    for (const rowId of rowIds) if (rowId !== 0) seen.add(rowId)
+    for (const rowId of rowIds) {
+      if (rowId > 0) seen.add(rowId)
+      else if (rowId < 0) suppressed.add(-rowId)
+    }
     for (const id of rejected) if (id !== null) rejectedIds.add(id)
   }
-  return { seen, rejectedIds }
+  return { seen, rejectedIds, suppressed }
 }
 
 /** The recorded windows of a run, in the order of their positions. Each is built when it is needed. */
@@ -78,6 +82,7 @@ function recallRows(db: Connection, rowIds: readonly number[], rejectedIds: (str
     'SELECT id, created_at FROM customers WHERE row_id = ?',
   )
   return rowIds.map((rowId) => {
+    if (rowId < 0) return { id: undefined, createdAt: undefined, rowId }
     const found = rowId === 0 ? undefined : find.get(rowId)
     if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
     return { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }

@@ -1,4 +1,4 @@
-import { linkSync, lstatSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, lstatSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { CopyFailed } from '../errors.ts'
 import { kindOfFile } from './file-kind.ts'
@@ -26,10 +26,16 @@ export function keepOlderCopy(file: string): string | undefined {
   }
 }
 
-/** Removes the oldest copies beyond `keep`; only files with the names above, and only copies made by this program. */
+/** Removes the oldest copies beyond `keep`. */
 export function pruneOlderCopies(file: string, keep: number): void {
-  const older = listOlder(file).filter((path) => kindOfFile(path) === 'copy')
+  const older = olderCopies(file)
   for (const path of older.slice(0, Math.max(0, older.length - keep))) rmSync(path, { force: true })
+}
+
+/** The older copies beside a copy, the oldest first: only those made by this program. */
+export function olderCopies(file: string): string[] {
+  if (!existsSync(dirname(file))) return []
+  return listOlder(file).filter((path) => kindOfFile(path) === 'copy')
 }
 
 /** The files beside `file` that have its name with a time in it, oldest first. */

@@ -71,7 +71,7 @@ export async function readList(
 ): Promise<{ certificate: Certificate; list: ListAsRead | undefined }> {
   const { organization, source, mirror, concurrency, monotonicMs } = settings
   const memory = new ListMemory(run.list, run)
-  const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy }
+  const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   const recorder = new ListRecorder(run.list.warnings)
   const scan = await startScan(settings, { mirror, run, recorder })
   const errors = readingErrors(organization)
@@ -138,7 +138,12 @@ function follow(
   const rows = rowsForScan(page, saved)
   scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
   if (known !== undefined) recorder.addKnown(place, known, before.columns)
-  else recorder.add({ ...place, digest, outline: writeOutline(outline) }, saved.rowIds, marks)
+  else recorder.add({ ...place, digest, outline: writeOutline(outline) }, listedRows(page, saved), marks)
+}
+
+/** The rows that the next run may know again: a forgotten customer has none. */
+function listedRows({ sorted }: ReadPage, { rowIds }: SavedPage): SavedPage['rowIds'] {
+  return sorted.suppressed.length === 0 ? rowIds : Array.from(rowIds, (rowId) => Math.max(0, rowId))
 }
 
 const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }

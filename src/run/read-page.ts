@@ -42,7 +42,7 @@ export function sortPage(page: CustomersPage, window: Window | undefined, recogn
     known,
     outline,
     marks,
-    digest: sorted.rejects.length === 0 ? digest : undefined,
+    digest: sorted.rejects.length + sorted.suppressed.length === 0 ? digest : undefined,
     size,
     total,
     beyondEnd,
@@ -64,7 +64,7 @@ function pageThatFits(known: KnownPage | undefined, size: number): KnownPage | u
 type SortedWithOutline = { sorted: Sorted; received: number; outline: Outline; marks?: Marks }
 
 function takeKnown({ rowIds, warnings, window }: KnownPage): SortedWithOutline {
-  const sorted = { known: rowIds, rowIds, customers: [], places: [], rejects: [], warnings, rows: [] }
+  const sorted = { known: rowIds, rowIds, customers: [], places: [], rejects: [], suppressed: [], warnings, rows: [] }
   return { sorted, received: rowIds.length, outline: readOutline(window.outline) }
 }
 
@@ -77,6 +77,7 @@ function sortNew(page: CustomersPage, recognition: Recognition): SortedWithOutli
       return { sorted, received: sorted.rows.length, outline: outlineOf(recognized), marks }
     }
   }
-  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden: recognition.privacy?.hidden })
+  const { privacy, forgotten } = recognition
+  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden: privacy?.hidden, forgotten })
   return { sorted, received: sorted.rows.length, outline: outlineOf({ sorted }) }
 }

@@ -1,5 +1,6 @@
 import { rowOf, type Row } from '../customer.ts'
 import type { Fingerprint } from '../fingerprint.ts'
+import type { Forgotten } from '../forgotten.ts'
 import type { HiddenValues } from '../hidden-values.ts'
 import { UNKNOWN } from '../list-as-read.ts'
 import type { ListMemory } from '../list-memory/list-memory.ts'
@@ -9,12 +10,13 @@ import { compareEach } from '../scan/row-order.ts'
 import type { CutRecords } from '../source/customers.ts'
 import { sortRecords, type Sorting } from './sort-records.ts'
 
-/** The memory of earlier records, and the fingerprint for new ones. */
+/** The memory of earlier records, the fingerprint for new ones, and the customers to suppress. */
 export type Recognition = {
   readonly memory: ListMemory
   readonly fingerprint: Fingerprint
   /** What is hidden of the records, and under which key pages are known by their digest. */
   readonly privacy?: Pick<RunPrivacy, 'hidden' | 'policy'> | undefined
+  readonly forgotten?: Forgotten | undefined
 }
 
 /** The records of a page that were sorted, what it takes to know them again, and any of them as a row. */
@@ -27,17 +29,17 @@ export type Recognized = { sorted: Sorting; marks: Marks; rowAt: (place: number)
 export function recognizeRecords(
   cut: CutRecords,
   pageBytes: number,
-  { memory, fingerprint, privacy }: Recognition,
+  { memory, fingerprint, privacy, forgotten }: Recognition,
 ): Recognized | undefined {
   const prints = fingerprintsOf(cut, fingerprint)
   const places = placesOf(prints, memory)
-  const hidden = privacy?.hidden
-  const sorted = sortCut(cut, pageBytes, { memory, places, hidden })
+  const sorting = { hidden: privacy?.hidden, forgotten }
+  const sorted = sortCut(cut, pageBytes, { memory, places, ...sorting })
   if (sorted === undefined || sorted.known.length === 0 || !isAnyTwice(cut, sorted, prints)) {
     return sorted && withMarks(cut, sorted, { memory, places, prints })
   }
   // The first record of an id counts, and a known record beside a new one does not show which was first.
-  const anew = sortCut(cut, pageBytes, { memory, places: places.fill(NOWHERE), hidden })
+  const anew = sortCut(cut, pageBytes, { memory, places: places.fill(NOWHERE), ...sorting })
   return anew && withMarks(cut, anew, { memory, places, prints })
 }
 
@@ -72,14 +74,14 @@ function placesOf({ fingerprints, idFingerprints }: Prints, memory: ListMemory):
 
 type Places = { memory: ListMemory; places: Int32Array }
 
-type Sorted = Places & { hidden: HiddenValues | undefined }
+type Sorted = Places & { hidden: HiddenValues | undefined; forgotten: Forgotten | undefined }
 
-function sortCut(cut: CutRecords, pageBytes: number, { memory, places, hidden }: Sorted): Sorting | undefined {
+function sortCut(cut: CutRecords, pageBytes: number, { memory, places, ...sorting }: Sorted): Sorting | undefined {
   const rowIds = pick(new Uint32Array(places.length), memory.columns.rowIds, places)
   const isAnyKnown = rowIds.some((rowId) => rowId !== 0)
   const records = isAnyKnown ? parseUnknown(cut, rowIds) : cut.records()
   const warningsAt = (at: number) => memory.oddityAt(places[at] ?? NOWHERE)
-  return records && sortRecords(records, { pageBytes, known: { rowIds, warningsAt }, hidden })
+  return records && sortRecords(records, { ...sorting, pageBytes, known: { rowIds, warningsAt } })
 }
 
 /** The entries of a column at these places; 0 where there is none. */
@@ -114,9 +116,12 @@ function withMarks(
   sorted: Sorting,
   { memory, places, prints }: Places & { prints: Prints },
 ): Recognized {
-  const { customers, rejects, rows, oddities: warnings } = sorted
-  // Rejects have no customer, and an id that was not found in the bytes could not be compared.
-  for (const { position } of rejects) prints.fingerprints[position] = UNKNOWN
+  const { customers, rejects, suppressed, rows, oddities: warnings } = sorted
+  // Rejects and forgotten customers have no row, and an id that was not found in the bytes could not be compared.
+  for (const { position } of [...rejects, ...suppressed]) {
+    prints.fingerprints[position] = UNKNOWN
+    prints.idFingerprints[position] = UNKNOWN
+  }
   customers.forEach(({ id }, index) => {
     const at = sorted.places[index] ?? 0
     if (!cut.hasId(at, id)) prints.fingerprints[at] = UNKNOWN

@@ -20,7 +20,8 @@ export function rowsForScan(
       reported.push(rowId)
       continue
     }
-    const isKept = sorted.rowIds[place] !== 0 || unchanged.has(place)
+    // The creation time of a forgotten customer cannot be compared with that of an interrupted run, which keeps none.
+    const isKept = sorted.rowIds[place] !== 0 || unchanged.has(place) || rowId < 0
     reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId, isKept })
   }
   return reported

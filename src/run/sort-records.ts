@@ -3,13 +3,16 @@ import * as z from 'zod'
 import {
   addWarnings,
   idSchema,
+  namedId,
   plainCustomer,
   recordSchema,
+  rowOf,
   toCustomer,
   type Customer,
   type Row,
   type Warnings,
 } from '../customer.ts'
+import type { Forgotten, Suppressed } from '../forgotten.ts'
 import type { HiddenValues } from '../hidden-values.ts'
 import { cutPayload } from './cut-payload.ts'
 import type { Reject } from '../sorted-page.ts'
@@ -21,6 +24,8 @@ export type SortOptions = {
   known?: KnownRecords | undefined
   /** Hides values that are not stored as sent; known records have none. */
   hidden?: HiddenValues | undefined
+  /** Records of forgotten customers are suppressed, whatever is in them. */
+  forgotten?: Forgotten | undefined
 }
 
 /** Records known from the last reading, by their places. */
@@ -34,12 +39,17 @@ export type KnownRecords = {
 export const MAX_RECORD_LENGTH = 1024 * 1024
 
 /** Sorts the records of one page, in order. */
-export function sortRecords(records: readonly unknown[], { pageBytes, known, hidden }: SortOptions): Sorting {
+export function sortRecords(
+  records: readonly unknown[],
+  { pageBytes, known, hidden, forgotten }: SortOptions,
+): Sorting {
   const sorted = nothingSorted(records.length)
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   records.forEach((record, position) => {
     const rowId = known?.rowIds[position] ?? 0
     if (rowId !== 0) return keepKnown(rowId, { position, warnings: known?.warningsAt(position) }, sorted)
+    const suppressed = forgotten === undefined ? undefined : suppressedIn(record, position, forgotten)
+    if (suppressed !== undefined) return suppress(suppressed, record, sorted)
     try {
       sortRecord(record, { position, mayBeTooLong, hidden }, sorted)
     } catch (error) {
@@ -57,6 +67,7 @@ export type Sorting = {
   customers: Customer[]
   places: number[]
   rejects: Reject[]
+  suppressed: Suppressed[]
   warnings: Warnings
   /** The warnings of parsed customers, by their places. */
   oddities: Map<number, Warnings>
@@ -66,7 +77,8 @@ export type Sorting = {
 
 function nothingSorted(count: number): Sorting {
   const rowIds = new Uint32Array(count)
-  return { known: [], customers: [], places: [], rejects: [], warnings: {}, oddities: new Map(), rowIds, rows: [] }
+  const warnings = { warnings: {}, oddities: new Map() }
+  return { known: [], customers: [], places: [], rejects: [], suppressed: [], ...warnings, rowIds, rows: [] }
 }
 
 type Known = { position: number; warnings: Warnings | undefined }
@@ -76,6 +88,18 @@ function keepKnown(rowId: number, { position, warnings }: Known, sorted: Sorting
   sorted.rowIds[position] = rowId
   sorted.rows.push(undefined)
   if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
+}
+
+function suppressedIn(record: unknown, position: number, forgotten: Forgotten): Suppressed | undefined {
+  const id = namedId(record)
+  const number = id === undefined ? undefined : forgotten.numberOf(id)
+  return number === undefined ? undefined : { position, number }
+}
+
+/** Its id and creation time show the scan where it stands; they are dropped with the page. */
+function suppress(suppressed: Suppressed, record: unknown, sorted: Sorting): void {
+  sorted.suppressed.push(suppressed)
+  sorted.rows.push({ ...rowOf(record), id: namedId(record) })
 }
 
 type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined }

@@ -7,7 +7,7 @@ import { limitedScan } from '../scan/limited-scan.ts'
 import { plainScan } from '../scan/plain-scan.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { SeenIds } from '../scan/seen.ts'
-import type { WindowAnswer } from '../scan/window.ts'
+import { keyOf, type RowKey, type WindowAnswer } from '../scan/window.ts'
 
 export type ScanSettings = {
   /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */
@@ -35,31 +35,30 @@ export async function startScan(
 function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowAnswer> {
   for (const { page, size, rows, ...read } of windows) {
     const start = read.perPage * (page - 1)
-    const rowIds = rows.map(({ rowId = 0 }) => rowId)
+    const rowIds = rows.map(({ rowId = 0 }) => Math.max(0, rowId))
     recorder.add({ start, size: read.perPage, digest: undefined, outline: '' }, rowIds)
     yield { ...read, window: { page, size }, rows: rows.map((row) => ({ ...row, isKept: row.rowId !== undefined })) }
   }
 }
 
-/** Customers as bits by their row, an eighth of a byte each; rejects, of which there are few, by their id. */
+/** Customers as bits by their row, an eighth of a byte each; rejects and forgotten customers, of which there are few, by id or number. */
 function seenRows(): SeenIds {
   const rows = new RowSet()
-  const rejected = new Set<string>()
+  const others = new Set<RowKey>()
   return {
     add(row) {
-      if (typeof row === 'number') return rows.add(row)
-      const { id, rowId } = row
-      if (rowId !== undefined) return rows.add(rowId)
-      if (id === undefined || rejected.has(id)) return false
-      rejected.add(id)
+      const key = keyOf(row)
+      if (typeof key === 'number' && key > 0) return rows.add(key)
+      if (key === undefined || others.has(key)) return false
+      others.add(key)
       return true
     },
     clear() {
       rows.clear()
-      rejected.clear()
+      others.clear()
     },
     get size() {
-      return rows.size + rejected.size
+      return rows.size + others.size
     },
   }
 }

@@ -15,7 +15,7 @@ export async function refuseTenantMixup(
   pages: readonly SortedPage[],
 ): Promise<void> {
   const asked = spreadOver(customersOfFirst(pages), IDS_ASKED)
-  // A recalled customer, which is here by its row number, belongs to this organization.
+  // A recalled or forgotten customer, which is here by its number, belongs to this organization.
   const ids = asked.filter((customer) => typeof customer === 'string')
   if (ids.length * 2 <= asked.length) return
   const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)
@@ -32,8 +32,10 @@ export async function refuseTenantMixup(
 
 /** The customers of the first page that has any, each once: by row number if known, otherwise by id. */
 function customersOfFirst(pages: readonly SortedPage[]): (string | number)[] {
-  for (const { rows, rowIds } of pages.toSorted((one, other) => one.page - other.page)) {
-    const customers = Array.from(rowIds).flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId))
+  for (const { rows, rowIds, suppressed } of pages.toSorted((one, other) => one.page - other.page)) {
+    const numbers = Array.from(rowIds)
+    for (const { position, number } of suppressed) numbers[position] = -number
+    const customers = numbers.flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId))
     if (customers.length > 0) return [...new Set(customers)]
   }
   return []

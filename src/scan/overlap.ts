@@ -1,7 +1,7 @@
 import { sortableInstant } from './created-at.ts'
 import type { ReadWindow } from './read-window.ts'
 import { compareRows, type Comparison } from './row-order.ts'
-import { keyOf, rowOf, type RowOrNumber } from './window.ts'
+import { isPlaced, keyOf, rowOf, type RowOrNumber } from './window.ts'
 
 /** How two neighbouring windows compare. */
 export type Overlap = {
@@ -36,7 +36,7 @@ export function overlapBetween(left: ReadWindow, right: ReadWindow): Overlap {
     previous = inLeft
   }
   const displaced = left.total === right.total && furthest >= left.window.size / 2
-  const [last, first] = [left.rows.at(-1), right.rows[0]]
+  const [last, first] = [left.rows.findLast(isPlaced), right.rows.find(isPlaced)]
   const ends = last === undefined || first === undefined ? undefined : compareRows(rowOf(first), rowOf(last))
   const atBeginning = right.start === 0
   return { shared, displaced, still: standsStill(left, right, shared), reordered, redated, ends, atBeginning }

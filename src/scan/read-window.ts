@@ -1,6 +1,7 @@
 import { orderOfRows, type RowOrder } from './row-order.ts'
 import type { Reason } from './reasons.ts'
 import {
+  isPlaced,
   keyOf,
   rowOf,
   startOf,
@@ -66,7 +67,7 @@ export function prepareWindow(answer: WindowAnswer, counting: Counting): ReadWin
   }
   const start = startOf(window)
   const reach = start + all.length
-  const rowOrder = answer.rowOrder ?? orderOfRows(rows.map(rowOf))
+  const rowOrder = answer.rowOrder ?? orderOfRows(rows.filter(isPlaced).map(rowOf))
   const turn = counting.windows
   const { total, beyondEnd } = unlessEmptied(answer, counting.windows)
   const notFound = beyondEnd && total === undefined && all.length === 0

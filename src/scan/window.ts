@@ -16,9 +16,9 @@ export type Row = {
   readonly id: string | undefined
   /** As sent; undefined when missing. */
   readonly createdAt: string | undefined
-  /** The number of its stored row: cheaper to compare than an id, and kept in a smaller set. */
+  /** The number of its stored row: cheaper to compare than an id, and kept in a smaller set. Below 0 it stands for a row that is not stored. */
   readonly rowId?: number | undefined
-  /** The record is the same as the stored row. */
+  /** The record is the same as the stored row, or nothing is stored to compare it with. */
   readonly isKept?: boolean | undefined
 }
 
@@ -31,6 +31,11 @@ export type RowKey = string | number
 /** The identity of a row; undefined for a record that has neither row number nor id. */
 export function keyOf(row: RowOrNumber | undefined): RowKey | undefined {
   return typeof row === 'object' ? (row.rowId ?? row.id) : row
+}
+
+/** Whether a row shows where it stands among the others; a row that is known only by its key does not. */
+export function isPlaced(row: RowOrNumber): boolean {
+  return typeof row === 'number' || row.id !== undefined
 }
 
 /** The row as an object, as far as it is known. */

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const COMMANDS = [
-  ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects'],
+  ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects', 'forget'],
   ...['removals', 'removals list', 'removals approve', 'removals discard'],
   ...['signing', 'signing explain', 'signing solve'],
   ...['worker', 'run', 'schedule', 'publish', 'query', 'sql', 'export'],

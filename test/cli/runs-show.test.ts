@@ -152,7 +152,16 @@ test('a run that continued another one names it', async () => {
   const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 60 * MINUTE_MS } as const
   const first = await mirror.startRun({ ...start, nowMs: START_MS })
   const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
-  const sorted = { known: [], customers: [], places: [], rejects: [], warnings: {}, rowIds: [], rows: [] }
+  const sorted = {
+    known: [],
+    customers: [],
+    places: [],
+    rejects: [],
+    suppressed: [],
+    warnings: {},
+    rowIds: [],
+    rows: [],
+  }
   const page = { ...sorted, page: 1, received: 0, window }
   await mirror.savePages(first, [page], START_MS)
   const error = { code: 'interrupted', message: 'stopped as asked' }

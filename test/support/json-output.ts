@@ -14,6 +14,7 @@ const syncRun = z.strictObject({
   unchanged: z.int(),
   duplicates: z.int(),
   rejected: z.int(),
+  suppressed: z.int(),
   missing: z.int(),
   removed: z.int(),
   returned: z.int(),

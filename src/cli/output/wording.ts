@@ -29,6 +29,7 @@ export function summary(report: Report): string {
     [report.updated, 'changed'],
     [report.unchanged, 'unchanged'],
     [report.rejected, 'rejected'],
+    [report.suppressed, 'forgotten and not kept'],
     [report.missing, 'missing'],
     [report.removed, 'removed'],
     [report.held, 'removals held'],

@@ -19,6 +19,8 @@ export const ORGANIZATION_TABLES = [
   'privacy_policies',
   'retired_organizations',
   'unfinished_forgets',
+  'forgotten',
+  'forgotten_keys',
 ] as const
 export type OrganizationTable = (typeof ORGANIZATION_TABLES)[number]
 

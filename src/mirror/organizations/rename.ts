@@ -41,7 +41,7 @@ export function renameOrganization(
 /** A run that failed before it saved anything leaves only its report, and that keeps its place. */
 function requireFree(db: Connection, to: string): void {
   const wasRead = statement(db, `SELECT 1 FROM runs WHERE organization = ? AND status = 'complete' LIMIT 1`)
-  const taken = (['customers', 'changes', 'rejects', 'unfinished_forgets'] as const).some((table) =>
+  const taken = (['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets'] as const).some((table) =>
     hasRows(db, table, to),
   )
   if (!taken && wasRead.get(to) === undefined) return

@@ -1,0 +1,102 @@
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import type { Config } from '../config/read-config.ts'
+import type { Mirror } from '../store.ts'
+import type { ForgetReport } from './output/forgotten-text.ts'
+import type { Io } from './io.ts'
+import { isoTime, jsonDocument, requireKnown } from './reading.ts'
+
+/** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
+export function forgetCommand(io: Io) {
+  return new Command('forget')
+    .description('delete everything that the mirror holds of one customer, and keep that customer out of it')
+    .argument('<organization>', 'id of the organization')
+    .argument('<uuid>', 'id of the customer', readUuid)
+    .option('-c, --config <file>', 'configuration file')
+    .option('--undo', 'let a forgotten customer come back with the next run; what was deleted stays deleted')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (organization, id, { config: file, undo = false, json = false }) => {
+      const { readConfig } = await import('../config/read-config.ts')
+      const config = await readConfig({ file, cwd: process.cwd() })
+      const customer = { organization, id }
+      if (undo) return readmit(customer, { config, json, io })
+      const report = await forget(customer, config)
+      const { forgottenText, unfinishedText } = await import('./output/forgotten-text.ts')
+      io.stdout.write(json ? jsonDocument(asJson(report)) : forgottenText(report))
+      if (report.erased !== 'busy') return
+      io.stderr.write(unfinishedText(report))
+      io.exitWith(5)
+    })
+}
+
+type Customer = { organization: string; id: string }
+
+/** Deletes the rows, then the bytes they leave. */
+async function forget({ organization, id }: Customer, config: Config): Promise<ForgetReport> {
+  const [{ eraseTraces }, { copiesThatHold }] = await Promise.all([
+    import('../mirror/mirror.ts'),
+    import('../reading/copies-of-organization.ts'),
+  ])
+  const asked = await withWriting({ organization, id }, config, (mirror, forgetting) =>
+    mirror.forgetCustomer(forgetting),
+  )
+  const { deleted, traces, forgottenAtMs, wasForgotten } = asked
+  const erased = eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
+  const copies = copiesThatHold(config, organization)
+  return { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: config.mirror, copies }
+}
+
+async function readmit(
+  { organization, id }: Customer,
+  { config, json, io }: { config: Config; json: boolean; io: Io },
+): Promise<void> {
+  await withWriting({ organization, id }, config, (mirror, forgetting) => mirror.readmitCustomer(forgetting))
+  const said =
+    `${organization}: the customer is no longer forgotten. The next run that receives the record saves it as a new customer; ` +
+    'what was deleted does not come back.\n'
+  io.stdout.write(json ? jsonDocument({ organization, id, forgottenAt: null }) : said)
+}
+
+async function withWriting<Result>(
+  { organization, id }: Customer,
+  config: Config,
+  work: (mirror: Mirror, forgetting: Parameters<Mirror['forgetCustomer']>[0]) => Promise<Result>,
+): Promise<Result> {
+  const [{ openMirror, openMirrorToRead }, { monotonicMs }] = await Promise.all([
+    import('../mirror/mirror.ts'),
+    import('../monotonic-clock.ts'),
+  ])
+  // Nothing is created for a customer that cannot be there: this ends where there is no mirror yet.
+  await (await openMirrorToRead(config.mirror)).close()
+  const mirror = await openMirror(config.mirror)
+  try {
+    await requireKnown(organization, mirror, config)
+    return await work(mirror, { organization, id, nowMs: Date.now(), monotonicMs: monotonicMs() })
+  } finally {
+    await mirror.close()
+  }
+}
+
+/** The traces of the customer are in no document. */
+function asJson({ organization, id, deleted, forgottenAtMs, wasForgotten, erased, copies }: ForgetReport) {
+  return { organization, id, forgottenAt: isoTime(forgottenAtMs), wasForgotten, deleted, erased, copies }
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function readUuid(text: string): string {
+  if (UUID.test(text.trim())) return text.trim().toLowerCase()
+  throw new InvalidArgumentError(
+    'It must be the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001.',
+  )
+}
+
+const EXAMPLES = `
+Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as
+suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program
+cannot reach (backups, copies, exports) is listed at the end.
+
+Examples:
+  $ customer-mirror forget acme 00000000-0000-4000-8000-000000000001
+  $ customer-mirror forget acme 00000000-0000-4000-8000-000000000001 --json
+`

@@ -1,0 +1,71 @@
+import type { ForgottenCustomer, Erased } from '../../store.ts'
+import { count, moment } from './wording.ts'
+
+/** What was done about one customer, and which copies for readers were made before. */
+export type ForgetReport = Omit<ForgottenCustomer, 'traces'> & {
+  organization: string
+  id: string
+  mirror: string
+  erased: Erased
+  /** Copies for readers that exist now. */
+  copies: readonly string[]
+}
+
+/** What was deleted, and what cannot be reached from here. */
+export function forgottenText(report: ForgetReport): string {
+  return [...doneLines(report), '', ...beyondLines(report)].join('\n').concat('\n')
+}
+
+/** How to finish the work of a command that could not empty the WAL. */
+export function unfinishedText({ mirror, organization, id }: ForgetReport): string {
+  return (
+    `✖ Not finished: the rows are deleted, but ${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program ` +
+    'that has the mirror open, or too little free space, kept it from being cleaned. Wait until queries and runs end, then run ' +
+    `again:\n  customer-mirror forget ${organization} ${id}\n`
+  )
+}
+
+function doneLines({ organization, deleted, forgottenAtMs, wasForgotten, erased, mirror }: ForgetReport): string[] {
+  const rows = [
+    count(deleted.customers, 'customer'),
+    count(deleted.changes, 'change'),
+    count(deleted.rejects, 'reject'),
+  ].join(', ')
+  const found = Object.values(deleted).some((number) => number > 0)
+  const what = wasForgotten
+    ? `${organization}: the customer is forgotten already, since ${moment(forgottenAtMs)}.${found ? ` Deleted: ${rows}.` : ''}`
+    : `${organization}: the customer is forgotten. Deleted: ${rows}.`
+  return [what, ...BYTES[erased](mirror), ...(wasForgotten ? [] : [FROM_NOW])]
+}
+
+const FROM_NOW = `When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run
+reads every record of the organization.`
+
+const BYTES: Record<Erased, (mirror: string) => string[]> = {
+  erased: (mirror) => [`No byte of ${mirror} holds this customer.`],
+  held: (mirror) => [
+    `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.`,
+  ],
+  busy: () => [],
+}
+
+function beyondLines({ organization, id, copies }: ForgetReport): string[] {
+  const of = `WHERE organization = '${organization}' AND id = '${id}';`
+  return [
+    'This customer may still be in places that Customer Mirror cannot reach:',
+    '  - the service: as long as it lists the customer, it has the data',
+    ...copyLines(copies),
+    '  - backups of the mirror, exports, and logs of the service or of a proxy: delete them there, or let them expire',
+    '  - databases that were filled from the mirror. No change announces this deletion, because it would have to name the',
+    '    customer. Run there:',
+    ...['customers', 'changes', 'customers_history'].map((table) => `      DELETE FROM ${table} ${of}`),
+  ]
+}
+
+function copyLines(copies: readonly string[]): string[] {
+  if (copies.length === 0) return []
+  return [
+    '  - copies for readers, made before. The next publish replaces the first; older ones stay until they are removed:',
+    ...copies.map((file) => `      ${file}`),
+  ]
+}
