@@ -3,10 +3,15 @@ import { env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.ts'
+import { memoryFolder } from './test/support/memory-folder.ts'
 import { notOnThisQueue } from './test/support/queue-choice.ts'
 
 /** A test waits for what is to happen, however long a busy machine takes. A limit ends only what would never end. */
 const LIMIT_MS = 600_000
+
+const isDeep = (env['CUSTOMER_MIRROR_TEST_DEEP'] ?? '') !== ''
+/** A deep run has its files on the disk. */
+const folder = isDeep ? undefined : memoryFolder()
 
 export default defineConfig({
   test: {
@@ -20,10 +25,13 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     // What was compiled is kept for the next process, as `customer-mirror` does: it starts in half the time with it.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/customer-mirror-tests', import.meta.url)) },
+    env: {
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/customer-mirror-tests', import.meta.url)),
+      ...(folder !== undefined && { TMPDIR: folder }),
+    },
     setupFiles: ['test/support/seed.ts', 'test/support/leave-no-traces.ts'],
     globalSetup: ['test/support/queue-setup.ts'],
-    provide: { isDeep: (env['CUSTOMER_MIRROR_TEST_DEEP'] ?? '') !== '' },
+    provide: { isDeep },
     testTimeout: LIMIT_MS,
     hookTimeout: LIMIT_MS,
     expect: { poll: { timeout: LIMIT_MS / 2 } },

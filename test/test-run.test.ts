@@ -1,7 +1,10 @@
+import { statfsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { onThisMachine } from './support/busy-machine.ts'
+import { memoryFolder } from './support/memory-folder.ts'
 import { readProgram } from './support/program.ts'
 import { seeds, someOf } from './support/seeds.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
 
 const TESTS = readProgram().filter(({ path }) => path.startsWith('test/'))
 
@@ -33,6 +36,15 @@ describe('the number of random examples', () => {
   test('hundreds are drawn nowhere but through seeds', () => {
     expect(holding(/numRuns: \d{3}|seed <= \d{3}/)).toEqual([])
   })
+})
+
+test('tests have their files in memory only where it has a folder with room', () => {
+  const folder = temporaryFolder()
+  const { bavail, bsize } = statfsSync(folder)
+
+  expect(memoryFolder(folder, { roomBytes: bavail * bsize * 2 })).toBeUndefined()
+  expect(memoryFolder(folder, { roomBytes: 1 })).toBe(folder)
+  expect(memoryFolder(`${folder}/none`)).toBeUndefined()
 })
 
 describe('a busy machine fails no test', () => {
