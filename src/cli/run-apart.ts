@@ -1,10 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { processEnvironment } from '../config/environment.ts'
+import { keptCompiled, programBeside } from '../process-apart.ts'
 import type { Io } from './io.ts'
 
 /** A program of ours in a process of its own, which was started and waits for its plan. */
@@ -24,10 +22,9 @@ export type Apart<Plan, Report> = {
  * in, so a stop kills that one.
  */
 export function startApart<Plan, Report>(name: string, io: Io): Apart<Plan, Report> {
-  const program = fileURLToPath(new URL(`${name}${import.meta.url.slice(-3)}`, import.meta.url))
   const output = descriptorOf(io.stdout)
   const ending = new AbortController()
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [programBeside(import.meta.url, name)], {
     // What it has to say it reports; what V8 says when there is no memory left is not for users.
     stdio: ['pipe', output ?? 'pipe', 'ignore', 'pipe'],
     env: { ...processEnvironment(), SQLITE_USE_URI: '1', ...keptCompiled() },
@@ -71,10 +68,4 @@ function endOfProcess(child: ChildProcess): Promise<void> {
 /** A descriptor that the process can write to itself, which saves a copy of every row. */
 function descriptorOf(stream: NodeJS.WritableStream): number | undefined {
   return 'fd' in stream && typeof stream.fd === 'number' ? stream.fd : undefined
-}
-
-/** What is compiled is kept where this process keeps it. */
-function keptCompiled(): { NODE_COMPILE_CACHE?: string } {
-  const folder = getCompileCacheDir()
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }

@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { processEnvironment } from '../config/environment.ts'
 import { CopyFailed, Interrupted, reportedError } from '../errors.ts'
+import { keptCompiled, programBeside } from '../process-apart.ts'
 import { published, type Published, type PublishPlan } from './publish-plan.ts'
 
-/** An installed package holds the program compiled. */
-const PROGRAM = fileURLToPath(
-  new URL(`./publish-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
-)
+const PROGRAM = programBeside(import.meta.url, 'publish-process')
 
 const answer = z.union([
   z.strictObject({ published }),
@@ -22,7 +20,12 @@ const answer = z.union([
  */
 export async function publishApart(plan: PublishPlan, { signal }: { signal: AbortSignal }): Promise<Published> {
   if (signal.aborted) throw stopped()
-  const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'ignore'], signal, killSignal: 'SIGKILL' })
+  const child = spawn(process.execPath, [PROGRAM], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...processEnvironment(), ...keptCompiled() },
+    signal,
+    killSignal: 'SIGKILL',
+  })
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   let failed: Error | undefined
   // It could not be started, or was killed as asked.
