@@ -21,6 +21,8 @@ export type HiddenValues = {
   changedFields(json: string): string | null
   /** The stored payload of a reject. A payload that was cut keeps no hidden field, not even a hashed one. */
   payload(json: string): string
+  /** The documented fields that differ. */
+  readonly columns: readonly TextField[]
   /** The fields whose values cannot be computed from what is stored: the next reading brings them. */
   readonly unfilled: readonly string[]
 }
@@ -43,7 +45,7 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValue
   })
   const hide: Hide = {
     column: (field) => actions.get(field) ?? 'keep',
-    other: (name) => actionBetween(from, to, fieldOf(`extra.${name}`)),
+    other: remembered((name) => actionBetween(from, to, fieldOf(`extra.${name}`))),
     hashOf: (value) => to.hashOf(textOf(value)),
   }
   return {
@@ -51,6 +53,7 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValue
     record: (record) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
     changedFields: (json) => orNull(() => hiddenChange(JSON.parse(json), hide)),
     payload: (json) => orNull(() => hiddenPayload(JSON.parse(json), hide)) ?? JSON.stringify(HIDDEN_RECORD),
+    columns: columns.map(([field]) => field),
     unfilled: named.filter((field) => actions.get(field) === 'blank'),
   }
 }
@@ -61,6 +64,21 @@ type Hide = {
   other(name: string): Action
   hashOf(value: unknown): string
 }
+
+/** A service has few names of fields, but it could send others in every record. */
+function remembered(actionOf: (name: string) => Action): (name: string) => Action {
+  const actions = new Map<string, Action>()
+  return (name) => {
+    let action = actions.get(name)
+    if (action === undefined) {
+      if (actions.size === MOST_NAMES) actions.clear()
+      actions.set(name, (action = actionOf(name)))
+    }
+    return action
+  }
+}
+
+const MOST_NAMES = 1000
 
 function hiddenCustomer<Columns extends HidableColumns>(
   customer: Columns,
@@ -145,9 +163,11 @@ export function isFilled(
   unfilled: readonly string[],
 ): boolean {
   if (field !== 'extra') return before[field] === null && unfilled.includes(field)
-  const known: unknown = JSON.parse(before.extra ?? '{}')
+  // What was edited by hand may be no JSON: that is a change.
+  const known = orNull(() => Object(JSON.parse(before.extra ?? '{}')))
+  if (known === null) return false
   const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
-    ([name]) => Object.hasOwn(Object(known), name) || !isUnfilled(name, unfilled),
+    ([name]) => Object.hasOwn(known, name) || !isUnfilled(name, unfilled),
   )
   return (fields.length === 0 ? null : jsonOf(fields)) === before.extra
 }
@@ -175,7 +195,7 @@ function jsonOf(fields: readonly [string, unknown][]): string {
 }
 
 /** Null for JSON that cannot be parsed, or is nested too deeply. */
-function orNull(read: () => string | null): string | null {
+function orNull<Value>(read: () => Value): Value | null {
   try {
     return read()
   } catch (error) {

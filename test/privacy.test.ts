@@ -1,13 +1,18 @@
-import { createHmac } from 'node:crypto'
+import Database from 'better-sqlite3'
+import { createHmac, hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { SourceUnavailable } from '../src/errors.ts'
+import { fingerprintWith } from '../src/fingerprint.ts'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
+import { rehearseMirror } from '../src/mirror/mirror.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../src/privacy-policy.ts'
 import type { Mirror } from '../src/store.ts'
 import { aCustomer, customers, customerId, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
 import { listedSource } from './support/listed-source.ts'
-import { aMirror, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
+import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'
+import { datedCustomers, searchedSource } from './support/searched-service.ts'
 
 const KEY = 'a made-up key of more than thirty-two characters'
 const OTHER_KEY = 'another made-up key of more than 32 characters'
@@ -296,4 +301,234 @@ test('values that stood in free space before the policy are gone too', async () 
   await mirrorList(mirror, customers(1, 200, { address: 'short' }), POLICY)
 
   expect(textsIn(mirror.file, ['moved away from'])).toEqual([])
+})
+
+test('a reader that keeps the file busy is waited for by the next run', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 50))
+  const reader = new Database(mirror.file, { readonly: true })
+  onTestFinished(() => void reader.close())
+  reader.exec('BEGIN')
+  reader.prepare('SELECT COUNT(*) FROM customers').get()
+  const { report } = await mirrorList(mirror, customers(1, 50), POLICY)
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven' })
+  expect(textsIn(mirror.file, ['Exampleton'])).toEqual(['Exampleton'])
+  expect(await mirror.listUnappliedPrivacy()).toEqual([{ organization: 'acme', left: 'free space' }])
+  reader.exec('COMMIT')
+  await mirrorList(mirror, customers(1, 50), POLICY)
+  expect(await mirror.listUnappliedPrivacy()).toEqual([])
+  expect(textsIn(mirror.file, ['Exampleton'])).toEqual([])
+})
+
+test('samples that ANALYZE took of hidden values are gone', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 50))
+  tamper(mirror.file, 'ANALYZE')
+  expect(textsIn(mirror.file, ['customer-7@example.com'])).toHaveLength(1)
+  await mirrorList(mirror, customers(1, 50), privacyPolicy({ drop: ['email'] }))
+
+  expect(textsIn(mirror.file, ['@example.com'])).toEqual([])
+})
+
+test('with a key, what is remembered of a record shows a reader of the file nothing that he could guess', async () => {
+  const record = aCustomer(1)
+  const bytes = Buffer.from(JSON.stringify(record))
+  const remembered = async (policy?: PrivacyPolicy) => {
+    const mirror = await aMirror()
+    await mirrorList(mirror, [record], policy)
+    const key = valueOf(mirror.file, 'SELECT key FROM fingerprint_key')
+    if (!(key instanceof Buffer)) throw new Error('There is no key.')
+    const guess = fingerprintWith(key).record(
+      new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+      0,
+      bytes.length,
+    )
+    const stored = valueOf(mirror.file, 'SELECT fingerprints FROM list_chunks')
+    const digest = hash('sha256', JSON.stringify([record]))
+    return {
+      isGuessed: Buffer.from(Float64Array.of(guess).buffer).equals(Buffer.isBuffer(stored) ? stored : Buffer.alloc(0)),
+      isDigest: valueOf(mirror.file, 'SELECT digest FROM list_windows') === digest,
+    }
+  }
+
+  expect(await remembered()).toEqual({ isGuessed: true, isDigest: true })
+  expect(await remembered(POLICY)).toEqual({ isGuessed: false, isDigest: false })
+})
+
+test('JSON that was edited by hand ends no run', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 10, { vip: 'gold' })
+  await mirrorList(mirror, list, POLICY)
+  await mirrorList(mirror, [...list.slice(1), aCustomer(1, { vip: 'silver' })], POLICY)
+  for (const sql of [
+    `UPDATE customers SET extra = 'no JSON' WHERE row_id = 2`,
+    `UPDATE changes SET fields = '{"phone'`,
+    `INSERT INTO rejects (run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
+     VALUES (1, 'acme', 'x', 1, 1, 'no JSON', '[]', '', '')`,
+  ]) {
+    tamper(mirror.file, sql)
+  }
+  const other = privacyPolicy({ drop: ['address'], hash: ['phone', 'vip'], key: OTHER_KEY })
+  const { report } = await mirrorList(mirror, list, other)
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', updated: 10 })
+  expect(rowOf(mirror, 2)?.['extra']).toBe(`{"vip":"${hmac('gold', OTHER_KEY)}"}`)
+  expect(textsIn(mirror.file, ['no JSON'])).toEqual([])
+})
+
+test('searches before a removal use the fields that are shown', async () => {
+  const mirror = await aMirror()
+  const policy = privacyPolicy({ drop: ['email'], hash: ['username'], key: KEY })
+  const all = datedCustomers(1, 40)
+  const searched = async (shown: readonly SentRecord[]) => {
+    const { source, texts } = searchedSource({ shown })
+    const done = await mirrorList(mirror, shown, policy, { source, pageSize: 100 })
+    return { ...done.report, texts }
+  }
+  await searched(all)
+  await searched(all.slice(0, 39))
+  const { removed, texts } = await searched(all.slice(0, 39))
+
+  expect(removed).toBe(1)
+  expect(texts).toContain('Customer 40')
+  expect(texts.filter((text) => !text.startsWith('Customer '))).toEqual([])
+})
+
+test('a policy of one organization leaves the others alone', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 5))
+  await mirrorList(mirror, customers(6, 9), undefined, { organization: 'globex' })
+  const before = rowsOf(mirror.file, `SELECT * FROM customers WHERE organization = 'globex'`)
+  await mirrorList(mirror, customers(1, 5), POLICY)
+
+  expect(rowsOf(mirror.file, `SELECT * FROM customers WHERE organization = 'globex'`)).toEqual(before)
+  expect(rowsOf(mirror.file, 'SELECT organization FROM lists')).toHaveLength(2)
+  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM list_windows WHERE organization = 'globex'`)).toBeGreaterThan(0)
+})
+
+test('a policy that hides the same and more, after one that was interrupted, hides what that one had not reached', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 5)
+  await mirrorList(mirror, list)
+  await mirrorList(mirror, [...list.slice(1), aCustomer(1, { phone: 'first phone' })])
+  const stopped = new AbortController()
+  const stopping: Mirror = {
+    ...mirror,
+    applyPrivacy: async (run, nowMs) => {
+      stopped.abort()
+      return mirror.applyPrivacy(run, nowMs)
+    },
+  }
+  await mirrorList(stopping, list, privacyPolicy({ drop: ['phone'] }), { signal: stopped.signal })
+  expect(changesOf(mirror)[0]?.['fields']).toContain('first phone')
+  await mirrorList(mirror, list, privacyPolicy({ drop: ['phone', 'address'] }))
+
+  expect(changesOf(mirror)[0]?.['fields']).toBeNull()
+  expect(textsIn(mirror.file, ['first phone', '+1 555 0100'])).toEqual([])
+})
+
+test('stored rejects lose hidden values too: cut ones, and those that are no objects', async () => {
+  const mirror = await aMirror()
+  const list = [
+    aCustomer(1),
+    ['in a list', 'x'.repeat(100_000)],
+    'a text alone',
+    aCustomer(2, { language: [], phone: 'of the cut '.repeat(10_000) }),
+    aCustomer(3, { language: [], phone: 'short phone', note: 'y'.repeat(100_000) }),
+    { phone: 'without an id' },
+  ]
+  const plainly = { scan: 'plain' as const, pageSize: 100 }
+  await mirrorList(mirror, list, undefined, plainly)
+  const keys = rowsOf(mirror.file, 'SELECT record_key FROM rejects WHERE record_id IS NULL')
+  expect(
+    textsIn(mirror.file, ['in a list', 'a text alone', 'of the cut', 'short phone', 'without an id']),
+  ).toHaveLength(5)
+  const { report } = await mirrorList(mirror, list, privacyPolicy({ hash: ['phone'], key: KEY }), plainly)
+
+  expect(report).toMatchObject({ status: 'complete', rejected: 5 })
+  expect(textsIn(mirror.file, ['in a list', 'a text alone', 'of the cut', 'short phone', 'without an id'])).toEqual([])
+  // A digest of the whole payload would show whether a guess is right.
+  expect(
+    textsIn(
+      mirror.file,
+      keys.map(({ record_key }) => String(record_key)),
+    ),
+  ).toEqual([])
+  expect(
+    rowsOf(mirror.file, `SELECT payload FROM rejects WHERE record_id = '${customerId(3)}'`)[0]?.['payload'],
+  ).toContain(hmac('short phone'))
+  const again = await mirrorList(mirror, list, privacyPolicy({ hash: ['phone'], key: KEY }), plainly)
+  expect(again.report).toMatchObject({ status: 'complete', rejected: 5 })
+})
+
+test('a run that was interrupted under another key is not continued: its customers are read again', async () => {
+  const mirror = await aMirror()
+  const list = customers(1, 300)
+  const stopped = new AbortController()
+  const source = listedSource(list)
+  const breaking = {
+    ...source,
+    counters: source.counters,
+    readPage: (...asked: Parameters<typeof source.readPage>) => {
+      if (source.asked.length === 2) stopped.abort()
+      return source.readPage(...asked)
+    },
+  }
+  const first = { source: breaking, signal: stopped.signal, concurrency: 1, pageSize: 100 }
+  const { report } = await mirrorList(mirror, list, POLICY, first)
+  expect(report.status).toBe('interrupted')
+  expect(report.received).toBeGreaterThan(0)
+  const other = privacyPolicy({ hash: ['phone'], key: OTHER_KEY })
+  const { report: next } = await mirrorList(mirror, list, other, { pageSize: 100 })
+
+  expect(next).toMatchObject({ proof: 'proven', resumedFrom: undefined })
+  expect(rowOf(mirror, 1)).toMatchObject({
+    phone: hmac('+1 555 0100 1', OTHER_KEY),
+    address: '1 Example Street, Exampleton',
+  })
+})
+
+test('the memory of the list is gone before the first record is read under a new policy', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 5))
+  const failing = { ...listedSource([]), counters: { requests: 0, throttled: 0, waitedMs: 0 } }
+  const source = { ...failing, readPage: () => Promise.reject(new SourceUnavailable('gone', { code: 'network' })) }
+  const { report } = await mirrorList(mirror, [], privacyPolicy({ drop: ['phone'] }), { source })
+
+  expect(report.status).toBe('failed')
+  for (const table of ['lists', 'list_chunks', 'list_windows'])
+    expect(rowsOf(mirror.file, `SELECT * FROM ${table}`)).toEqual([])
+  expect(textsIn(mirror.file, ['+1 555 0100'])).toEqual([])
+})
+
+test('once a shown field is filled in, its changes are recorded again', async () => {
+  const mirror = await aMirror()
+  const list = [...customers(1, 8), aCustomer(9, { phone: null })]
+  await mirrorList(mirror, list, privacyPolicy({ drop: ['phone'] }))
+  await mirrorList(mirror, list)
+  expect(rowOf(mirror, 3)?.['phone']).toBe('+1 555 0100 3')
+  expect(changesOf(mirror)).toEqual([])
+  await mirrorList(mirror, [...list.slice(0, 8), aCustomer(9, { phone: 'a first phone' })])
+
+  expect(changesOf(mirror)).toEqual([
+    { id: customerId(9), change: 'changed', fields: '{"phone":[null,"a first phone"]}' },
+  ])
+})
+
+test('a dry run with a new policy changes nothing in the mirror', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 5))
+  const before = dump(mirror.file, ['customers', 'changes', 'runs', 'privacy_policies', 'lists'])
+  const rehearsal = await rehearseMirror(mirror.file, ['acme'])
+  const { report } = await mirrorList(rehearsal, customers(1, 5), POLICY)
+  await rehearsal.close()
+
+  expect(report).toMatchObject({ status: 'complete', updated: 0, unchanged: 5 })
+  expect(dump(mirror.file, ['customers', 'changes', 'runs', 'privacy_policies', 'lists'])).toEqual(before)
+  await mirrorList(mirror, customers(1, 5), POLICY)
+  const again = await rehearseMirror(mirror.file, ['acme'])
+  const { report: atRest } = await mirrorList(again, customers(1, 5), POLICY)
+  await again.close()
+  expect(atRest).toMatchObject({ status: 'complete', updated: 0, unchanged: 5 })
 })

@@ -76,8 +76,9 @@ function beginRewriting(
 }
 
 function hasRows(db: Connection, organization: string): boolean {
-  return ['customers', 'changes', 'rejects'].some(
-    (table) => statement(db, `SELECT 1 FROM ${table} WHERE organization = ? LIMIT 1`).get(organization) !== undefined,
+  const rows = ['customers WHERE', 'changes WHERE', 'rejects WHERE', 'runs WHERE error IS NOT NULL AND']
+  return rows.some(
+    (from) => statement(db, `SELECT 1 FROM ${from} organization = ? LIMIT 1`).get(organization) !== undefined,
   )
 }
 

@@ -22,6 +22,7 @@ const PATIENCE_MS = 1000
  */
 export function purge(db: Connection): boolean {
   return unhurried(db, () => {
+    forgetSamples(db)
     db.exec('VACUUM')
     return isWalEmptied(db)
   })
@@ -50,4 +51,10 @@ function unhurried(db: Connection, work: () => boolean): boolean {
   } finally {
     db.pragma(`busy_timeout = ${before}`)
   }
+}
+
+/** ANALYZE, which a reader may have run, keeps samples of indexed values. */
+function forgetSamples(db: Connection): void {
+  const tables = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE name = 'sqlite_stat4'`).pluck().all()
+  for (const table of tables) db.exec(`DELETE FROM ${table}`)
 }

@@ -46,9 +46,11 @@ function rewriteCustomers(db: Connection, run: Run, { hidden, after, nowMs }: St
     `SELECT row_id, ${HIDABLE.join(', ')} FROM customers
      WHERE +organization = ? AND row_id > ? ORDER BY row_id LIMIT ${ROWS_AT_ONCE}`,
   ).all(run.organization, after)
+  // Only what may differ: SQLite writes the index of every column that is set.
+  const set = [...hidden.columns, 'extra'].map((field) => `${field} = @${field}`).join(', ')
   const update = statement<[Record<string, unknown>], never>(
     db,
-    `UPDATE customers SET ${HIDABLE.map((field) => `${field} = @${field}`).join(', ')},
+    `UPDATE customers SET ${set},
        updated_at = @updated_at, last_run_id = @run_id WHERE row_id = @row_id`,
   )
   for (const row of rows) {

@@ -76,3 +76,18 @@ test('what the service says about a refusal is not stored where values are hidde
   expect(plain.stdout + plain.stderr).not.toContain('unmistakable')
   expect(valueOf(mirror, 'SELECT error FROM runs')).toMatch(/answered 422\. /)
 })
+
+test('what the service said before the policy is taken out of the errors of earlier runs', async () => {
+  const refusing = refusal(404, 'bad_customer', `The phone ${PHONE} cannot be shown.`)
+  const server = await aFaultServer(refusing, PEOPLE)
+  const organization = organizationAt(server)
+  const { folder, mirror, config } = aWorkplace([organization])
+  await runCli(['sync'], { cwd: folder })
+  expect(valueOf(mirror, 'SELECT error FROM runs')).toContain(PHONE)
+  const text = readFileSync(config, 'utf8')
+  writeFileSync(config, text.replace('  - id: acme', '  - privacy: { drop: [phone, address] }\n    id: acme'))
+  expect((await runCli(['sync'], { cwd: folder })).code).toBe(0)
+
+  expect(valueOf(mirror, 'SELECT error FROM runs ORDER BY id LIMIT 1')).toMatch(/answered 404\. There is no/)
+  expect(readFileSync(mirror, 'latin1')).not.toContain('unmistakable')
+})
