@@ -18,6 +18,8 @@ export function isMarkedUnrun(command: string): boolean {
 
 /** Commands of several lines stay together. */
 function shellCommands(text: string): string[] {
+  const known = COMMANDS_OF.get(text)
+  if (known !== undefined) return known
   const commands: string[] = []
   let open = ''
   for (const line of text.trimEnd().split('\n')) {
@@ -27,9 +29,15 @@ function shellCommands(text: string): string[] {
     open = ''
   }
   if (open !== '') throw new Error(`No shell can read this: ${open}`)
+  COMMANDS_OF.set(text, commands)
   return commands
 }
 
+/** The commands of each text that was read before. */
+const COMMANDS_OF = new Map<string, string[]>()
+
+/** Whether a shell waits for no further line. It is asked only where a line could leave something open. */
 function isWhole(text: string): boolean {
+  if (!/["'`(){}<\\]|\b(if|for|while|until|case)\b/.test(text)) return true
   return !text.endsWith('\\') && spawnSync('/bin/sh', ['-n', '-c', text]).status === 0
 }

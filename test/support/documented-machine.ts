@@ -5,11 +5,12 @@ import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { publishCommand } from '../../src/cli/publish.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing.ts'
-import { aQueue, FAR_AWAY, prepareQueue } from './jobs-workplace.ts'
+import { argumentsIn, runInTurn } from './documented-lines.ts'
+import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './jobs-workplace.ts'
 import { runCommand } from './run-command.ts'
 import { aStandInForSqlite3 } from './stand-in-for-sqlite3.ts'
 import { temporaryFolder } from './temp-folder.ts'
@@ -20,7 +21,10 @@ export type DocumentedMachine = {
   mirror: string
   /** The copy for readers. */
   copy: string
-  /** Runs shell commands in one of its folders, and stops at the first that fails. */
+  /**
+   * Runs shell commands in one of its folders, and stops at the first that fails. Those that need no shell are run in this process,
+   * except in a deep run.
+   */
   run(commands: readonly string[], folder: Folder): Promise<{ code: number | null; stdout: string; stderr: string }>
 }
 
@@ -30,40 +34,42 @@ export type Folder = 'home' | 'empty' | 'copies' | 'checkout'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LAUNCHER = join(ROOT, 'src/cli/customer-mirror.mjs')
 
+/** How many customers each organization lists. */
+const CUSTOMERS = [120, 7, 3]
+
 /** Organizations that the configuration does not name any more. */
 const LEFT = ['hooli', 'umbrella', 'initrode']
 
 /** Makes such a machine: a mirror with twelve runs, a copy of it, and everything that the pages name besides. */
 export async function aDocumentedMachine(): Promise<DocumentedMachine> {
-  const sandbox = await aSandbox({ customers: [120, 7, 3] })
   const copies = temporaryFolder()
   const copy = join(copies, 'customers.db')
   const backups = temporaryFolder()
-  const organizations = organizationsOf(sandbox)
+  const organizations = organizationsOf(await aSandbox({ customers: CUSTOMERS }))
   const { folder, config, mirror } = aWorkplace(organizations, {
     defaults: { scan: 'chain' },
     queue: aQueue(),
     schedule: FAR_AWAY,
     publish: { file: copy, keep: 7 },
   })
-  for (let night = 0; night < 4; night += 1) await runCommand(syncCommand, ['--config', config])
+  writeFileSync(mirror, await (mirrored ??= mirrorNights()), { mode: 0o600 })
   await runCommand(publishCommand, ['--config', config])
-  const others = organizationsOf(await aSandbox({ customers: [5, 4, 2] }))
-  const left = aWorkplace(
-    others.map((other, place) => ({ ...other, id: LEFT[place] ?? other.id })),
-    { mirror },
-  )
-  await runCommand(syncCommand, ['--config', left.config])
-  prepareQueue(join(mirror, '..', 'queue'))
+
+  const queue = join(mirror, '..', 'queue')
 
   async function run(commands: readonly string[], where: Folder) {
     const pids = join(temporaryFolder(), 'pids')
     const checkout = where === 'checkout' ? await aCheckout() : ''
     const folders = { home: folder, copies, backups, checkout, empty: temporaryFolder() }
     const env = { ...environment(organizations), PATH: aPath(pids), HOME: temporaryFolder() }
-    const script = commands.map((command) => onThisMachine(command, folders)).join('\n')
-    const child = spawn('/bin/sh', ['-e', '-c', script], {
-      cwd: folders[where],
+    const lines = commands.map((command) => onThisMachine(command, folders))
+    const cwd = folders[where]
+    const needsQueue = isEmbedded || lines.some((line) => line.includes('--embedded'))
+    if (needsQueue && !existsSync(queue)) prepareQueue(queue)
+    const plain = lines.map((line) => argumentsIn(line, env)).filter((line) => line !== undefined)
+    if (!inject('isDeep') && plain.length === lines.length) return runInTurn(plain, { cwd, env })
+    const child = spawn('/bin/sh', ['-e', '-c', lines.join('\n')], {
+      cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -73,6 +79,23 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
   }
 
   return { mirror, copy, run }
+}
+
+let mirrored: Promise<Buffer> | undefined
+
+/** The mirror of all these machines, made once: four nights, and one of organizations that are not configured. */
+async function mirrorNights(): Promise<Buffer> {
+  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: CUSTOMERS })), {
+    defaults: { scan: 'chain' },
+  })
+  for (let night = 0; night < 4; night += 1) await runCommand(syncCommand, ['--config', config])
+  const others = organizationsOf(await aSandbox({ customers: [5, 4, 2] }))
+  const left = aWorkplace(
+    others.map((other, place) => ({ ...other, id: LEFT[place] ?? other.id })),
+    { mirror },
+  )
+  await runCommand(syncCommand, ['--config', left.config])
+  return readFileSync(mirror)
 }
 
 /** A folder in which npm runs the scripts of this checkout, with a mirror as the demo leaves it. */
