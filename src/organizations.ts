@@ -9,6 +9,15 @@ export type Organizations = {
   rename(names: { from: string; to: string }, clocks: Clocks): Promise<Renamed>
   /** Takes every customer of an organization as no longer active, until its next run. */
   retire(organization: string, clocks: Clocks): Promise<Retired>
+  /** What the mirror holds of an organization. */
+  contents(organization: string): Promise<Contents>
+  /** Whether the rows of an organization are deleted, and bytes of them may be left in the file. */
+  isUnfinished(organization: string): Promise<boolean>
+  /**
+   * Deletes everything of an organization, and the bytes that it leaves in the file. Returns false if another program or a full disk
+   * prevented the latter; the same call does the rest later.
+   */
+  forget(organization: string, clocks: Clocks): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -20,3 +29,6 @@ export type Renamed = { customers: number; changes: number; runs: number }
 
 /** How many customers are no longer active. */
 export type Retired = { removed: number }
+
+/** Numbers of rows; `forgotten` customers are those of which only a hash is left. */
+export type Contents = { customers: number; changes: number; runs: number; rejects: number; forgotten: number }

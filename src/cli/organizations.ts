@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { organizationsForgetCommand } from './organizations-forget.ts'
 import { organizationsListCommand } from './organizations-list.ts'
 import { organizationsRenameCommand } from './organizations-rename.ts'
 import { organizationsRetireCommand } from './organizations-retire.ts'
@@ -15,6 +16,7 @@ export function organizationsCommand(io: Io) {
     .addCommand(organizationsListCommand(io), { isDefault: true })
     .addCommand(organizationsRenameCommand(io))
     .addCommand(organizationsRetireCommand(io))
+    .addCommand(organizationsForgetCommand(io))
     .addHelpText('after', EXAMPLES)
 }
 
@@ -26,4 +28,6 @@ Examples:
       give an organization another id, and keep all that is known of it
   $ customer-mirror organizations retire acme
       take its customers as no longer active, and raise no alert about it
+  $ customer-mirror organizations forget acme --yes
+      delete everything of it
 `

@@ -1,4 +1,6 @@
+import Database from 'better-sqlite3'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
@@ -181,6 +183,14 @@ test.each([
   ['only one id', ['rename', 'globex'], "missing required argument 'new'"],
   ['to retire an unknown organization', ['retire', 'glob'], 'unknown organization "glob"'],
   ['to retire one that is only configured', ['retire', 'initech'], 'There is nothing to retire'],
+  ['to forget an unknown organization', ['forget', 'glob', '--yes'], 'unknown organization "glob"'],
+  ['to forget one that is only configured', ['forget', 'initech', '--yes'], 'There is nothing to forget'],
+  ['to forget one that is still configured', ['forget', 'acme', '--yes'], 'acme: is still in the configuration'],
+  [
+    'to forget without --yes',
+    ['forget', 'globex'],
+    'This would delete 6 customers, 0 changes, 1 run and 0 rejects for good',
+  ],
   ['to retire one that is still configured', ['retire', 'acme'], 'acme: is still in the configuration'],
   ['a misspelt command', ['retrie', 'globex'], '(Did you mean retire globex?)'],
   ['an unknown command', ['delete', 'globex'], '(There are list, rename, retire, forget.)'],
@@ -198,6 +208,7 @@ test.each([
 test.each([
   ['rename', 'acme', 'other'],
   ['retire', 'acme'],
+  ['forget', 'acme', '--yes'],
 ])('%s ends with 7 where there is no mirror, and makes none', async (...args) => {
   const fresh = aWorkplace(['initech'].map(configured))
 
@@ -211,6 +222,7 @@ test.each([
 test.each([
   ['rename', 'globex', 'other'],
   ['retire', 'globex'],
+  ['forget', 'globex', '--yes'],
 ])('%s ends with 6 while a run has the organization', async (...args) => {
   const mirror = await openMirror(workplace.mirror)
   await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: Date.now() })
@@ -242,7 +254,55 @@ test('retire --json', async () => {
   expect(JSON.parse(stdout)).toEqual({ schemaVersion: 1, organization: 'globex', retired: true, removed: 6 })
 })
 
-test.each(['list', 'rename', 'retire'])('organizations %s --help has two examples', async (subcommand) => {
+test('forget deletes it, and names the copies and whatever else it cannot reach', async () => {
+  const copy = join(temporaryFolder(), 'customers.db')
+  const settings: object = parse(readFileSync(workplace.config, 'utf8'))
+  writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy } }))
+  await runCommand(publishCommand, ['--config', workplace.config])
+
+  const { code, stdout, stderr } = await run('forget', 'globex', '--yes')
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('globex: forgotten. Deleted: 6 customers, 0 changes, 1 run and 0 rejects.')
+  expect(stdout).toContain(`No byte of ${workplace.mirror} holds any of its rows.`)
+  for (const place of [copy, 'backups', 'exports', 'a worker', `DELETE FROM customers WHERE organization = 'globex';`])
+    expect(stdout).toContain(place)
+  expect(rowsOf(workplace.mirror, 'SELECT organization, COUNT(*) AS n FROM customers GROUP BY 1')).toEqual([
+    { organization: 'acme', n: 5 },
+    { organization: 'globex.eu', n: 7 },
+  ])
+  expect((await run('forget', 'globex', '--yes')).stderr).toContain('unknown organization "globex"')
+})
+
+test('forget --json', async () => {
+  const { stdout } = await run('forget', 'globex', '--yes', '--json')
+
+  expect(JSON.parse(stdout)).toEqual({
+    schemaVersion: 1,
+    organization: 'globex',
+    deleted: { customers: 6, changes: 0, runs: 1, rejects: 0, forgotten: 0 },
+    finished: true,
+    mirror: workplace.mirror,
+    copies: [],
+  })
+})
+
+test('forget ends with 5 while a reader is in the way, and the same command finishes it', async () => {
+  const reader = new Database(workplace.mirror, { readonly: true })
+  reader.exec('BEGIN')
+  reader.prepare('SELECT COUNT(*) FROM customers').get()
+  const first = await run('forget', 'globex', '--yes')
+  reader.close()
+
+  expect(first.code).toBe(5)
+  expect(first.stderr).toContain('Not finished: the rows are deleted')
+  expect(first.stderr).toContain('  customer-mirror organizations forget globex --yes')
+  expect((await run()).stdout).toMatch(/^globex +not wholly forgotten yet +0 +0 +never$/m)
+  expect(await run('forget', 'globex', '--yes')).toMatchObject({ code: 0, stderr: '' })
+  expect((await run()).stdout).not.toMatch(/^globex /m)
+})
+
+test.each(['list', 'rename', 'retire', 'forget'])('organizations %s --help has two examples', async (subcommand) => {
   const { code, stdout } = await run(subcommand, '--help')
 
   expect(code).toBe(0)

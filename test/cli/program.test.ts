@@ -8,6 +8,7 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 const COMMANDS = [
   ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects', 'forget'],
   ...['removals', 'removals list', 'removals approve', 'removals discard'],
+  ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],
   ...['worker', 'run', 'schedule', 'publish', 'query', 'sql', 'export'],
   ...['backup', 'restore', 'schema', 'sandbox', 'demo', 'completion'],

@@ -44,7 +44,7 @@ export function contentsOf(file: string, organization: string): Record<string, R
 
 /**
  * A mirror in which acme and acme-two have rows in every table with an organization: customers that are active, missing and
- * removed, changes, an open reject, held removals, and a list as last read.
+ * removed, one that is forgotten, changes, an open reject, held removals, and a list as last read.
  */
 export async function aMirrorWithEverything() {
   const mirror = await aMirror()
@@ -55,6 +55,7 @@ export async function aMirrorWithEverything() {
     await night(mirror, 2, list.slice(2), { organization })
     await night(mirror, 3, [...list.slice(3), ...customers(61, 61)], { organization })
     await night(mirror, 4, [...customers(1, 2), list.at(-1)], { organization })
+    await mirror.forgetCustomer({ organization, id: customerId(40), ...CLOCKS })
     fillInternal(mirror.file, organization)
   }
   return mirror

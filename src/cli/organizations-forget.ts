@@ -1,0 +1,62 @@
+import { Command } from '@commander-js/extra-typings'
+import type { Config } from '../config/read-config.ts'
+import type { ForgottenOrganization } from './output/organization-forgotten.ts'
+import { UsageError } from '../errors.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
+import { isConfigured, requireMirrored, withOrganizations } from './change-organizations.ts'
+import type { Io } from './io.ts'
+import { jsonDocument } from './reading.ts'
+
+/** `customer-mirror organizations forget`: deletes everything of an organization. */
+export function organizationsForgetCommand(io: Io) {
+  return new Command('forget')
+    .description('delete everything of an organization, its history and its runs included')
+    .argument('<organization>', 'its id; the configuration must not name it any more')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--yes', 'delete it; without this, the command only says what it would delete')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (id, own, command) => {
+      const { config: file, json, yes } = { ...own, ...command.optsWithGlobals() }
+      const { forgottenText, unfinishedText } = await import('./output/organization-forgotten.ts')
+      const forgotten = await forget(id, file, yes === true)
+      io.stdout.write(json ? jsonDocument(forgotten) : forgottenText(forgotten))
+      if (forgotten.finished) return
+      io.stderr.write(unfinishedText(forgotten))
+      io.exitWith(5)
+    })
+}
+
+async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
+  const [{ copiesThatHold }, { unconfirmedText }] = await Promise.all([
+    import('../reading/copies-of-organization.ts'),
+    import('./output/organization-forgotten.ts'),
+  ])
+  return withOrganizations(file, async (organizations, config) => {
+    if (!(await organizations.isUnfinished(id)))
+      await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
+    if (isConfigured(config, id)) throw new UsageError(stillConfigured(id, config))
+    const deleted = await organizations.contents(id)
+    if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted))
+    const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
+    return { organization: id, deleted, finished, mirror: config.mirror, copies: copiesThatHold(config, id) }
+  })
+}
+
+function stillConfigured(id: string, { file }: Config): string {
+  return (
+    `${id}: is still in the configuration (${file}), so its next run would load it again. Nothing was changed. Take it out ` +
+    'there first; a worker that runs reads the file within five minutes.'
+  )
+}
+
+const EXAMPLES = `
+Nothing of it stays in the file, and readers that follow the changes are not told. To let them remove its customers: retire it
+first, wait until they have read that, then forget it. What this program cannot reach is listed at the end.
+
+Examples:
+  $ customer-mirror organizations forget acme
+      say what would be deleted
+  $ customer-mirror organizations forget acme --yes
+      delete it
+`

@@ -1,0 +1,64 @@
+import type { Contents } from '../../organizations.ts'
+import { count } from './wording.ts'
+
+/** An organization that was forgotten, and the copies for readers that may hold it. */
+export type ForgottenOrganization = {
+  organization: string
+  deleted: Contents
+  finished: boolean
+  mirror: string
+  copies: readonly string[]
+}
+
+/** What was deleted, and what cannot be reached from here. */
+export function forgottenText({ organization, deleted, finished, mirror, copies }: ForgottenOrganization): string {
+  const lines = [
+    `${organization}: forgotten. Deleted: ${rowsText(deleted)}.`,
+    ...(deleted.forgotten > 0 ? [hashesText(deleted.forgotten)] : []),
+    ...(finished ? [`No byte of ${mirror} holds any of its rows.`] : []),
+    '',
+    'It may still be in places that Customer Mirror cannot reach:',
+    '  - a worker that has not read the configuration since it named this organization, and would load it again: it reads it',
+    '    within five minutes, or when it is restarted',
+    ...copyLines(copies),
+    '  - backups of the mirror, exports, and logs: delete them there, or let them expire',
+    '  - databases that were filled from the mirror. No change announces this deletion. Run there, in each table:',
+    `      DELETE FROM customers WHERE organization = '${organization.replaceAll("'", "''")}';`,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function rowsText({ customers, changes, runs, rejects }: Contents): string {
+  const rejected = count(rejects, 'reject')
+  return `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(runs, 'run')} and ${rejected}`
+}
+
+function hashesText(forgotten: number): string {
+  return `The mirror no longer knows that ${count(forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.`
+}
+
+function copyLines(copies: readonly string[]): string[] {
+  if (copies.length === 0) return []
+  return [
+    '  - copies for readers, made before. The next publish replaces one that holds other organizations too (customer-mirror',
+    '    publish makes it now); those of this organization alone, and older ones, stay until you remove them:',
+    ...copies.map((file) => `      ${file}`),
+  ]
+}
+
+/** What is asked before anything is deleted. */
+export function unconfirmedText(organization: string, contents: Contents): string {
+  return (
+    `${organization}: nothing was changed. This would delete ${rowsText(contents)} for good, and only a backup brings them back. ` +
+    `If you mean it: customer-mirror organizations forget ${organization} --yes`
+  )
+}
+
+/** How to finish the work where the file could not be cleaned. */
+export function unfinishedText({ mirror, organization }: ForgottenOrganization): string {
+  return (
+    `✖ Not finished: the rows are deleted, but ${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program ` +
+    'that has the mirror open, or too little free space, kept it from being cleaned. Wait until queries and runs end, then run ' +
+    `again:\n  customer-mirror organizations forget ${organization} --yes\n`
+  )
+}
