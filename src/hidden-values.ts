@@ -13,9 +13,9 @@ export type HidableColumns = Record<TextField, string | null> & { extra: string 
 
 /** Brings values from one policy to another, in every form in which the mirror stores them. Every function is pure. */
 export type HiddenValues = {
-  /** A customer; the same object where nothing differs. */
+  /** A customer; the same object where nothing differs. Throws RangeError for a value that is nested too deeply. */
   customer<Columns extends HidableColumns>(customer: Columns): Columns
-  /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
+  /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. Throws RangeError too. */
   record(record: unknown): object
   /** JSON of changed fields → [before, after]; null if none is left. */
   changedFields(json: string): string | null
@@ -51,8 +51,8 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValue
   return {
     customer: (customer) => hiddenCustomer(customer, columns, hide),
     record: (record) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
-    changedFields: (json) => orNull(() => hiddenChange(JSON.parse(json), hide)),
-    payload: (json) => orNull(() => hiddenPayload(JSON.parse(json), hide)) ?? JSON.stringify(HIDDEN_RECORD),
+    changedFields: (json) => shallow(() => hiddenChange(parsed(json), hide), null),
+    payload: (json) => shallow(() => hiddenPayload(parsed(json), hide), JSON.stringify(HIDDEN_RECORD)),
     columns: columns.map(([field]) => field),
     unfilled: named.filter((field) => actions.get(field) === 'blank'),
   }
@@ -100,12 +100,21 @@ function hiddenCustomer<Columns extends HidableColumns>(
 /** The JSON of the fields of `extra`; null if none is left, or it cannot be read. */
 function hiddenExtra(json: string | null, hide: Hide): string | null {
   if (json === null) return null
-  return orNull(() => {
-    const fields: unknown = JSON.parse(json)
-    if (!isObject(fields)) return null
-    const kept = Object.entries(fields).flatMap((field) => hiddenField(field, hide.other(field[0]), hide))
-    return kept.length === 0 ? null : jsonOf(kept)
-  })
+  const fields = parsed(json)
+  if (!isObject(fields)) return null
+  const kept = Object.entries(fields).flatMap((field) => hiddenField(field, hide.other(field[0]), hide))
+  return kept.length === 0 ? null : jsonOf(kept)
+}
+
+/** Undefined for what was edited by hand and is no JSON any more. */
+function parsed(json: string): unknown {
+  try {
+    const value: unknown = JSON.parse(json)
+    return value
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
 }
 
 /** The field as it is stored, or none. */
@@ -164,8 +173,8 @@ export function isFilled(
 ): boolean {
   if (field !== 'extra') return before[field] === null && unfilled.includes(field)
   // What was edited by hand may be no JSON: that is a change.
-  const known = orNull(() => Object(JSON.parse(before.extra ?? '{}')))
-  if (known === null) return false
+  const known = parsed(before.extra ?? '{}')
+  if (!isObject(known)) return false
   const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
     ([name]) => Object.hasOwn(known, name) || !isUnfilled(name, unfilled),
   )
@@ -194,12 +203,12 @@ function jsonOf(fields: readonly [string, unknown][]): string {
   return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
 }
 
-/** Null for JSON that cannot be parsed, or is nested too deeply. */
-function orNull<Value>(read: () => Value): Value | null {
+/** The result of `read`, or `instead` for stored JSON that is nested too deeply. */
+function shallow<Value>(read: () => Value, instead: Value): Value {
   try {
     return read()
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null
+    if (error instanceof RangeError) return instead
     throw error
   }
 }

@@ -73,6 +73,11 @@ export function isSamePolicy(one: HiddenFields, other: HiddenFields): boolean {
   return JSON.stringify(storedForm(one)) === JSON.stringify(storedForm(other))
 }
 
+/** Whether fields are hashed under both policies, but with another key. */
+export function isOtherKey(one: HiddenFields, other: HiddenFields): boolean {
+  return one.keyCheck !== other.keyCheck && one.hash.some((field) => treatmentOf(other, field) === hashedWith(other))
+}
+
 /** Whether a policy hides a field, documented or of `extra`, from whatever reads the mirror. */
 export function hides(policy: HiddenFields, field: string): boolean {
   return treatmentOf(policy, field) !== 'plain'

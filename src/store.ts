@@ -1,4 +1,5 @@
 import type { Warnings } from './customer.ts'
+import type { HiddenFields } from './privacy-policy.ts'
 import type { Proof, RecordCounts, Report, RunStatus } from './report.ts'
 import type { RowSet } from './row-set.ts'
 import type { Candidate, Ending, Listed, RecordedWindow, RemovalRule, RemovingProof, Run, Start } from './run.ts'
@@ -23,8 +24,8 @@ export type Mirror = {
    * values from the file too. To be called until it is false, before the run reads.
    */
   applyPrivacy(run: Run, nowMs: number): Promise<boolean>
-  /** The privacy policies that are not wholly applied, by organization. */
-  listUnappliedPrivacy(): Promise<UnappliedPrivacy[]>
+  /** The privacy policies that the stored values follow; an organization of which nothing was ever hidden has none. */
+  listPrivacy(): Promise<StoredPrivacy[]>
   /** Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. */
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
   /** Renews the lease while a run waits. Throws OrganizationLeased if the lease was lost. */
@@ -163,8 +164,8 @@ export type StoredReject = {
   seenAtMs: number
 }
 
-/** A policy that is not applied to all stored values, or whose old values may still stand in free space of the file. */
-export type UnappliedPrivacy = { organization: string; left: 'values' | 'free space' }
+/** A policy, and what is left from before it: values that do not follow it yet, or old ones in free space of the file. */
+export type StoredPrivacy = { organization: string; policy: HiddenFields; left: 'nothing' | 'values' | 'free space' }
 
 /** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }

@@ -35,7 +35,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     listRejects: async (filter) => (await live.there()).listRejects(filter),
     listFreshness: async () => (await live.there()).listFreshness(),
     listLastRuns: async () => (await live.there()).listLastRuns(),
-    listUnappliedPrivacy: async () => (await live.there()).listUnappliedPrivacy(),
+    listPrivacy: async () => (await live.there()).listPrivacy(),
     findDamage: async () => (await live.there()).findDamage(),
     close: () => live.close(),
   }

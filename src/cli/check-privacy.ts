@@ -3,42 +3,68 @@ import { readPrivacy } from '../config/credentials.ts'
 import type { Organization } from '../config/organization.ts'
 import { isOurs } from '../errors.ts'
 import { openMirrorToRead } from '../mirror/mirror.ts'
+import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy-policy.ts'
+import type { StoredPrivacy } from '../store.ts'
 import type { Finding } from './check-everything.ts'
 import { explainFailure } from './output/explain-failure.ts'
 
-/** What an organization hides, whether its key can be read, and whether older values are still stored. */
+/** What an organization hides, whether its key can be read, and whether what is stored follows it. */
 export async function* checkPrivacy(organization: Organization, mirror: string): AsyncGenerator<Finding> {
   const what = `privacy of ${organization.id}`
-  if (organization.privacy !== undefined) yield await checkPolicy(organization, what)
-  const left = await unapplied(organization, mirror)
-  const sync = `customer-mirror sync ${organization.id}`
-  if (left === 'values') {
-    yield { what, said: 'the stored values do not follow the policy yet', fix: sync, isWarning: true }
-  } else if (left === 'free space') {
-    const said = `values from before the policy may still stand in free space of ${mirror}`
-    yield { what, said, fix: `close the programs that read it, free some space, then ${sync}`, isWarning: true }
-  }
-}
-
-async function checkPolicy(organization: Organization, what: string): Promise<Finding> {
-  const { drop = [], hash = [] } = organization.privacy ?? {}
-  try {
-    await readPrivacy(organization)
-    const parts = [drop.length > 0 && `drops ${drop.join(', ')}`, hash.length > 0 && `hashes ${hash.join(', ')}`]
-    return { what, said: parts.filter((part) => part !== false).join('; ') }
-  } catch (error) {
+  const policy = await policyOf(organization)
+  if ('error' in policy) {
+    const { error } = policy
     if (!isOurs(error)) throw error
-    return { what, said: error.message, error, fix: explainFailure(error).fix }
+    yield { what, said: error.message, error, fix: explainFailure(error).fix }
+    return
+  }
+  const stored = await storedIn(mirror, organization.id)
+  if (organization.privacy !== undefined) yield { what, said: inWords(organization.privacy) }
+  if (stored === undefined) return
+  yield* warnOf(what, { policy, stored, mirror, sync: `customer-mirror sync ${organization.id}` })
+}
+
+async function policyOf(organization: Organization): Promise<PrivacyPolicy | { error: unknown }> {
+  try {
+    return await readPrivacy(organization)
+  } catch (error) {
+    return { error }
   }
 }
 
-/** Undefined as well where the mirror cannot be read, which is a finding of its own. */
-async function unapplied({ id }: Organization, file: string): Promise<'values' | 'free space' | undefined> {
+function inWords({ drop, hash }: NonNullable<Organization['privacy']>): string {
+  return [
+    ...(drop.length > 0 ? [`drops ${drop.join(', ')}`] : []),
+    ...(hash.length > 0 ? [`hashes ${hash.join(', ')}`] : []),
+  ].join('; ')
+}
+
+type Compared = { policy: PrivacyPolicy; stored: Omit<StoredPrivacy, 'organization'>; mirror: string; sync: string }
+
+function* warnOf(what: string, { policy, stored, mirror, sync }: Compared): Generator<Finding> {
+  const warning = (said: string, fix: string): Finding => ({ what, said, fix, isWarning: true })
+  if (isOtherKey(stored.policy, policy)) {
+    yield warning(
+      'the key is not the one of the stored hashes: the next run replaces them, and those of removed customers are lost',
+      'put the former key back, unless it is meant to change',
+    )
+  } else if (stored.left === 'values' || !isSamePolicy(stored.policy, policy)) {
+    yield warning('the stored values do not follow the policy yet', sync)
+  } else if (stored.left === 'free space') {
+    const said = `values from before the policy may still stand in free space of ${mirror}`
+    yield warning(said, `close the programs that read it, free some space, then ${sync}`)
+  }
+}
+
+/** Undefined where nothing is stored, or the mirror cannot be read, which is a finding of its own. */
+async function storedIn(file: string, id: string): Promise<Compared['stored'] | undefined> {
   if (!existsSync(file)) return undefined
   try {
     const mirror = await openMirrorToRead(file)
     try {
-      return (await mirror.listUnappliedPrivacy()).find(({ organization }) => organization === id)?.left
+      if ((await mirror.listRuns({ organization: id, limit: 1 })).length === 0) return undefined
+      const stored = (await mirror.listPrivacy()).find(({ organization }) => organization === id)
+      return stored ?? { policy: NOTHING_HIDDEN, left: 'nothing' }
     } finally {
       await mirror.close()
     }

@@ -1,6 +1,6 @@
 import type { Mirror } from '../store.ts'
 import { readTransaction, type Connection } from './database.ts'
-import { listUnappliedPrivacy, notePurged, rewritePrivacy } from './privacy.ts'
+import { listPrivacy, notePurged, rewritePrivacy } from './privacy.ts'
 import { deletingSecurely, purge } from './purge.ts'
 
 /** `isKept`: not a rehearsal, which is a private copy that is gone in a moment. */
@@ -11,7 +11,7 @@ export function privacyVerbs(
   db: Connection,
   file: string,
   { isKept, writeInPlace }: Place,
-): Pick<Mirror, 'applyPrivacy' | 'listUnappliedPrivacy'> {
+): Pick<Mirror, 'applyPrivacy' | 'listPrivacy'> {
   return {
     applyPrivacy: async (run, nowMs) => {
       const { storedAs, isUnpurged = false } = run.privacy ?? {}
@@ -20,6 +20,6 @@ export function privacyVerbs(
       if (isKept && purge(db)) writeInPlace(() => notePurged(db))
       return false
     },
-    listUnappliedPrivacy: async () => readTransaction(db, file, () => listUnappliedPrivacy(db)),
+    listPrivacy: async () => readTransaction(db, file, () => listPrivacy(db)),
   }
 }

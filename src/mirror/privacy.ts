@@ -9,7 +9,7 @@ import {
   type PrivacyPolicy,
 } from '../privacy-policy.ts'
 import type { Run, RunPrivacy, Start } from '../run.ts'
-import type { UnappliedPrivacy } from '../store.ts'
+import type { StoredPrivacy } from '../store.ts'
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { forgetList } from './lists.ts'
@@ -131,15 +131,15 @@ export function noteFilled(db: Connection, { organization, privacy }: Run): void
   statement(db, `UPDATE privacy_policies SET unfilled = '[]' WHERE organization = ?`).run(organization)
 }
 
-/** The policies that are not wholly applied. */
-export function listUnappliedPrivacy(db: Connection): UnappliedPrivacy[] {
-  return statement<[], { organization: string; is_rewriting: number }>(
-    db,
-    `SELECT organization, next_policy IS NOT NULL AS is_rewriting FROM privacy_policies
-     WHERE next_policy IS NOT NULL OR is_unpurged ORDER BY organization`,
-  )
-    .all()
-    .map(({ organization, is_rewriting }) => ({ organization, left: is_rewriting === 1 ? 'values' : 'free space' }))
+/** The policy of each organization that has one; while values are rewritten, the one they will follow. */
+export function listPrivacy(db: Connection): StoredPrivacy[] {
+  const organizations = statement<[], string>(db, 'SELECT organization FROM privacy_policies ORDER BY 1').pluck().all()
+  return organizations.flatMap((organization) => {
+    const stored = storedPrivacy(db, organization)
+    if (stored === undefined) return []
+    const { policy, next, isUnpurged } = stored
+    return [{ organization, policy: next ?? policy, left: next ? 'values' : isUnpurged ? 'free space' : 'nothing' }]
+  })
 }
 
 type Columns = {

@@ -54,10 +54,20 @@ function rewriteCustomers(db: Connection, run: Run, { hidden, after, nowMs }: St
        updated_at = @updated_at, last_run_id = @run_id WHERE row_id = @row_id`,
   )
   for (const row of rows) {
-    const rewritten = hidden.customer(row)
+    const rewritten = rewrittenCustomer(row, hidden)
     if (rewritten !== row) update.run({ ...rewritten, updated_at: updateStamp(db, nowMs), run_id: run.id })
   }
   return rows.at(-1)?.row_id
+}
+
+/** A value that is nested too deeply to be hashed is not kept. */
+function rewrittenCustomer<Row extends HidableColumns>(row: Row, hidden: HiddenValues): Row {
+  try {
+    return hidden.customer(row)
+  } catch (error) {
+    if (error instanceof RangeError) return hidden.customer({ ...row, extra: null })
+    throw error
+  }
 }
 
 function rewriteChanges(db: Connection, run: Run, { hidden, after }: Step): number | undefined {

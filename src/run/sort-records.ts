@@ -104,9 +104,10 @@ function suppress(suppressed: Suppressed, record: unknown, sorted: Sorting): voi
 
 type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined }
 
-function sortRecord(record: unknown, { position, mayBeTooLong, hidden }: Looking, sorted: Sorting): void {
+function sortRecord(record: unknown, looking: Looking, sorted: Sorting): void {
+  const { position, mayBeTooLong, hidden } = looking
   const plain = mayBeTooLong ? undefined : plainCustomer(record)
-  if (plain !== undefined) return addCustomer(plain, { position, hidden }, sorted)
+  if (plain !== undefined) return addCustomer(plain, looking, sorted)
   const result = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
   if (!result.success || tooLong) {
@@ -119,10 +120,10 @@ function sortRecord(record: unknown, { position, mayBeTooLong, hidden }: Looking
     addWarnings(sorted.warnings, warnings)
     sorted.oddities.set(position, warnings)
   }
-  addCustomer(customer, { position, hidden }, sorted)
+  addCustomer(customer, looking, sorted)
 }
 
-function addCustomer(customer: Customer, { position, hidden }: Pick<Looking, 'position' | 'hidden'>, sorted: Sorting) {
+function addCustomer(customer: Customer, { position, hidden }: Looking, sorted: Sorting): void {
   sorted.customers.push(hidden === undefined ? customer : hidden.customer(customer))
   sorted.places.push(position)
   sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
