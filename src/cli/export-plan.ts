@@ -11,7 +11,7 @@ export type ExportPlan = {
   selection: Selection
   format: FormatName
   excel: boolean
-  /** An empty file, and the name that it will have; undefined for standard output. */
+  /** The private name under which the file is written, and its own; undefined for standard output. */
   to?: { path: string; file: string } | undefined
   /** Standard output is a terminal. */
   isForTerminal: boolean

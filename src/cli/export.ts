@@ -52,7 +52,7 @@ type Options = {
   excel?: true
 }
 
-async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to'>> {
+async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to' | 'withProgress'>> {
   const { org = [], includeRemoved, asOf, changesSince, excel = false } = options
   const format = formatOf(options.format)
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv.')
@@ -62,7 +62,6 @@ async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to'>>
     format,
     excel,
     isForTerminal: isTerminal(io.stdout),
-    withProgress: isTerminal(io.stderr),
   }
 }
 

@@ -1,35 +1,56 @@
+import { rmSync } from 'node:fs'
 import { ExportFailed, Interrupted, reportedError } from '../errors.ts'
-import type { UnfinishedExport } from '../reading/export/export-file.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
 import { plainText } from './output/plain-text.ts'
 import { count } from './output/wording.ts'
 import { startApart } from './run-apart.ts'
 
 /** An export with the file that is to be replaced; undefined for standard output. */
-type Wanted = Omit<ExportPlan, 'to'> & { output: string | undefined }
+type Wanted = Omit<ExportPlan, 'to' | 'withProgress'> & { output: string | undefined }
 
 /** Exports in a process of its own, and says on standard error what was exported. A file is in its place as a whole, or not at all. */
 export async function runExport({ output, ...plan }: Wanted, io: Io): Promise<void> {
-  const unfinished = output === undefined ? undefined : await begin(output, plan.file)
+  const progress = await progressOf(plan, output, io)
+  const to = output === undefined ? undefined : await placeFor(output, plan.file)
   const apart = startApart<ExportPlan, ExportReport>('write-export', io)
   try {
-    const to = unfinished && output !== undefined ? { path: unfinished.path, file: output } : undefined
-    const { last, signal } = await apart.run({ ...plan, to })
-    if (io.signal.aborted) return void io.stderr.write(stopped(output))
+    const { last, signal } = await apart.run({ ...plan, to, withProgress: progress !== undefined }, (report) => {
+      if (report[0] === 'rows') progress?.show(report[1].rows, report[1].total)
+    })
+    progress?.end()
+    if (io.signal.aborted && last?.[0] !== 'done') return void io.stderr.write(stopped(output))
     const done = await endOf(last, signal, plan)
     if (done === undefined) return
-    unfinished?.finish()
     io.stderr.write(summaryOf(done, plan, output))
   } finally {
     apart.end()
-    unfinished?.remove()
+    progress?.end()
+    // The process that wrote it removes it, unless it was killed.
+    if (to !== undefined) rmSync(to.path, { force: true })
   }
 }
 
-async function begin(file: string, mirror: string): Promise<UnfinishedExport> {
-  const { unfinishedExport } = await import('../reading/export/export-file.ts')
-  return unfinishedExport(file, mirror)
+/** Throws UsageError and ExportFailed for a file that cannot be replaced. */
+async function placeFor(file: string, mirror: string): Promise<{ path: string; file: string }> {
+  const [{ requireReplaceable }, { unfinishedName }] = await Promise.all([
+    import('../reading/export/export-target.ts'),
+    import('../reading/export/export-file.ts'),
+  ])
+  requireReplaceable(file, mirror)
+  return { path: unfinishedName(file), file }
+}
+
+/** On a terminal, unless rows appear there too. */
+async function progressOf({ selection, isForTerminal }: Omit<Wanted, 'output'>, output: string | undefined, io: Io) {
+  const screen = screenOf(io.stderr)
+  if (screen === undefined || (output === undefined && isForTerminal)) return undefined
+  const { exportProgress } = await import('./output/export-progress.ts')
+  return exportProgress(screen, {
+    what: selection.changesSince === undefined ? 'customers' : 'changes',
+    monotonicMs,
+  })
 }
 
 type Done = Extract<ExportReport, ['done', unknown]>[1]
@@ -61,7 +82,7 @@ function stopped(output: string | undefined): string {
 }
 
 /** How much it was, what is not in it, and where the next export of changes continues. */
-function summaryOf(done: Done, { selection }: ExportPlan, output: string | undefined): string {
+function summaryOf(done: Done, { selection }: Pick<ExportPlan, 'selection'>, output: string | undefined): string {
   const left = done.leftOut.map(
     ({ organization, firstReadAt }) =>
       `Left out: ${plainText(organization)}, whose list was ${firstReadAt === undefined ? 'never read to its end' : `first read to its end at ${firstReadAt}`}.\n`,
@@ -72,5 +93,5 @@ function summaryOf(done: Done, { selection }: ExportPlan, output: string | undef
   )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
   const where = output === undefined ? '' : ` to ${output}`
-  return [...left, ...before, `Exported ${what}${where}. Last seq: ${done.lastSeq}\n`].join('')
+  return [...left, ...before, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
 }

@@ -1,11 +1,13 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
 import { describeError } from '../errors.ts'
 import { setHeapSize } from '../heap-size.ts'
 import { exportError } from '../reading/export/export-error.ts'
-import { exportRows } from '../reading/export/export-rows.ts'
-import type { Sink } from '../reading/export/format.ts'
+import { beginExport } from '../reading/export/export-file.ts'
+import { exportRows, type Exported } from '../reading/export/export-rows.ts'
 import { loadFormat } from '../reading/export/formats.ts'
-import { openToRead } from '../reading/open-to-read.ts'
+import { openToExport } from '../reading/export/open-to-export.ts'
+import type { UnknownOrganization } from '../reading/export/select-organizations.ts'
+import type { OpenedToRead } from '../reading/open-to-read.ts'
 import { statementError } from '../reading/statement-error.ts'
 import { writeAll } from '../reading/write-all.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
@@ -30,42 +32,54 @@ async function exportAsPlanned(plan: ExportPlan): Promise<ExportReport> {
   }
 }
 
-async function writeExport({ file, configured, selection, to, withProgress, isForTerminal, ...plan }: ExportPlan) {
-  const format = await loadFormat(plan.format, {
-    excel: plan.excel,
-    ...(isForTerminal && { plainText, plainJson }),
-  })
-  const descriptor = to === undefined ? 1 : openSync(to.path, 'w')
+async function writeExport({ file, to, ...plan }: ExportPlan): Promise<Exported | UnknownOrganization> {
+  const opened = openToExport(file)
   try {
-    const opened = openToRead(file)
-    try {
-      const onProgress = withProgress
-        ? (rows: number, total: number | undefined) => report(['rows', { rows, total }])
-        : undefined
-      const sink = sinkTo(descriptor, to?.file ?? 'standard output')
-      const done = await exportRows(opened.db, { selection, configured, format, to: sink, onProgress })
+    const exportTo = async (descriptor: number) => {
+      const done = await exportOpened(opened.db, descriptor, { ...plan, to })
       opened.requireUnchanged()
       return done
+    }
+    if (to === undefined) return await exportTo(1)
+    const unfinished = beginExport(to.path, to.file)
+    try {
+      const done = await exportTo(unfinished.descriptor)
+      if (!('unknown' in done)) unfinished.finish()
+      return done
     } finally {
-      opened.close()
+      unfinished.remove()
     }
   } finally {
-    if (to !== undefined) closeSync(descriptor)
+    opened.close()
   }
 }
 
-function sinkTo(descriptor: number, place: string): Sink {
-  return {
-    write(chunk) {
-      try {
-        if (writeAll(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) return
-      } catch (error) {
-        throw exportError(error, place)
-      }
-      throw new Unread()
-    },
-  }
+async function exportOpened(
+  db: OpenedToRead['db'],
+  descriptor: number,
+  { configured, selection, format, excel, to, isForTerminal, withProgress }: Omit<ExportPlan, 'file'>,
+) {
+  return exportRows(db, {
+    selection,
+    configured,
+    format: await loadFormat(format, { excel, ...(isForTerminal && { plainText, plainJson }) }),
+    to: { write: (chunk) => write(chunk, descriptor, to) },
+    onProgress: withProgress ? (rows, total) => report(['rows', { rows, total }]) : undefined,
+  })
 }
+
+function write(chunk: string | Uint8Array, descriptor: number, to: ExportPlan['to']): void {
+  // Nothing is left behind, even if the command is killed.
+  if (to !== undefined && process.ppid !== PARENT) throw new Error('The command that asked for the file is gone.')
+  try {
+    if (writeAll(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) return
+  } catch (error) {
+    throw exportError(error, to?.file)
+  }
+  throw new Unread()
+}
+
+const PARENT = process.ppid
 
 /** The reader of standard output has closed it. */
 class Unread extends Error {}

@@ -3,7 +3,7 @@ import type { Connection } from '../../mirror/database.ts'
 import { feedStart, lastSeq } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import { selectOrganizations, type LeftOut, type UnknownOrganization } from './select-organizations.ts'
-import { selectRows, tableOf, type Selection } from './selection.ts'
+import { selectRows, tableOf, type SelectedRows, type Selection } from './selection.ts'
 
 /** What was exported. */
 export type Exported = {
@@ -45,6 +45,8 @@ export async function exportRows(
     selection,
     organizations.read.map(({ organization }) => organization),
   )
+  if (columns.length === 0)
+    throw new UsageError(`This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`)
   const facts: ExportFacts = {
     table: tableOf(selection),
     columns,
@@ -55,15 +57,8 @@ export async function exportRows(
     organizations: organizations.read,
   }
   const total = onProgress !== undefined && asOf === undefined ? countRows(db, sql, parameters) : undefined
-  const rows = db
-    .prepare<unknown[], ExportRow>(sql)
-    .raw()
-    .iterate(...parameters)
-  const written = await format.write(
-    counted(rows, (count) => onProgress?.(count, total)),
-    to,
-    facts,
-  )
+  const rows = readRows(db, { sql, parameters }, (count) => onProgress?.(count, total))
+  const written = await closing(rows, () => format.write(rows, to, facts))
   db.exec('COMMIT')
   const readBefore = organizations.read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
   return { rows: written, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
@@ -97,12 +92,26 @@ function countRows(db: Connection, sql: string, parameters: readonly unknown[]):
 
 const BETWEEN_REPORTS = 4096
 
-function* counted(rows: Iterable<ExportRow>, report: (count: number) => void): Generator<ExportRow> {
+function* readRows(
+  db: Connection,
+  { sql, parameters }: Pick<SelectedRows, 'sql' | 'parameters'>,
+  report: (count: number) => void,
+): Generator<ExportRow, void> {
   let count = 0
-  for (const row of rows) {
+  const statement = db.prepare<unknown[], ExportRow>(sql).raw()
+  for (const row of statement.iterate(...parameters)) {
     if (count % BETWEEN_REPORTS === 0) report(count)
     count += 1
     yield row
   }
   report(count)
+}
+
+/** A statement that is not at its end would keep the file from being closed. */
+async function closing<Result>(rows: Generator<unknown, void>, work: () => Result): Promise<Awaited<Result>> {
+  try {
+    return await work()
+  } finally {
+    rows.return()
+  }
 }

@@ -1,0 +1,19 @@
+import { APPLICATION_ID, LATEST_VERSION, openDatabase, type Connection } from '../../mirror/database.ts'
+import { openToRead, type OpenedToRead } from '../open-to-read.ts'
+
+/**
+ * Opens a mirror or a copy to read only. A mirror of an earlier version is first brought up to date, as publish does, since it
+ * lacks columns that readers rely on. Throws MirrorUnusable.
+ */
+export function openToExport(file: string): OpenedToRead {
+  const opened = openToRead(file)
+  if (!isOlderMirror(opened.db)) return opened
+  opened.close()
+  openDatabase(file, 'read').close()
+  return openToRead(file)
+}
+
+function isOlderMirror(db: Connection): boolean {
+  const applicationId = Number(db.pragma('application_id', { simple: true }))
+  return applicationId === APPLICATION_ID && Number(db.pragma('user_version', { simple: true })) < LATEST_VERSION
+}

@@ -1,0 +1,283 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { exportCommand } from '../../src/cli/export.ts'
+import { PUBLIC_TABLES } from '../../src/public-tables.ts'
+import { night } from '../mirror/nights.ts'
+import { aCustomer, customerId, customers } from '../support/builders.ts'
+import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { runOnScreen } from '../support/run-on-screen.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace } from '../support/workplace.ts'
+
+let mirror: string
+
+/** acme: 1 to 4 with 2 removed; globex: 101. The feed has a change of 1 and the removal of 2. */
+beforeEach(async () => {
+  const open = await aMirror()
+  mirror = open.file
+  const rule = { rule: { after: 2, maxShare: 1 } }
+  await night(open, 0, customers(1, 4), rule)
+  await night(open, 0, [aCustomer(101)], { organization: 'globex' })
+  const later = [aCustomer(1, { name: 'Ada, "Countess"', vip: { n: 1 } }), ...customers(3, 4)]
+  await night(open, 1, later, rule)
+  await night(open, 2, later, rule)
+})
+
+const run = (...args: string[]) => runCommand(exportCommand, ['--mirror', mirror, ...args])
+
+async function rowsOf(...args: string[]): Promise<Record<string, unknown>[]> {
+  const { code, stdout } = await run('--format', 'jsonl', ...args)
+  expect(code).toBe(0)
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+}
+
+const numbers = (rows: readonly Record<string, unknown>[]) =>
+  rows.map(({ id }) => Number.parseInt(String(id).slice(0, 8), 16)).toSorted((a, b) => a - b)
+
+describe('what is exported', () => {
+  test('the active customers of every organization, with every public column', async () => {
+    const rows = await rowsOf()
+    const columns = PUBLIC_TABLES.find(({ name }) => name === 'active_customers')?.columns.map(({ name }) => name)
+
+    expect(numbers(rows)).toEqual([1, 3, 4, 101])
+    expect(Object.keys(rows[0] ?? {})).toEqual(columns)
+    expect(rows[0]).toMatchObject({
+      ...{ organization: 'acme', id: customerId(1), name: 'Ada, "Countess"' },
+      ...{ extra: { vip: { n: 1 } }, removed_at: null, is_active: true },
+    })
+  })
+
+  test('some organizations, each of them once', async () => {
+    expect(numbers(await rowsOf('--org', 'globex'))).toEqual([101])
+    expect(numbers(await rowsOf('--org', 'globex', '--org', 'acme', '--org', 'globex'))).toEqual([1, 3, 4, 101])
+    expect(numbers(await rowsOf('--org', 'acme', 'globex'))).toEqual([1, 3, 4, 101])
+  })
+
+  test('removed customers if asked for', async () => {
+    const rows = await rowsOf('--include-removed')
+
+    expect(numbers(rows)).toEqual([1, 2, 3, 4, 101])
+    expect(rows.filter(({ is_active }) => is_active === false).map(({ id }) => id)).toEqual([customerId(2)])
+  })
+
+  test('the customers of a past day', async () => {
+    const rows = await rowsOf('--as-of', '2026-01-05 12:00')
+
+    expect(numbers(rows)).toEqual([1, 2, 3, 4, 101])
+    expect(rows.find(({ id }) => id === customerId(1))).toMatchObject({ name: 'Customer 1', extra: null })
+  })
+
+  test('the changes after a seq, in order, with the customer as it is now; the last seq is where to go on', async () => {
+    const [changed, removed] = (await rowsOf('--changes-since', '0')).filter(({ seq }) => seq !== null)
+    expect(changed).toMatchObject({
+      ...{ seq: 1, change: 'changed', id: customerId(1), name: 'Ada, "Countess"', is_active: true },
+      fields: { name: ['Customer 1', 'Ada, "Countess"'] },
+    })
+    expect(removed).toMatchObject({ seq: 2, change: 'removed', id: customerId(2), fields: null, is_active: false })
+
+    const { stderr } = await run('--format', 'csv', '--changes-since', '1')
+    expect(stderr).toMatch(/^Exported \d+ changes?\nLast seq: 2\n$/)
+    expect((await rowsOf('--changes-since', '2')).filter(({ seq }) => seq !== null)).toEqual([])
+  })
+
+  test('a copy names the seq at which its changes continue', async () => {
+    expect((await run('--format', 'csv')).stderr).toBe('Exported 4 customers\nLast seq: 2\n')
+  })
+
+  test('what a published copy holds', async () => {
+    const plan = aPlan(mirror, { withoutPersonalData: true })
+    publishAll(plan)
+    const { code, stdout, stderr } = await runCommand(exportCommand, ['--format', 'csv', '--mirror', plan.file])
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Exported 4 customers\nLast seq: 2\n' })
+    expect(stdout).toMatch(/^organization,id,language,timezone,created_at,/)
+  })
+
+  test('an organization whose list was never read to its end is left out, and named', async () => {
+    const open = await aMirror(mirror)
+    await mirrorPages(open, [[aCustomer(201)]], { organization: 'initech', ending: { reasons: ['page-limit'] } })
+
+    expect(await run('--format', 'csv')).toMatchObject({
+      code: 0,
+      stderr: 'Left out: initech, whose list was never read to its end.\nExported 4 customers\nLast seq: 2\n',
+    })
+    expect(await run('--format', 'csv', '--org', 'initech')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The list of initech was never read to its end, .* Run 'customer-mirror sync' first\.\n$/,
+      ),
+    })
+  })
+
+  test('CSV for a spreadsheet', async () => {
+    const file = join(temporaryFolder(), 'acme.csv')
+    await run('--format', 'csv', '--excel', '--org', 'acme', '-o', file)
+    const text = readFileSync(file, 'utf8')
+
+    expect(text).toMatch(/^\uFEFForganization,id,/)
+    expect(text).toContain(`,"Ada, ""Countess""",customer-1,customer-1@example.com,'+1 555 0100 1,`)
+  })
+})
+
+describe('a file', () => {
+  test('is private, replaced as a whole, and nothing is left beside it', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'customers.csv')
+    writeFileSync(file, 'from before')
+
+    expect(await run('--format', 'csv', '-o', file)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `Exported 4 customers to ${file}\nLast seq: 2\n`,
+    })
+    expect(readFileSync(file, 'utf8')).toBe((await run('--format', 'csv')).stdout)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder)).toEqual(['customers.csv'])
+  })
+
+  test('- is standard output', async () => {
+    expect((await run('--format', 'csv', '-o', '-')).stdout).toMatch(/^organization,/)
+  })
+})
+
+describe('bad input ends before anything is written', () => {
+  test.each([
+    ['no format', [], /^Which format\? For example: customer-mirror export --format csv/],
+    ['an unknown format', ['--format', 'xml'], /Allowed choices are csv, jsonl, parquet/],
+    [
+      'an unknown organization',
+      ['--format', 'csv', '--org', 'acm'],
+      /^unknown organization "acm" \(did you mean "acme"\?\): the file has acme, globex\n$/,
+    ],
+    ['one of several', ['--format', 'csv', '--org', 'acme', '--org', 'x'], /^unknown organization "x": the file has/],
+    ['a spreadsheet in another format', ['--format', 'jsonl', '--excel'], /^--excel is for --format csv\.\n$/],
+    [
+      'a time that cannot be read',
+      ['--format', 'csv', '--as-of', 'soon'],
+      /It must be a time, in UTC unless it names its zone: 2026-03-01,/,
+    ],
+    [
+      'a time in the future',
+      ['--format', 'csv', '--as-of', '2999-01-01'],
+      /^2999-01-01 00:00:00\.000 lies in the future/,
+    ],
+    [
+      'a time before the first reading',
+      ['--format', 'csv', '--as-of', '1999-01-01'],
+      /^1999-01-01 00:00:00\.000 is before the first complete run/,
+    ],
+    ['a seq that is no number', ['--format', 'csv', '--changes-since', 'x'], /It must be a whole number, at least 0/],
+    ['a seq below 0', ['--format', 'csv', '--changes-since', '-1'], /argument missing|whole number/],
+    [
+      'a seq that is not there yet',
+      ['--format', 'csv', '--changes-since', '3'],
+      /^There is no change 3 yet: the last one is 2\./,
+    ],
+    [
+      'changes at a time',
+      ['--format', 'csv', '--changes-since', '0', '--as-of', '2026-01-06'],
+      /cannot be used with option/,
+    ],
+    ['a file without a name', ['--format', 'csv', '-o', ''], /The name of the file is empty/],
+  ])('%s', async (_, args, said) => {
+    const { code, stdout, stderr } = await runCli(['export', '--mirror', mirror, ...args], { cwd: temporaryFolder() })
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(said)
+  })
+
+  test('a file from before stays as it was', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'customers.csv')
+    writeFileSync(file, 'from before')
+
+    expect(await run('--format', 'csv', '--org', 'nope', '-o', file)).toMatchObject({ code: 2 })
+    expect(await run('--format', 'csv', '--changes-since', '99', '-o', file)).toMatchObject({ code: 2 })
+    expect(readFileSync(file, 'utf8')).toBe('from before')
+    expect(readdirSync(folder)).toEqual(['customers.csv'])
+  })
+
+  test('an organization that is configured and not mirrored yet is known', async () => {
+    const organization = { id: 'soon', baseUrl: 'https://soon.example.com', apiKey: { env: 'A' }, secret: { env: 'B' } }
+    const { config } = aWorkplace([organization], { mirror })
+    const ask = (org: string) => runCommand(exportCommand, ['--format', 'csv', '--config', config, '--org', org])
+
+    expect(await ask('soon')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^The list of soon was never read/),
+    })
+    expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
+  })
+
+  test('without a mirror it ends with 7, as other commands that read', async () => {
+    const ended = await runCli(['export', '--format', 'csv', '--mirror', 'none.db', '-o', 'x.csv'], {
+      cwd: temporaryFolder(),
+    })
+
+    expect(ended).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining('there is no mirror yet') })
+  })
+
+  test('a mirror of a later version ends with 7', async () => {
+    tamper(mirror, 'PRAGMA user_version = 999')
+
+    expect(await run('--format', 'csv')).toMatchObject({
+      code: 7,
+      stdout: '',
+      stderr: expect.stringContaining('newer'),
+    })
+  })
+
+  test('a mirror without any run has nothing to export', async () => {
+    const { file } = await aMirror()
+
+    expect(await runCommand(exportCommand, ['--format', 'csv', '--mirror', file])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^No list was ever read to its end/),
+    })
+  })
+})
+
+describe('on a terminal', () => {
+  test('progress is shown on one line and gone at the end; no message is wider', async () => {
+    const file = join(temporaryFolder(), 'customers.csv')
+    const { code, lines, broken } = await runOnScreen(
+      exportCommand,
+      ['--format', 'csv', '--mirror', mirror, '-o', file],
+      {
+        columns: 80 + file.length,
+      },
+    )
+
+    expect({ code, broken }).toEqual({ code: 0, broken: [] })
+    expect(lines).toEqual([`Exported 4 customers to ${file}`, 'Last seq: 2'])
+  })
+
+  test.each(['csv', 'jsonl'])('no value of a customer acts on it: %s', async (format) => {
+    const open = await aMirror()
+    const name = 'Red \u001B[31m\u009B2J\u0007 back\r\nnew line \u202Eesrever'
+    await mirrorPages(open, [[aCustomer(1, { name })]])
+    const { code, text } = await runOnScreen(exportCommand, ['--format', format, '--mirror', open.file], {
+      columns: 4000,
+    })
+
+    expect(code).toBe(0)
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
+    expect(text).toMatch(/Red \\u001b\[31m\\u009b2J\\u0007 back/)
+  })
+
+  test('Parquet is refused there', async () => {
+    const { code, text } = await runOnScreen(exportCommand, ['--format', 'parquet', '--mirror', mirror])
+
+    expect(code).toBe(2)
+    expect(text).toContain('Parquet is not text: name a file')
+  })
+})
