@@ -69,6 +69,7 @@ type Hide = {
 function remembered(actionOf: (name: string) => Action): (name: string) => Action {
   const actions = new Map<string, Action>()
   return (name) => {
+    if (name.length > LONGEST_NAME) return actionOf(name)
     let action = actions.get(name)
     if (action === undefined) {
       if (actions.size === MOST_NAMES) actions.clear()
@@ -79,6 +80,7 @@ function remembered(actionOf: (name: string) => Action): (name: string) => Actio
 }
 
 const MOST_NAMES = 1000
+const LONGEST_NAME = 200
 
 function hiddenCustomer<Columns extends HidableColumns>(
   customer: Columns,

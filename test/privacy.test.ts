@@ -299,6 +299,32 @@ test('a worker with the old configuration that was replaced saves nothing after 
   expect(textsIn(mirror.file, ['+1 555 0100'])).toEqual([])
 })
 
+test('a worker that was replaced while it rewrote changes nothing any more', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 5))
+  const nowMs = START_MS + 200 * 60 * MINUTE_MS
+  const start = { organization: 'acme', trigger: 'sync', nowMs } as const
+  const old = await mirror.startRun({ ...start, privacy: privacyPolicy({ drop: ['name'] }) })
+  await expect(mirror.startRun({ ...start, privacy: POLICY })).rejects.toThrow(/is mirroring it now/)
+  await mirrorList(mirror, customers(1, 5), POLICY, { now: () => nowMs + 5 * MINUTE_MS })
+
+  await expect(mirror.applyPrivacy(old, nowMs + 6 * MINUTE_MS)).rejects.toThrow(/another run took over/)
+  expect(rowOf(mirror, 1)).toMatchObject({ name: 'Customer 1', phone: hmac('+1 555 0100 1'), address: null })
+  expect(await unapplied(mirror)).toEqual([])
+})
+
+test('a run that cannot start because of another one leaves policy and memory as they are', async () => {
+  const mirror = await aMirror()
+  await mirrorList(mirror, customers(1, 5))
+  const nowMs = START_MS + 300 * 60 * MINUTE_MS
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
+  const { report } = await mirrorList(mirror, customers(1, 5), POLICY, { now: () => nowMs })
+
+  expect(report.reasons).toEqual(['held'])
+  expect(await mirror.listPrivacy()).toEqual([])
+  expect(rowsOf(mirror.file, 'SELECT organization FROM lists')).toHaveLength(1)
+})
+
 test('values that stood in free space before the policy are gone too', async () => {
   const mirror = await aMirror()
   const long = 'moved away from '.repeat(30)

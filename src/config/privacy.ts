@@ -74,6 +74,8 @@ function nameProblem(name: string): string | undefined {
   const kept = isOfExtra ? undefined : NEVER_HIDDEN.get(plainName(name))
   if (kept !== undefined) return kept
   if (isOfExtra || fieldOf(name) === name) return undefined
+  if (name.includes('.'))
+    return 'must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it'
   const meant = nearest(name, [...TEXT_FIELDS, 'extra'])
   if (meant === undefined) return undefined
   return `is not a documented field (did you mean "${meant}"?); for a field of that name in extra, write extra. before it`

@@ -55,6 +55,11 @@ test.each([
     'drop: [email, name], hash: [username], key: { env: PRIVACY_KEY }',
     '6:22 organizations.0.privacy.drop: hides email, username and name: a customer is searched for by one of them before it is removed. Show one of them, or set scan: plain, which removes no customer',
   ],
+  [
+    'a part of a field',
+    'drop: [contact.phone]',
+    '6:23 organizations.0.privacy.drop.0: must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it',
+  ],
   ['a number', 'drop: [1]', '6:23 organizations.0.privacy.drop.0: must be text: put it in quotes'],
   [
     'one field without a list',

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { execPath, hrtime } from 'node:process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { mirrorOrganization } from '../src/mirror-organization.ts'
+import { openMirror } from '../src/mirror/mirror.ts'
+import { customers } from './support/builders.ts'
+import { listedSource } from './support/listed-source.ts'
+import { aMirrorFile, rowsOf, valueOf } from './support/mirror-file.ts'
+import { mirroring } from './support/mirroring.ts'
+import { someOf } from './support/seeds.ts'
+
+const CHILD = fileURLToPath(new URL('support/hiding-child.ts', import.meta.url))
+const KEY = 'a made-up key of more than thirty-two characters'
+const POLICY = { drop: ['address'], hash: ['phone'], key: KEY }
+/** Several steps of the rewriting. */
+const COUNT = 5000
+
+/** Killed so many lines and then microseconds after the start: in a step, between two, or while the file is written anew. */
+test.each(
+  someOf([
+    [1, 0],
+    [1, 9000],
+    [2, 500],
+    [3, 0],
+    [4, 2000],
+    [5, 0],
+    [5, 9000],
+  ]),
+)(
+  'a process killed while it hides stored values leaves nothing that the next one does not hide (line %d, %d µs)',
+  async (lines, microseconds) => {
+    const file = aMirrorFile()
+    const list = customers(1, COUNT)
+    const first = await openMirror(file)
+    const settings = { scan: 'chain', pageSize: 100, now: Date.now, monotonicMs: Date.now } as const
+    await mirrorOrganization(mirroring(first, listedSource(list), settings))
+    await first.close()
+    await killAfter(file, { lines, microseconds })
+
+    expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
+    const child = spawn(execPath, [CHILD, file, String(COUNT), JSON.stringify(POLICY)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    expect(await once(child, 'exit')).toEqual([0, null])
+    const hash = (n: number) => `hmac:${createHmac('sha256', KEY).update(`+1 555 0100 ${n}`).digest('hex')}`
+    const stored = rowsOf(file, 'SELECT phone, address FROM customers ORDER BY row_id')
+    expect(stored).toEqual(list.map((_, at) => ({ phone: hash(at + 1), address: null })))
+    expect(rowsOf(file, 'SELECT * FROM changes')).toEqual([])
+    const bytes = ['', '-wal', '-shm'].map((end) => (existsSync(file + end) ? readFileSync(file + end, 'latin1') : ''))
+    expect(bytes.filter((text) => text.includes('Exampleton') || text.includes('+1 555 0100'))).toEqual([])
+  },
+)
+
+async function killAfter(file: string, { lines, microseconds }: { lines: number; microseconds: number }) {
+  const stdio = ['ignore', 'pipe', 'inherit'] as const
+  const child = spawn(execPath, [CHILD, file, String(COUNT), JSON.stringify(POLICY)], { stdio: [...stdio] })
+  const exited = once(child, 'exit')
+  let seen = 0
+  if (child.stdout === null) throw new Error('The child has no output.')
+  for await (const _ of createInterface({ input: child.stdout })) {
+    seen += 1
+    if (seen === lines) break
+  }
+  const until = hrtime.bigint() + BigInt(microseconds * 1000)
+  while (hrtime.bigint() < until);
+  child.kill('SIGKILL')
+  await exited
+}

@@ -1,0 +1,30 @@
+import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { privacyPolicy } from '../../src/privacy-policy.ts'
+import { customers } from './builders.ts'
+import { listedSource } from './listed-source.ts'
+import { mirroring } from './mirroring.ts'
+
+/**
+ * A program for tests that kill it: brings a mirror to a policy, and writes a line after each step. Arguments: the mirror's file, the
+ * number of customers, and the policy as JSON.
+ */
+const [, , file = '', count = '1', written = '{}'] = process.argv
+
+const mirror = await openMirror(file)
+const applying: typeof mirror = {
+  ...mirror,
+  applyPrivacy: async (run, nowMs) => {
+    const isMore = await mirror.applyPrivacy(run, nowMs)
+    process.stdout.write('step\n')
+    return isMore
+  },
+}
+const privacy = privacyPolicy(JSON.parse(written))
+const source = listedSource(customers(1, Number(count)))
+const settings = { scan: 'chain', pageSize: 100, privacy, now: Date.now, monotonicMs: Date.now } as const
+process.stdout.write('opened\n')
+const { error } = await mirrorOrganization(mirroring(applying, source, settings))
+if (error !== undefined) throw error
+process.stdout.write('done\n')
+await mirror.close()
