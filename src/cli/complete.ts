@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { homedir } from 'node:os'
 import type { Io } from './io.ts'
-import { suggest, type Suggestions } from './suggest.ts'
+import { suggest, type Suggestions, type Whose } from './suggest.ts'
 
 /** The line that asks the shell for the names of files. No word begins like it. */
 export const FILES = ':files'
@@ -25,9 +25,21 @@ export function completeCommand(io: Io, loadOthers: (firstWord?: string) => Prom
 async function linesOf(found: Suggestions): Promise<string[]> {
   if (found.kind === 'files') return [FILES]
   if (found.kind === 'words') return found.words.map(({ word, about }) => `${word}\t${about}`)
-  const { listOrganizationIds } = await import('../config/list-ids.ts')
-  const ids = await listOrganizationIds({ file: expanded(found.config), cwd: process.cwd() })
+  const ids = await idsOf(found.of, expanded(found.config))
   return ids.filter((id) => !found.given.includes(id)).map((id) => `${id}\torganization`)
+}
+
+async function idsOf(whose: Whose, file: string | undefined): Promise<string[]> {
+  const [{ listOrganizationIds }, { ORGANIZATION_ID }] = await Promise.all([
+    import('../config/list-ids.ts'),
+    import('../config/organization-id.ts'),
+  ])
+  const { ids, mirror } = await listOrganizationIds({ file, cwd: process.cwd() })
+  if (whose === 'configuration' || mirror === undefined) return ids
+  const { listNamesInMirror } = await import('../reading/mirrored-organizations.ts')
+  // They are printed on a terminal, and any program may have written into the file.
+  const names = listNamesInMirror(mirror).filter((name) => ORGANIZATION_ID.test(name))
+  return whose === 'mirror' ? names : names.filter((name) => !ids.includes(name))
 }
 
 /** A shell that completes a line has not expanded what was typed. */

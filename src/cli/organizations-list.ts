@@ -76,9 +76,10 @@ function asJson({ organization, isConfigured, mirrored }: Line) {
 
 async function asText(lines: readonly Line[], screen: Screen | undefined): Promise<string> {
   if (lines.length === 0) return 'There are no organizations.\n'
-  const [{ renderTable }, { count, moment }] = await Promise.all([
+  const [{ renderTable }, { moment }, { leftBehindText }] = await Promise.all([
     import('./output/table.ts'),
     import('./output/wording.ts'),
+    import('./output/left-behind.ts'),
   ])
   const table = renderTable(
     ['organization', 'state', 'active', 'removed', 'last read'],
@@ -93,11 +94,7 @@ async function asText(lines: readonly Line[], screen: Screen | undefined): Promi
   )
   const left = lines
     .filter(isLeftBehind)
-    .map(
-      ({ organization, mirrored }) =>
-        `\n${organization} is not in the configuration, and its ${count(mirrored?.active ?? 0, 'customer')} still count as ` +
-        `active. To change that: customer-mirror organizations retire ${organization}\n`,
-    )
+    .map(({ organization, mirrored }) => leftBehindText({ organization, active: mirrored?.active ?? 0 }))
   return table + left.join('')
 }
 

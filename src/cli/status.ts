@@ -20,11 +20,14 @@ export function statusCommand(io: Io) {
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
-      const lines = await withMirror(config, async (mirror, { organizations }) =>
-        statusLines(organizations, await mirror.listFreshness(), Date.now(), limit),
-      )
+      const { lines, left } = await withMirror(config, async (mirror, { organizations }) => {
+        const known = await mirror.listFreshness()
+        return { lines: statusLines(organizations, known, Date.now(), limit), left: leftBehind(organizations, known) }
+      })
       io.stdout.write(
-        json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, limit, screenOf(io.stdout)),
+        json
+          ? jsonDocument({ organizations: lines.map(asJson) })
+          : (await asTable(lines, limit, screenOf(io.stdout))) + (await leftText(left)),
       )
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
@@ -61,6 +64,18 @@ function statusLines(
     const why = whyNot(freshness, { tooOld, readTooOld })
     return { organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
   })
+}
+
+/** Organizations that are no longer mirrored, and whose customers are active all the same. */
+function leftBehind(organizations: readonly Organization[], known: readonly Freshness[]): Freshness[] {
+  const configured = new Set(organizations.map(({ id }) => id))
+  return known.filter(({ organization, active }) => active > 0 && !configured.has(organization))
+}
+
+async function leftText(left: readonly Freshness[]): Promise<string> {
+  if (left.length === 0) return ''
+  const { leftBehindText } = await import('./output/left-behind.ts')
+  return left.map(leftBehindText).join('')
 }
 
 /** A date far in the future comes from a wrong clock, so it counts as too old. */

@@ -3,11 +3,14 @@ import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings'
 /** A word that may stand at the cursor, and what it means. */
 export type Suggestion = { word: string; about: string }
 
-/** What may stand at the cursor: one of these words, any file, or an organization of the configuration. */
+/** What may stand at the cursor: one of these words, any file, or an organization. */
 export type Suggestions =
   | { kind: 'words'; words: Suggestion[] }
   | { kind: 'files' }
-  | { kind: 'organizations'; config: string | undefined; given: string[] }
+  | { kind: 'organizations'; of: Whose; config: string | undefined; given: string[] }
+
+/** Organizations of the configuration, of the mirror, or of the mirror alone. */
+export type Whose = 'configuration' | 'mirror' | 'left'
 
 /** What may follow on a command line. Its last word is the one at the cursor, complete, begun or empty. */
 export function suggest(root: CommandUnknownOpts, line: readonly string[]): Suggestions {
@@ -117,6 +120,13 @@ function named(name: string, choices: readonly string[] | undefined, place: Plac
   if (choices !== undefined)
     return { kind: 'words', words: choices.map((choice) => ({ word: before + choice, about: '' })) }
   if (name === 'file' || name === 'folder') return { kind: 'files' }
-  if (name === 'organization') return { kind: 'organizations', config: place.config, given: place.given }
+  if (name === 'organization')
+    return { kind: 'organizations', of: whose(place.command), config: place.config, given: place.given }
   return { kind: 'words', words: [] }
+}
+
+/** An organization is retired or forgotten only after it was taken out of the configuration. */
+function whose(command: CommandUnknownOpts): Whose {
+  if (command.parent?.name() !== 'organizations') return 'configuration'
+  return command.name() === 'rename' ? 'mirror' : 'left'
 }

@@ -1,26 +1,32 @@
 import { stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { parseText } from './document.ts'
 import { processEnvironment } from './environment.ts'
+import { DEFAULT_MIRROR } from './default-mirror.ts'
 import { locateFile } from './locate-file.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { readText } from './read-text.ts'
 
 /**
- * The ids of the organizations in the configuration, for a shell that completes a word: fast, since nothing is checked, and
- * without an error, whatever the file is. None where there is no configuration that can be read.
+ * The ids of the organizations in the configuration, and the path of its mirror, for a shell that completes a word: fast, since
+ * nothing is checked, and without an error, whatever the file is. None where there is no configuration that can be read.
  */
-export async function listOrganizationIds({ file, cwd }: { file: string | undefined; cwd: string }): Promise<string[]> {
+export async function listOrganizationIds({ file, cwd }: { file: string | undefined; cwd: string }): Promise<Listed> {
   try {
     const { path } = await locateFile({ file, cwd, environment: processEnvironment() })
     // A pipe is not opened: what is read from it is gone, and it may never end.
-    if (!(await stat(path)).isFile()) return []
+    if (!(await stat(path)).isFile()) return NOTHING
     const content = await readText(path, { maxBytes: MAX_BYTES })
     const parsed = 'text' in content ? parseText(content.text) : { mistakes: [] }
-    return 'data' in parsed ? idsIn(parsed.data) : []
+    return 'data' in parsed ? { ids: idsIn(parsed.data), mirror: mirrorIn(parsed.data, dirname(path)) } : NOTHING
   } catch {
-    return []
+    return NOTHING
   }
 }
+
+type Listed = { ids: string[]; mirror: string | undefined }
+
+const NOTHING: Listed = { ids: [], mirror: undefined }
 
 const MAX_BYTES = 4 * 1024 * 1024
 
@@ -30,6 +36,11 @@ function idsIn(data: unknown): string[] {
   return organizations.flatMap((one) =>
     isObject(one) && 'id' in one && typeof one.id === 'string' && ORGANIZATION_ID.test(one.id) ? [one.id] : [],
   )
+}
+
+function mirrorIn(data: unknown, folder: string): string | undefined {
+  const written = isObject(data) && 'mirror' in data ? data.mirror : DEFAULT_MIRROR
+  return typeof written === 'string' ? resolve(folder, written) : undefined
 }
 
 function isObject(value: unknown): value is object {

@@ -3,6 +3,7 @@ import { parseBaseUrl } from './base-url.ts'
 import { duration } from './duration.ts'
 import { publish } from './publish.ts'
 import { queueAddress } from './queue-address.ts'
+import { DEFAULT_MIRROR } from './default-mirror.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { privacy } from './privacy.ts'
 import { ownSchedule, schedule } from './schedule.ts'
@@ -11,7 +12,7 @@ import { signing } from './signing.ts'
 
 /** Built-in values for settings that neither the organization nor `defaults` has; durations in milliseconds. */
 export const BUILT_IN = {
-  mirror: './data/customers.db',
+  mirror: DEFAULT_MIRROR,
   pageSize: 100,
   concurrency: 4,
   requestTimeout: 30_000,

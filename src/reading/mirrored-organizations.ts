@@ -27,6 +27,20 @@ export function listMirroredOrganizations(file: string): MirroredOrganization[] 
   }
 }
 
+/** The names alone, without counting anything; none where the file cannot be read. */
+export function listNamesInMirror(file: string): string[] {
+  try {
+    const opened = openToRead(file)
+    try {
+      return opened.db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
+    } finally {
+      opened.close()
+    }
+  } catch {
+    return []
+  }
+}
+
 function mirrored(db: Connection): MirroredOrganization[] {
   return db
     .prepare<[], FreshnessRow>('SELECT * FROM freshness')

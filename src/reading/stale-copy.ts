@@ -1,7 +1,7 @@
 import { openDatabase } from '../mirror/database.ts'
 import { copyTargets } from './copy-target.ts'
 import { listReadOrganizations } from './listed-organizations.ts'
-import { readManifest } from './manifest.ts'
+import { readManifest, type Manifest } from './manifest.ts'
 import type { PublishPlan } from './publish-plan.ts'
 
 /**
@@ -14,6 +14,7 @@ export function staleCopies(plan: PublishPlan): string[] {
   const stale = targets.filter(({ file, organization }) => {
     const manifest = readManifest(file)
     if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
+    if (organization === undefined && holdsAnother(manifest, lastRuns)) return true
     const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
     return concerned.some(({ organization: id, runId, status }) => {
       const known = manifest.lastRuns.get(id)
@@ -22,6 +23,12 @@ export function staleCopies(plan: PublishPlan): string[] {
     })
   })
   return stale.map(({ file }) => file)
+}
+
+/** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */
+function holdsAnother(manifest: Manifest, lastRuns: readonly LastRun[]): boolean {
+  const names = new Set(lastRuns.map(({ organization }) => organization))
+  return [...manifest.lastRuns].some(([organization, { runId }]) => runId !== null && !names.has(organization))
 }
 
 type LastRun = { organization: string; runId: number; status: string }

@@ -3,6 +3,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { customers } from '../support/builders.ts'
+import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aShellOnTerminal } from '../support/shell-on-terminal.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -30,6 +33,22 @@ describe('the words that may stand at the cursor', () => {
     ['nothing behind a command that is none', ['nosuch', ''], []],
   ])('%s', async (_, line, expected) => {
     expect(await suggested(line)).toEqual(expected)
+  })
+
+  test.each([
+    ['of the mirror, to be renamed', ['organizations', 'rename', ''], ['acme', 'initech']],
+    ['no second one behind it', ['organizations', 'rename', 'acme', ''], []],
+    ['that left the configuration, to be retired', ['organizations', 'retire', 'in'], ['initech']],
+    ['that left the configuration, to be forgotten', ['organizations', 'forget', ''], ['initech']],
+  ])('are organizations %s', async (_, line, expected) => {
+    const cwd = temporaryFolder()
+    writeFileSync(join(cwd, 'customer-mirror.yaml'), `mirror: here.db\n${ORGANIZATIONS}`)
+    const mirror = await openMirror(join(cwd, 'here.db'))
+    for (const organization of ['acme', 'initech', 'not\u001ban id'])
+      await mirrorPages(mirror, [customers(1, 2)], { organization })
+    await mirror.close()
+
+    expect(await suggested(line, cwd)).toEqual(expected)
   })
 
   test('are every command that help lists, and no other', async () => {
@@ -127,12 +146,16 @@ function has(shell: string): boolean {
   return spawnSync(shell, ['--version']).status === 0
 }
 
-async function suggested(line: readonly string[]): Promise<string[]> {
-  const cwd = temporaryFolder()
-  writeConfigurations(cwd)
+async function suggested(line: readonly string[], cwd = aFolder()): Promise<string[]> {
   const { code, stdout, stderr } = await runCli(['complete', '--', ...line], { cwd })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return stdout.split('\n').flatMap((text) => text.split('\t')[0] || [])
+}
+
+function aFolder(): string {
+  const folder = temporaryFolder()
+  writeConfigurations(folder)
+  return folder
 }
 
 function writeConfigurations(folder: string): void {

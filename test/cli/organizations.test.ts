@@ -238,7 +238,7 @@ test('a retired organization raises no alert, whether it is configured again or 
     code: 0,
     stdout: expect.stringContaining('globex: retired, 6 customers marked as removed.'),
   })
-  configure('acme')
+  configure('acme', 'globex.eu')
   expect(await runCommand(statusCommand, ['--max-age', '36500d', '--config', workplace.config])).toMatchObject({
     code: 0,
   })
@@ -246,6 +246,16 @@ test('a retired organization raises no alert, whether it is configured again or 
   configure('globex')
   const { stdout } = await runCommand(statusCommand, ['--config', workplace.config])
   expect(stdout).toMatch(/^globex .* retired/m)
+})
+
+test('status says which organizations left the configuration and are still active', async () => {
+  const { code, stdout } = await runCommand(statusCommand, ['--config', workplace.config])
+
+  expect(code).toBe(0)
+  expect(stdout).toContain('\nglobex is not in the configuration, and its 6 customers still count as active.')
+  await run('retire', 'globex')
+  const after = await runCommand(statusCommand, ['--config', workplace.config])
+  expect(after.stdout).not.toMatch(/^globex /m)
 })
 
 test('retire --json', async () => {

@@ -103,6 +103,19 @@ test.each([
   expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })
 
+test('a retired organization has no age and raises no alert', async () => {
+  const { queues } = await aQueueOf()
+  const nowMs = Date.now()
+  const metrics = createMetrics({
+    mirror: { listFreshness: async () => [{ ...fresh('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }] },
+    queues,
+    organizations: () => ['acme'],
+    now: () => nowMs,
+  })
+
+  expect(await metrics.text()).not.toMatch(/_(age_seconds|open_rejects|held_removals)\{organization="acme"/)
+})
+
 test('an organization that left the configuration has no age, and a first give-up is an increase', async () => {
   const { queues } = await aQueueOf()
   const nowMs = Date.now()
