@@ -12,12 +12,12 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
 import { night } from '../mirror/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
-import { aMirror, valueOf } from '../support/mirror-file.ts'
+import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 import { asPlainUser, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -222,6 +222,23 @@ describe('a target that cannot be replaced', () => {
     const path = join(folder, 'pipe')
     expect(spawnSync('mkfifo', [path]).status).toBe(0)
     return path
+  }
+})
+
+test('rows take no more memory the more there are', () => {
+  tamper(
+    mirror.file,
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000)
+     INSERT INTO customers (organization, id, name, address, first_seen_at, changed_at, last_run_id, updated_at)
+     SELECT 'acme', lower(hex(randomblob(4))) || '-0000-4000-8000-' || printf('%012x', 100000 + i), 'Customer ' || i,
+       hex(zeroblob(200)), first_seen_at, changed_at, last_run_id, updated_at FROM n, (SELECT * FROM customers LIMIT 1)`,
+  )
+  for (const format of inject('isDeep') ? ['csv', 'jsonl', 'parquet'] : ['csv', 'jsonl']) {
+    const { code, stdout, stderr } = shell(
+      `export NODE_OPTIONS=--max-old-space-size=32; set -o pipefail; customer-mirror export --format ${format} --mirror '${mirror.file}' | wc -l`,
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `Exported 63,000 customers\nLast seq: 0\n` })
+    if (format !== 'parquet') expect(Number(stdout)).toBeGreaterThanOrEqual(63_000)
   }
 })
 
