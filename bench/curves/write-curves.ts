@@ -12,13 +12,20 @@ import { groupTable } from '../report.ts'
 import type { GroupResult } from '../results.ts'
 import { runRounds } from '../rounds.ts'
 import type { Output } from '../run-bench.ts'
-import { createStage, NIGHTS_BEFORE } from '../stage.ts'
+import { createStage, NIGHTS_BEFORE, type Stage } from '../stage.ts'
 import { spreadOf } from '../statistics.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 
-/** Measures what a night costs against the number of customers, and writes the page about it. Returns the exit code. */
-export async function writeCurves(args: readonly string[], { stdout, stderr }: Output): Promise<number> {
+/**
+ * Measures what a night costs against the number of customers, and writes the page about it. `stageIn` makes the stage in a folder.
+ * Returns the exit code.
+ */
+export async function writeCurves(
+  args: readonly string[],
+  { stdout, stderr }: Output,
+  stageIn = (folder: string): Stage => createStage(folder, {}),
+): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   const page = values.output ?? fileURLToPath(new URL('../../docs/PERFORMANCE.md', import.meta.url))
   const sizes = (values.size?.map(Number) ?? SIZES).toSorted((a, b) => a - b)
@@ -28,7 +35,7 @@ export async function writeCurves(args: readonly string[], { stdout, stderr }: O
     return 2
   }
   const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
-  const stage = createStage(folder, {})
+  const stage = stageIn(folder)
   const measure = async (group: Group): Promise<GroupResult> => {
     const result = await runRounds(group, stage, runs, ({ member, round }) => {
       stderr.write(`${group.about}: ${member} (${round} of ${runs})\n`)
