@@ -30,7 +30,7 @@ export default defineConfig({
       ...(folder !== undefined && { TMPDIR: folder }),
     },
     setupFiles: ['test/support/seed.ts', 'test/support/leave-no-traces.ts'],
-    globalSetup: ['test/support/queue-setup.ts'],
+    globalSetup: ['test/support/queue-setup.ts', 'test/support/plain-user-setup.ts'],
     provide: { isDeep },
     testTimeout: LIMIT_MS,
     hookTimeout: LIMIT_MS,

@@ -5,7 +5,8 @@ import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
+import { PLAIN_USER } from './plain-user-setup.ts'
 import { runHere } from './run-here.ts'
 
 /** How a process of the program ended, and everything it wrote. */
@@ -48,7 +49,11 @@ export function startCli(
   const [command, before] = program === undefined ? [process.execPath, [PROGRAM]] : [program, []]
   const child = spawn(command, [...before, ...args], {
     cwd,
-    env: { ...PLAIN_ENVIRONMENT, ...env },
+    env: {
+      ...PLAIN_ENVIRONMENT,
+      ...(uid !== undefined && { NODE_COMPILE_CACHE: inject('compiledForPlainUser') }),
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid !== undefined && { uid, gid: uid }),
   })
@@ -87,7 +92,7 @@ export async function runCli(
  */
 export function asPlainUser(): Pick<ProcessOptions, 'uid'> | undefined {
   if (process.getuid?.() !== 0) return {}
-  return [PROGRAM, process.execPath].every(isReachableByAll) ? { uid: 65_534 } : undefined
+  return [PROGRAM, process.execPath].every(isReachableByAll) ? { uid: PLAIN_USER } : undefined
 }
 
 function isReachableByAll(path: string): boolean {
