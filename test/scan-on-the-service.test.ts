@@ -65,7 +65,7 @@ test.each(Object.keys(ENDS))(
     const { proof, reasons = [], mayFail = false } = ENDS[name] ?? { proof: [] }
     const isSlow = name.endsWith('throttle') || GROWING.has(name)
     const { sandbox, mirror, nightly } = await staged(name, {
-      customers: GROWING.has(name) ? 200 : isSlow || !inject('isDeep') ? 600 : 1000,
+      customers: GROWING.has(name) ? 200 : isSlow || !inject('isDeep') ? 350 : 1000,
     })
     const truth = sandbox.truth('acme')
 
@@ -175,7 +175,7 @@ test.each(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'pag
   '%s: a lying service removes no customer that it listed correctly before, and the run ends',
   async (name) => {
     const mirror = await aMirror()
-    const customers = GROWING.has(name) ? 200 : inject('isDeep') ? 1000 : 600
+    const customers = GROWING.has(name) ? 200 : inject('isDeep') ? 1000 : 350
     await syncSandbox(await aSandbox({ organizations: 1, customers }), mirror)
     const before = activeIds(mirror)
     const liar = await aSandbox({ organizations: 1, scenario: name, customers })

@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { sandboxCommand } from '../../src/cli/sandbox.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
@@ -33,11 +35,15 @@ test('a sandbox writes a configuration that mirrors it, and stops when asked', a
 test('a sandbox with a recipe of its own writes it into the configuration', async () => {
   const cwd = temporaryFolder()
   const recipe = ['--signing', 'laravel-path', '--signature-encoding', 'base64', '--timestamp', 'ms']
-  const options = ['--port', '0', '--customers', '3', '--organizations', '1', '--write-config', 'trial.yaml']
-  const sandbox = startCli(['sandbox', ...recipe, ...options], { cwd })
-  await sandbox.lineOnStderr(/^Wrote/)
+  const config = join(cwd, 'trial.yaml')
+  const options = ['--port', '0', '--customers', '3', '--organizations', '1', '--write-config', config]
+  const stop = new AbortController()
+  const sandbox = runCommand(sandboxCommand, [...recipe, ...options], stop.signal)
+  await expect.poll(() => existsSync(config)).toBe(true)
 
   expect((await runCli(['sync', '--config', 'trial.yaml'], { cwd })).code).toBe(0)
+  stop.abort()
+  await sandbox
 })
 
 test('a sandbox does not overwrite a configuration, and does not stay behind', async () => {

@@ -5,6 +5,7 @@ import { UsageError } from '../../src/errors.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
+import { someOf } from '../support/seeds.ts'
 import { played } from './a-sandbox.ts'
 
 /** Runs the command to its end and gives what it printed. */
@@ -35,7 +36,7 @@ test('an unknown scenario is refused with a suggestion', async () => {
 
 const REPLAYED = SCENARIOS.filter(({ service }) => service === undefined).map(({ name }) => name)
 
-test.each(REPLAYED)('%s replays: the same seed and the same requests give the same answers', async (name) => {
+test.each(someOf(REPLAYED))('%s replays: the same seed and the same requests give the same answers', async (name) => {
   const answers = async (seed: string) => {
     const { get, acme } = await played(name, { seed, customers: 260, dripMs: 1 })
     const got: string[] = []

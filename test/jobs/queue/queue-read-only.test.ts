@@ -1,7 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../../../jobs/queue/embedded.ts'
 import { examine } from '../../../jobs/monitoring/health.ts'
 import { prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
@@ -13,7 +12,7 @@ const READ_ONLY = `
   CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON bullmq.meta EXECUTE FUNCTION bullmq.refuse();`
 
 test('a read-only PostgreSQL is reported with the reason and the fix', async () => {
-  const folder = await aQueueFolder()
+  const folder = aQueueFolder()
   await alter(folder, READ_ONLY)
 
   const failure: unknown = await someQueues('embedded', join(folder, 'customers.db')).catch((error: unknown) => error)
@@ -48,12 +47,9 @@ test.each([
 
 const NOTHING_ELSE = { listFreshness: async () => [], listHeldRemovals: async () => [] }
 
-async function aQueueFolder(): Promise<string> {
+function aQueueFolder(): string {
   const folder = temporaryFolder()
   prepareQueue(join(folder, 'queue'))
-  const store = await openEmbedded(join(folder, 'queue'), 'customer-mirror')
-  await store.write()
-  await store.close()
   return folder
 }
 
