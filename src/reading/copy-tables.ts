@@ -24,6 +24,9 @@ type Settings = Pick<CopySettings, 'organization' | 'withoutPersonalData'> & {
   leftOut: readonly LeftOut[]
 }
 
+/** Copied as a table: its numbers stand still in a copy, and DuckDB cannot read the view of SQLite. */
+const STANDS_STILL = 'customers_daily'
+
 /** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
 export function copyTables(db: Database.Database, settings: Settings): void {
   const tables = PUBLIC_TABLES.flatMap((table) => publishedForm(table, settings)).map((table) => ({
@@ -34,7 +37,8 @@ export function copyTables(db: Database.Database, settings: Settings): void {
   for (const table of tables.toSorted((a, b) => Number(a.isView) - Number(b.isView))) {
     if (table.name === 'active_customers') addActiveCustomers(db, table)
     else if (table.name === 'freshness') copyFreshness(db, table, settings)
-    else if (!(table.isView && table.isWhole && addSameView(db, table))) copyTable(db, table, settings)
+    else if (!(table.isView && table.isWhole && table.name !== STANDS_STILL && addSameView(db, table)))
+      copyTable(db, table, settings)
   }
   describeCopy(db)
 }

@@ -6,6 +6,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 const LONGEST = [
   'documented-commands',
+  // In deep runs.
+  'handing-on/warehouses',
   'jobs/shared-queue/redis-loss',
   'scan-on-the-service',
   'jobs/worker',

@@ -1,0 +1,115 @@
+import { cpSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { PUBLIC_TABLES } from '../../src/public-tables.ts'
+import { DAY_MS } from '../mirror/nights.ts'
+import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/five-nights.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { rowsWithMoments } from '../support/moments.ts'
+import { aBlock, aReaderMachine } from '../support/reader-machine.ts'
+import { withPython } from '../support/reader-tools.ts'
+
+const DBT = fileURLToPath(new URL('../../docs/handing-on/dbt', import.meta.url))
+const HOUR_MS = DAY_MS / 24
+
+test('the sources of dbt name columns that the copy has', () => {
+  const table = z.object({ columns: z.array(z.object({ name: z.string() })) })
+  const file = z.object({ sources: z.array(z.object({ tables: z.array(table) })) })
+  const { sources } = file.parse(parse(readFileSync(join(DBT, 'models/sources.yml'), 'utf8')))
+  const named = sources.flatMap(({ tables }) => tables).flatMap(({ columns }) => columns.map(({ name }) => name))
+  const known = PUBLIC_TABLES.find(({ name }) => name === 'active_customers')?.columns.map(({ name }) => name)
+
+  expect(named.length).toBeGreaterThan(3)
+  expect(known).toEqual(expect.arrayContaining(named))
+})
+
+withPython('dlt', { modules: ['dlt.sources.sql_database', 'duckdb'] }, (python) => {
+  test.each([
+    ['as the page shows it, each night', ', range_start="open"', 1],
+    ['with the range that dlt takes by itself, each second night', '', 2],
+  ])('dlt loads %s, and the warehouse has every row, removals and returns included', async (_, range, step) => {
+    const mirror = await aMirror()
+    await playNight(mirror, 0)
+    const copy = publishedFrom(mirror)
+    const { values } = await aReaderMachine({ copy, python })
+    const block = aBlock('dlt')
+    const load = { ...block, text: block.text.replace(', range_start="open"', range) }
+    let before = ''
+    for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) {
+      if (n > 0) await playNight(mirror, n)
+      if (n % step > 0) continue
+      publishedFrom(mirror, copy)
+      const [loaded, rows, active] = await values(load, LOADED, inWarehouse(''), inWarehouse('WHERE is_active'))
+
+      expect(loaded, `night ${n}`).toBe(valueOf(copy, 'SELECT count(*) FROM customers WHERE updated_at > ?', before))
+      expect(rowsWithMoments(rows)).toEqual(inMirror(copy, 'customers'))
+      expect(rowsWithMoments(active)).toEqual(inMirror(copy, 'active_customers'))
+      before = String(valueOf(copy, 'SELECT max(updated_at) FROM customers'))
+    }
+    expect(valueOf(copy, 'SELECT count(*) FROM customers WHERE removed_at NOT NULL')).toBe(2)
+    expect(await values(load, LOADED)).toEqual([0])
+  })
+})
+
+const LOADED = 'pipeline.last_trace.last_normalize_info.row_counts.get("customers", 0)'
+const COLUMNS = `organization, id, name, username, email, phone, address, company_name, language, timezone, created_at,
+  created_at_utc, extra, first_seen_at, changed_at, missing_since, removed_at, updated_at, is_active`
+
+function inWarehouse(condition: string): string {
+  const sql = `SELECT ${COLUMNS} FROM mirror.customers ${condition} ORDER BY organization, id`
+  return `__import__("duckdb").connect("warehouse.duckdb").sql("""${sql}""").fetchall()`
+}
+
+function inMirror(copy: string, table: string): unknown[][] {
+  const rows = rowsOf(copy, `SELECT ${COLUMNS} FROM ${table} ORDER BY organization, id`)
+  return rowsWithMoments(rows.map((row) => [...Object.values(row).slice(0, -1), row['is_active'] === 1]))
+}
+
+withPython('dbt', { modules: ['dbt.cli.main', 'dbt.adapters.duckdb'] }, (python) => {
+  test('dbt finds the export fresh, and makes and tests its models', async () => {
+    const copy = await publishedCopy({ startMs: lastNightAgo(1) })
+    const { folder, run, values } = await aReaderMachine({ copy, python })
+    cpSync(DBT, join(folder, 'dbt'), { recursive: true })
+    await run(aBlock('dbt'))
+    const opening = { ...aBlock('dlt'), text: 'import duckdb\nwarehouse = duckdb.connect("warehouse.duckdb")' }
+    const [active, languages] = await values(
+      opening,
+      'warehouse.sql("SELECT count(*) FROM active_customers").fetchall()',
+      'warehouse.sql("SELECT * FROM customers_by_language ORDER BY ALL").fetchall()',
+    )
+    const expected = `SELECT organization, language, count(*) FROM active_customers
+      GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
+
+    expect(freshnessIn(folder)).toBe('pass')
+    expect(active).toEqual([[valueOf(copy, 'SELECT count(*) FROM active_customers')]])
+    expect(languages).toEqual(rowsOf(copy, expected).map((row) => Object.values(row)))
+  })
+
+  test.each([
+    ['warns about', 'warn', 0, 4],
+    ['fails for', 'error', 1, 30],
+  ])('dbt %s an organization that was not read for long, whatever the others are', async (_, status, code, hours) => {
+    const copy = await publishedCopy({ startMs: lastNightAgo(hours) })
+    const { folder, start } = await aReaderMachine({ copy, python })
+    cpSync(DBT, join(folder, 'dbt'), { recursive: true })
+    const block = aBlock('dbt')
+    const [exporting = '', freshness = ''] = block.text.split('\n')
+    const ended = await start({ ...block, text: `${exporting}\n${freshness}` }).ended
+
+    expect(freshnessIn(folder), ended.stdout).toBe(status)
+    expect(ended.code).toBe(code)
+  })
+})
+
+/** When the five nights begin so that the last one was these hours ago. The list of globex was read a day before that. */
+function lastNightAgo(hours: number): number {
+  return Date.now() - (HOW_MANY_NIGHTS - 1) * DAY_MS - hours * HOUR_MS
+}
+
+function freshnessIn(folder: string): string | undefined {
+  const report = z.object({ results: z.array(z.object({ status: z.string() })) })
+  return report.parse(JSON.parse(readFileSync(join(folder, 'dbt/target/sources.json'), 'utf8'))).results[0]?.status
+}

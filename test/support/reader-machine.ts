@@ -1,0 +1,100 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { env as ours, execPath } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { publishedCopy } from './five-nights.ts'
+import { blocksIn, PAGES, type Block } from './documents.ts'
+import { INSTALLED_TOOLS } from './reader-tools.ts'
+import { startCli, type Running } from './run-cli.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+const LAUNCHER = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
+
+/** Stands before each value. */
+const MARK = '@@value@@'
+
+/** The page about other programs. */
+export const PAGE = PAGES.filter(({ name }) => name === 'docs/HANDING-ON.md')
+
+/** A machine of a reader as the page assumes it, with the copy in a folder of this machine. */
+export type ReaderMachine = {
+  /** The folder in which the reader works. */
+  folder: string
+  /** The copy for readers. */
+  copy: string
+  /** Runs a block of the page, then more in the same program, and returns what they print. Fails where one fails. */
+  run: (block: Block, more?: string) => Promise<string>
+  /** Runs a block of Python, and returns the values of these expressions at its end, as JSON has them. */
+  values: (block: Block, ...expressions: readonly string[]) => Promise<unknown[]>
+  start: (block: Block, more?: string) => Running
+}
+
+export type ReaderOptions = {
+  /** A published copy; by default one of five nights. */
+  copy?: string
+  /** The Python that has the program. */
+  python?: string
+  env?: Readonly<Record<string, string>>
+}
+
+export async function aReaderMachine({
+  copy,
+  python = 'python3',
+  env = {},
+}: ReaderOptions = {}): Promise<ReaderMachine> {
+  const folder = temporaryFolder()
+  const published = copy ?? (await publishedCopy())
+  const programs = join(temporaryFolder(), 'bin')
+  mkdirSync(programs)
+  symlinkSync(LAUNCHER, join(programs, 'customer-mirror'))
+  const home = temporaryFolder()
+  const options = {
+    cwd: folder,
+    env: {
+      HOME: home,
+      // What dlt has loaded; for root it would be in /var/dlt.
+      DLT_DATA_DIR: join(home, '.dlt'),
+      // No time of a copy may be taken for one of this machine.
+      TZ: 'Pacific/Auckland',
+      NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] ?? '',
+      RUNTIME__DLTHUB_TELEMETRY: 'false',
+      PATH: [programs, dirname(execPath), INSTALLED_TOOLS, ours['PATH']].join(delimiter),
+      ...env,
+    },
+  }
+
+  function start({ language, text }: Block, more = ''): Running {
+    const script = `${text.replaceAll('/srv/copies', dirname(published))}\n${more}`
+    if (language === 'python') return startCli(['-c', script], { ...options, program: python })
+    return startCli(['-e', '-c', script], { ...options, program: '/bin/sh' })
+  }
+
+  async function run(block: Block, more?: string): Promise<string> {
+    const { code, stdout, stderr } = await start(block, more).ended
+    if (code !== 0) throw new Error(`${block.heading} ended with ${code}:\n${block.text}\n${stdout}\n${stderr}`)
+    return stdout
+  }
+
+  async function values(block: Block, ...expressions: readonly string[]): Promise<unknown[]> {
+    const lines = expressions.map((expression) => `print("${MARK}" + json.dumps(${expression}, default=str))`)
+    const printed = await run(block, ['import json', ...lines].join('\n'))
+    return printed
+      .split(MARK)
+      .slice(1)
+      .map((text) => JSON.parse(text))
+  }
+
+  return { folder, copy: published, run, values, start }
+}
+
+/** One block below a heading of the page. */
+export function aBlock(heading: string, index = 0): Block {
+  const block = blocksOf(heading)[index]
+  if (block === undefined) throw new Error(`docs/HANDING-ON.md has no block ${index + 1} below ${heading}.`)
+  return block
+}
+
+/** The blocks below a heading of the page. */
+export function blocksOf(heading: string): Block[] {
+  return PAGE.flatMap((page) => blocksIn(page)).filter((block) => block.heading === heading)
+}
