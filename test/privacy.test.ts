@@ -209,6 +209,12 @@ test('another key: hashes of the old one are gone, the next run brings the new o
     { id: customerId(5), change: 'changed', fields: JSON.stringify({ name: ['Customer 5', 'Renamed'] }) },
   ])
   expect(changesOf(mirror)[0]?.['fields']).toBe('{"phone":[null,null]}')
+  const versions = `SELECT phone, closed_by FROM customers_history WHERE id = ? ORDER BY valid_from, valid_to IS NULL`
+  expect(rowsOf(mirror.file, versions, customerId(30))).toEqual([
+    { phone: null, closed_by: 'changed' },
+    { phone: null, closed_by: 'changed' },
+    { phone: hmac('+1 555 0100 30', OTHER_KEY), closed_by: null },
+  ])
   expect(textsIn(mirror.file, [hmac('+1 555 0100 7'), hmac('gold')])).toEqual([])
 
   const { report: after } = await mirrorList(mirror, [{ ...next[0], phone: null }, ...next.slice(1)], other)

@@ -32,7 +32,8 @@ function hiddenTwice({ drop, hash }: Written, place: readonly PropertyKey[]): Mi
           {
             path: [...place, at],
             part: 'value',
-            message: 'is dropped too: keep it in one of the two lists (a list of its own replaces the shared one)',
+            message:
+              "is dropped too: keep it in one of the two lists (an organization's own list replaces the shared one)",
           },
         ]
       : [],

@@ -32,7 +32,7 @@ test.each([
   [
     'a field in both lists',
     'drop: [phone], hash: [vip, phone], key: { env: PRIVACY_KEY }',
-    '6:43 organizations.0.privacy.hash.1: is dropped too: keep it in one of the two lists (a list of its own replaces the shared one)',
+    "6:43 organizations.0.privacy.hash.1: is dropped too: keep it in one of the two lists (an organization's own list replaces the shared one)",
   ],
   ['a hash without a key', 'hash: [phone]', `6:22 organizations.0.privacy.hash: ${NO_KEY}`],
   [
