@@ -1,3 +1,4 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Organizations } from '../organizations.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
@@ -18,6 +19,22 @@ export async function withOrganizations<Result>(
   } finally {
     await organizations.close()
   }
+}
+
+/**
+ * The options of the command and of `organizations`. Throws UsageError for a mirror that is named there: the one of the
+ * configuration would be changed.
+ */
+export function optionsToChange(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>): {
+  config?: string
+  json?: true
+} {
+  const { mirror, ...options }: { config?: string; json?: true; mirror?: string } = command.optsWithGlobals()
+  if (mirror === undefined) return options
+  throw new UsageError(
+    '--mirror is for the list alone. Nothing was changed. The organizations of the mirror that the configuration names are ' +
+      'changed: name another configuration with --config.',
+  )
 }
 
 /** Whether the configuration names the organization. */

@@ -3,7 +3,7 @@ import type { Config } from '../config/read-config.ts'
 import type { ForgottenOrganization } from './output/organization-forgotten.ts'
 import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
-import { isConfigured, requireMirrored, withOrganizations } from './change-organizations.ts'
+import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
 
@@ -17,7 +17,7 @@ export function organizationsForgetCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (id, own, command) => {
-      const { config: file, json, yes } = { ...own, ...command.optsWithGlobals() }
+      const { config: file, json, yes } = { ...own, ...optionsToChange(command) }
       const { forgottenText, unfinishedText } = await import('./output/organization-forgotten.ts')
       const forgotten = await forget(id, file, yes === true)
       io.stdout.write(json ? jsonDocument(forgotten) : forgottenText(forgotten))

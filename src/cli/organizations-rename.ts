@@ -3,7 +3,7 @@ import { ORGANIZATION_ID } from '../config/organization-id.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
-import { isConfigured, requireMirrored, withOrganizations } from './change-organizations.ts'
+import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
 
@@ -17,7 +17,7 @@ export function organizationsRenameCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (from, to, own, command) => {
-      const { config: file, json } = { ...own, ...command.optsWithGlobals() }
+      const { config: file, json } = { ...own, ...optionsToChange(command) }
       refuseNames(from, to)
       const { count } = await import('./output/wording.ts')
       const { renamed, config } = await withOrganizations(file, async (organizations, read) => {

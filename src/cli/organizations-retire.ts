@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
-import { isConfigured, requireMirrored, withOrganizations } from './change-organizations.ts'
+import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
 
@@ -14,7 +14,7 @@ export function organizationsRetireCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (id, own, command) => {
-      const { config: file, json } = { ...own, ...command.optsWithGlobals() }
+      const { config: file, json } = { ...own, ...optionsToChange(command) }
       const { count } = await import('./output/wording.ts')
       const { removed } = await withOrganizations(file, async (organizations, config) => {
         await requireMirrored(

@@ -192,6 +192,8 @@ test.each([
     'This would delete 6 customers, 0 changes, 1 run and 0 rejects for good',
   ],
   ['to retire one that is still configured', ['retire', 'acme'], 'acme: is still in the configuration'],
+  ['another mirror', ['--mirror', 'other.db', 'rename', 'globex', 'other'], '--mirror is for the list alone'],
+  ['another mirror to forget in', ['--mirror', 'x.db', 'forget', 'globex', '--yes'], '--mirror is for the list alone'],
   ['a misspelt command', ['retrie', 'globex'], '(Did you mean retire globex?)'],
   ['an unknown command', ['delete', 'globex'], '(There are list, rename, retire, forget.)'],
   ['an argument for the list', ['list', 'globex'], "too many arguments for 'list'"],

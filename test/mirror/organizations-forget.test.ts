@@ -6,7 +6,14 @@ import { ORGANIZATION_TABLES } from '../../src/mirror/organizations/organization
 import { aCustomer, customers } from '../support/builders.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { night } from './nights.ts'
-import { aMirrorWithEverything, CLOCKS, contentsOf, countsOf, organizationsOf } from './organizations.ts'
+import {
+  aMirrorWithEverything,
+  CLOCKS,
+  contentsOf,
+  countsOf,
+  organizationsOf,
+  whileAnotherRuns,
+} from './organizations.ts'
 
 /** Stands in every field of a customer, and in what the mirror noted of it. */
 const TRACE = 'trace-of-initrode'
@@ -171,3 +178,14 @@ const KILLED = `
   }
   forgetOrganization(db, file, 'initrode', ${JSON.stringify(CLOCKS)})
 `
+
+test('a run of another organization goes on meanwhile', async () => {
+  const mirror = await aMirrorWithEverything()
+  const organizations = await organizationsOf(mirror.file)
+
+  const report = await whileAnotherRuns(mirror, () => organizations.forget('acme', CLOCKS))
+
+  expect(report).toMatchObject({ status: 'complete', inserted: 60, received: 60 })
+  expect(await night(mirror, 12, customers(201, 260), { organization: 'wayne' })).toMatchObject({ unchanged: 60 })
+  expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
+})

@@ -12,6 +12,7 @@ import {
   countsOf,
   organizationsOf,
   tablesByOrganization,
+  whileAnotherRuns,
 } from './organizations.ts'
 
 const RENAME = { from: 'acme', to: 'acme.eu' }
@@ -226,4 +227,15 @@ test('a retired organization stays retired under its new name', async () => {
   expect(await mirror.listFreshness()).toMatchObject([
     { organization: 'acme.eu', active: 0, removed: 3, retiredAtMs: START_MS + 9 * DAY_MS },
   ])
+})
+
+test('a run of another organization goes on meanwhile', async () => {
+  const mirror = await aMirrorWithEverything()
+  const organizations = await organizationsOf(mirror.file)
+
+  const report = await whileAnotherRuns(mirror, () => organizations.rename(RENAME, CLOCKS))
+
+  expect(report).toMatchObject({ status: 'complete', inserted: 60, received: 60 })
+  expect(await night(mirror, 12, customers(201, 260), { organization: 'wayne' })).toMatchObject({ unchanged: 60 })
+  expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
 })

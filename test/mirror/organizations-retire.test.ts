@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { customers, START_MS } from '../support/builders.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night } from './nights.ts'
-import { aMirrorWithEverything, CLOCKS, contentsOf, countsOf, organizationsOf } from './organizations.ts'
+import {
+  aMirrorWithEverything,
+  CLOCKS,
+  contentsOf,
+  countsOf,
+  organizationsOf,
+  whileAnotherRuns,
+} from './organizations.ts'
 
 const RETIRED_AT = '2026-01-14 02:00:00.000'
 
@@ -149,4 +156,15 @@ test('a failure in the middle leaves everything as it was, triggers included', a
 
   expect(contentsOf(file, 'acme')).toEqual(before)
   expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema')).toEqual(schema)
+})
+
+test('a run of another organization goes on meanwhile', async () => {
+  const mirror = await aMirrorWithEverything()
+  const organizations = await organizationsOf(mirror.file)
+
+  const report = await whileAnotherRuns(mirror, () => organizations.retire('acme', CLOCKS))
+
+  expect(report).toMatchObject({ status: 'complete', inserted: 60, received: 60 })
+  expect(await night(mirror, 12, customers(201, 260), { organization: 'wayne' })).toMatchObject({ unchanged: 60 })
+  expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
 })

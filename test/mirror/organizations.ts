@@ -1,9 +1,11 @@
 import { onTestFinished } from 'vitest'
 import { openOrganizations } from '../../src/mirror/mirror.ts'
 import type { Organizations } from '../../src/organizations.ts'
-import { customerId, customers, START_MS } from '../support/builders.ts'
+import type { Report } from '../../src/report.ts'
+import type { Mirror } from '../../src/store.ts'
+import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, type Row } from '../support/mirror-file.ts'
-import { DAY_MS, night } from './nights.ts'
+import { DAY_MS, night, scanEnding } from './nights.ts'
 
 /** A moment after the nights of `aMirrorWithEverything`. */
 export const CLOCKS = { nowMs: START_MS + 9 * DAY_MS, monotonicMs: 1_000_000 }
@@ -76,4 +78,14 @@ function fillInternal(file: string, organization: string): void {
        VALUES (${run}, 0, 100, 100, 0, '["${customerId(7)}"]')`,
   ])
     tamper(file, sql)
+}
+
+/** A run of another organization, of which one page is saved before `work` and one after; it must end as if alone. */
+export async function whileAnotherRuns(mirror: Mirror, work: () => Promise<unknown>): Promise<Report> {
+  const atMs = START_MS + 8 * DAY_MS
+  const run = await mirror.startRun({ organization: 'wayne', trigger: 'sync', nowMs: atMs })
+  await mirror.savePages(run, [aPage(1, customers(201, 240))], atMs)
+  await work()
+  await mirror.savePages(run, [aPage(2, customers(241, 260))], atMs)
+  return mirror.finishRun(run, scanEnding({}), atMs)
 }
