@@ -1,7 +1,8 @@
 import { describeError, factsOf, Interrupted, isOurs } from './errors.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
-import type { Ending, RemovalRule, Run, Start } from './run.ts'
+import type { Ending, RemovalRule, Retention, Run, Start } from './run.ts'
 import { applyPrivacy } from './run/apply-privacy.ts'
+import { applyRetention } from './run/apply-retention.ts'
 import { holdOrganization } from './run/heartbeat.ts'
 import { limitRun } from './run/max-run.ts'
 import { readList, type ListSettings } from './run/read-list.ts'
@@ -21,6 +22,8 @@ export type Mirroring = ListSettings & {
   privacy?: Start['privacy']
   /** When customers that are no longer listed count as removed. */
   removals: RemovalRule
+  /** How long rows are kept; without it, for ever. */
+  retention?: Retention | undefined
   /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
   random: () => number
   /** Aborting it finishes and saves the current pages, and ends the run as interrupted. */
@@ -33,14 +36,21 @@ export type Mirroring = ListSettings & {
 export type Outcome = { report: Report; error: unknown }
 
 /**
- * Mirrors one organization: starts a run, hides what its privacy policy hides now and did not before, reads the list window by window, saves it page by page, certifies the scan,
- * searches for customers before they are removed, and finishes the run. Never throws: a failed run is recorded as failed, keeps
+ * Mirrors one organization: starts a run, hides what its privacy policy hides now and did not before, reads the list window by window,
+ * saves it page by page, certifies the scan, searches for customers before they are removed, finishes the run, and deletes what is
+ * older than the organization keeps it. Never throws: a failed run is recorded as failed, keeps
  * the rows it saved, and is returned with its error.
  */
 export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome> {
-  const { mirror, now, removals: rule } = mirroring
   const run = await startRun(mirroring).catch((error: unknown) => notStarted(mirroring, error))
   if ('report' in run) return run
+  const outcome = await readAndFinish(mirroring, run)
+  const pruned = await applyRetention(mirroring, run)
+  return pruned === undefined ? outcome : { ...outcome, report: { ...outcome.report, pruned } }
+}
+
+async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
+  const { mirror, now, removals: rule } = mirroring
   const lease = holdOrganization(mirror, run, now)
   const limit = limitRun(mirroring)
   try {

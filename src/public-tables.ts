@@ -1,17 +1,7 @@
-import { factsOf, TEXT_FIELDS, type TextField } from './customer.ts'
+import { TEXT_FIELDS } from './customer.ts'
+import { extra, organization, orNull, own, personal, sent, type PublicColumn } from './public-columns.ts'
 
-/** A column that readers may rely on: later versions may add columns, never rename or drop one. */
-export type PublicColumn = {
-  name: string
-  /** The declared type in SQL. JSON is text. */
-  type: 'TEXT' | 'INTEGER' | 'DATETIME' | 'BOOLEAN'
-  meaning: string
-  /** `service`: as the service sent it; `mirror`: written or derived by the mirror. */
-  source: 'service' | 'mirror'
-  nullable: boolean
-  /** Whether it may hold personal data of a customer. */
-  personal: boolean
-}
+export type { PublicColumn } from './public-columns.ts'
 
 /** A table or view that readers may rely on. */
 export type PublicTable = { name: string; meaning: string; columns: readonly PublicColumn[] }
@@ -36,7 +26,15 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
       organization(),
       sent('id', false),
       own('change', 'TEXT', 'added, changed, removed or returned'),
-      personal(orNull(own('fields', 'TEXT', 'JSON object: changed field → [before, after]; NULL where none changed'))),
+      personal(
+        orNull(
+          own(
+            'fields',
+            'TEXT',
+            'JSON object: changed field → [before, after]; NULL where none changed, empty once the customer is deleted',
+          ),
+        ),
+      ),
       own('at', 'DATETIME', 'when the mirror wrote the change, UTC'),
       orNull(own('missing_since', 'DATETIME', 'of a removal, since when the customer was absent, UTC; NULL otherwise')),
     ],
@@ -70,7 +68,8 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
   },
   {
     name: 'customers_daily',
-    meaning: 'what became of the customers of an organization on each day, from its first complete run on',
+    meaning:
+      'what became of the customers of an organization on each day, from its first complete run or history_from on',
     columns: [
       organization(),
       own('day', 'TEXT', 'day in UTC, YYYY-MM-DD'),
@@ -78,6 +77,19 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
       own('added', 'INTEGER', 'customers that are new or returned'),
       own('removed', 'INTEGER', 'customers that were removed'),
       own('changed', 'INTEGER', 'changes of fields'),
+    ],
+  },
+  {
+    name: 'horizons',
+    meaning: 'since when changes and history are kept, for each organization of which retention has deleted rows',
+    columns: [
+      organization(),
+      own('pruned_seq', 'INTEGER', 'changes of the organization up to this number are deleted; 0 where none are'),
+      own('feed_seq', 'INTEGER', 'a reader of changes who has read less than this number needs a new copy'),
+      orNull(
+        own('history_from', 'DATETIME', 'history and daily counts begin here, UTC; NULL: at the first complete run'),
+      ),
+      orNull(own('customers_from', 'DATETIME', 'customers removed before this may be deleted, UTC; NULL: none are')),
     ],
   },
   {
@@ -132,7 +144,11 @@ function historyColumns(): PublicColumn[] {
         'the service stopped to list it after this time, UTC; NULL if unknown or not yet',
       ),
     ),
-    own('opened_by', 'TEXT', 'listed (from before the first complete run on), added, changed or returned'),
+    own(
+      'opened_by',
+      'TEXT',
+      'listed (from before the first complete run on), kept (since before history_from), added, changed or returned',
+    ),
     orNull(own('closed_by', 'TEXT', 'changed or removed; NULL for the version of now')),
     ...TEXT_FIELDS.map((field) => sent(field, true)),
     extra(),
@@ -198,32 +214,4 @@ function freshnessColumns(): PublicColumn[] {
     count('held', 'removals that wait to be approved or discarded'),
     time('retired_at', 'since when the organization is retired'),
   ]
-}
-
-function organization(): PublicColumn {
-  return own('organization', 'TEXT', 'organization, as named in the configuration')
-}
-
-function extra(): PublicColumn {
-  const column = own('extra', 'TEXT', 'JSON object of the fields that the specification does not know; NULL if none')
-  return personal({ ...orNull(column), source: 'service' })
-}
-
-/** A documented field, as sent. */
-function sent(field: 'id' | TextField, nullable: boolean): PublicColumn {
-  const { meaning, isPersonal } = factsOf(field)
-  const asSent = field === 'id' ? meaning : `${meaning}, as sent; NULL when null or missing`
-  return { name: field, type: 'TEXT', meaning: asSent, source: 'service', nullable, personal: isPersonal }
-}
-
-function own(name: string, type: PublicColumn['type'], meaning: string): PublicColumn {
-  return { name, type, meaning, source: 'mirror', nullable: false, personal: false }
-}
-
-function orNull(column: PublicColumn): PublicColumn {
-  return { ...column, nullable: true }
-}
-
-function personal(column: PublicColumn): PublicColumn {
-  return { ...column, personal: true }
 }

@@ -35,6 +35,18 @@ export type SourceCounts = {
   waitedMs: number
 }
 
+/** Rows that retention deleted after a run. */
+export type Pruned = {
+  changes: number
+  resolvedRejects: number
+  runs: number
+  removedCustomers: number
+  /** Whether more is old enough, or old values are still in the WAL because a program reads the mirror: the next run continues. */
+  isUnfinished: boolean
+  /** What kept retention from its work; the run itself is as it was. */
+  error: { code: string; message: string } | undefined
+}
+
 /** The result of one run, in numbers that must add up. */
 export type Report = RecordCounts &
   SourceCounts & {
@@ -62,6 +74,8 @@ export type Report = RecordCounts &
     /** Unix milliseconds of the scan's start: the mirror shows every customer as of then or later. */
     dataAsOfMs: number | undefined
     error: { code: string; message: string } | undefined
+    /** What retention deleted afterwards; absent where that was nothing. */
+    pruned?: Pruned | undefined
   }
 
 /** A failed run that did nothing. */
@@ -146,6 +160,7 @@ export function toJson(report: Report) {
     resumedFrom: report.resumedFrom ?? null,
     readBefore: report.readBefore,
     suppressed: report.suppressed,
+    ...(report.pruned !== undefined && { pruned: { ...report.pruned, error: report.pruned.error ?? null } }),
   }
 }
 

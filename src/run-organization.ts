@@ -45,13 +45,13 @@ export async function runOrganization(organization: Organization, settings: RunS
 
 /** The settings of the run, by name, without the references to secrets. */
 function mirroringOf(
-  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals }: Organization,
+  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention }: Organization,
   source: Mirroring['source'],
   { mirror, trigger, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
 ): Mirroring {
   return {
     ...{ organization: id, source, mirror, trigger },
-    ...{ scan, pageSize, pageLimit, concurrency, maxRunMs, resumeWithinMs, removals },
+    ...{ scan, pageSize, pageLimit, concurrency, maxRunMs, resumeWithinMs, removals, retention },
     ...{ now, monotonicMs, random, signal, onProgress, comesBack },
   }
 }

@@ -103,6 +103,21 @@ export type RemovalRule = {
   maxShare: number
 }
 
+/** How long rows are kept, in milliseconds; undefined: for ever. */
+export type Retention = {
+  changesMs: number | undefined
+  resolvedRejectsMs: number | undefined
+  runsMs: number | undefined
+  removedCustomersMs: number | undefined
+}
+
+/** The moment against which the age of rows is measured. */
+export type Reckoning = {
+  asOfMs: number
+  /** Whether a clock besides that of this machine agrees. */
+  isConfirmed: boolean
+}
+
 /** Grades of proof after which customers may be marked missing and removed. */
 export type RemovingProof = 'proven' | 'converged'
 

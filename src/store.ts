@@ -1,8 +1,19 @@
 import type { Warnings } from './customer.ts'
 import type { HiddenFields } from './privacy-policy.ts'
-import type { Proof, RecordCounts, Report, RunStatus } from './report.ts'
+import type { Proof, Pruned, RecordCounts, Report, RunStatus } from './report.ts'
 import type { RowSet } from './row-set.ts'
-import type { Candidate, Ending, Listed, RecordedWindow, RemovalRule, RemovingProof, Run, Start } from './run.ts'
+import type {
+  Candidate,
+  Ending,
+  Listed,
+  Reckoning,
+  RecordedWindow,
+  RemovalRule,
+  RemovingProof,
+  Retention,
+  Run,
+  Start,
+} from './run.ts'
 import type { SavedPage, SortedPage } from './sorted-page.ts'
 
 /**
@@ -40,6 +51,11 @@ export type Mirror = {
   findListed(run: Run, most: number): Promise<Listed[]>
   /** Ends a run, releases its lease, and returns its report. */
   finishRun(run: Run, ending: Ending, nowMs: number): Promise<Report>
+  /**
+   * Deletes rows of an organization that are older than they are to be kept, in bounded steps, each a transaction, so that runs and
+   * readers go on. What is left after the last step is deleted after a later run.
+   */
+  prune(organization: string, retention: Retention, reckoning: Reckoning): Promise<Pruned>
   /** The latest runs, newest first, of one organization or of all. */
   listRuns(filter: { organization?: string | undefined; limit: number }): Promise<Report[]>
   /** One run; undefined if there is no run with that number. */

@@ -99,6 +99,7 @@ test('every table and column that the README names is in the mirror', async () =
     'freshness',
     'customers_history',
     'customers_daily',
+    'horizons',
     'dictionary',
   ])
   for (const { table, columns } of tables) {

@@ -25,6 +25,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     findListed: async (run, most) => live.of(run).findListed(run, most),
     finishRun: async (run, ending, nowMs) => live.of(run).finishRun(run, ending, nowMs),
     findKnownElsewhere: async (organization, ids) => (await live.there()).findKnownElsewhere(organization, ids),
+    prune: async (...pruning) => (await live.there()).prune(...pruning),
     listRuns: async (filter) => (await live.there()).listRuns(filter),
     findRun: async (id) => (await live.there()).findRun(id),
     listHeldRemovals: async () => (await live.there()).listHeldRemovals(),

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
+import type { Retention } from '../run.ts'
 import type { Recipe } from '../source/signing.ts'
 import { privacySettings, type PrivacySettings } from './privacy.ts'
+import { mergeRetention } from './retention.ts'
 import { BUILT_IN } from './schema.ts'
 import type { ReferenceForm } from './secret-reference.ts'
 import type { ConfigFile } from './schema.ts'
@@ -23,6 +25,8 @@ export type Organization = {
   resumeWithinMs: number
   scan: 'chain' | 'plain'
   removals: { after: number; maxShare: number }
+  /** How long old rows are kept; undefined: for ever. */
+  retention?: Retention | undefined
   rateLimit: { requestsPerMinute?: number; shared?: string }
   signing: Recipe
   /** Undefined where every field is stored as sent. */
@@ -54,6 +58,7 @@ export function mergeOrganizations(file: ConfigFile, folder: string): Organizati
       resumeWithinMs: settings.resumeWithin,
       scan: settings.scan,
       removals: { ...BUILT_IN.removals, ...shared.removals, ...own.removals },
+      retention: mergeRetention(shared.retention, own.retention),
       rateLimit: { ...shared.rateLimit, ...own.rateLimit },
       signing: recipe(own.signing ?? {}, shared.signing ?? {}),
       privacy: privacySettings(own.privacy, shared.privacy, (written) => secretReference(written, folder)),

@@ -4,6 +4,7 @@ import { duration } from './duration.ts'
 import { publish } from './publish.ts'
 import { queueAddress } from './queue-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
+import { retention } from './retention.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { privacy } from './privacy.ts'
 import { ownSchedule, schedule } from './schedule.ts'
@@ -79,6 +80,7 @@ const settings = {
     .exactOptional()
     .meta({ description: 'How many requests the service may get.' }),
   signing: signing.exactOptional().meta({ description: 'How requests are signed.' }),
+  retention,
   privacy: privacy.exactOptional().meta({ description: 'Fields of customers that are not stored as sent.' }),
 }
 

@@ -53,6 +53,11 @@ mirror: ./data/customers.db
 #   removals:
 #     after: 2                # scans in a row a customer must be absent from
 #     maxShare: 0.1           # more than this share at once is held for you to approve
+#   retention:                # how long old rows are kept, such as 365d
+#     changes: forever        # history and daily counts begin where they do
+#     resolvedRejects: forever
+#     runs: forever
+#     removedCustomers: forever
 #   rateLimit:
 #     requestsPerMinute: 600  # send no more requests than this (default: no limit of our own)
 #   signing:

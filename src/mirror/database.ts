@@ -39,6 +39,7 @@ const MIGRATIONS = [
   '0008-privacy.sql',
   '0009-organizations.sql',
   '0010-forgotten.sql',
+  '0011-retention.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length

@@ -22,6 +22,7 @@ import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
 import { findListed, findRemovalCandidates } from './removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals.ts'
 import { finishRun, startRun } from './runs.ts'
+import { retentionVerbs } from './retention-verbs.ts'
 import { findRun, listFreshness, listLastRuns, listRuns } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
 import { recallWindows } from './windows.ts'
@@ -81,6 +82,7 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
     standing: () => place?.standing() ?? 'same',
     startRun: async (start) => writeInPlace(() => startRun(db, start, holder)),
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
+    ...retentionVerbs(db, { isKept: place !== undefined, writeInPlace }),
     savePages: async (run, pages, nowMs) => {
       const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
       addSaved(run, saved)

@@ -41,6 +41,9 @@ function countRows(db: Database.Database): void {
   }
   counted('customers', { customers: 'COUNT(*)', active_customers: 'SUM(removed_at IS NULL)' })
   counted('changes', { changes: 'COUNT(*)', last_seq: 'MAX(seq)' })
+  // The last change may be among those that retention has deleted.
+  db.exec(`UPDATE main.manifest SET last_seq = max(last_seq, feed_seq) FROM main.horizons
+    WHERE horizons.organization = manifest.organization AND left_out IS NULL`)
   counted('runs', { runs: 'COUNT(*)' })
   counted('rejects', { rejects: 'COUNT(*)' })
 }

@@ -21,7 +21,7 @@ import { refuseTenantMixup } from './tenant-mixup.ts'
 export type ListSettings = ScanSettings & {
   /** Its id. */
   organization: string
-  source: Pick<Source, 'readPage' | 'search' | 'counters'>
+  source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
   mirror: Mirror
   /** Pages requested at once. */
   concurrency: number

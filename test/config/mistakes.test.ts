@@ -24,6 +24,21 @@ test.each([
     '6:14 organizations.0.maxWait: must be a duration such as 500ms, 30s, 15m, 6h or 1d',
   ],
   ['no time at all', 'requestTimeout: 0s', '6:21 organizations.0.requestTimeout: must be a duration from 100ms to 1h'],
+  [
+    'kept for less than a day',
+    'retention: { changes: 12h }',
+    '6:27 organizations.0.retention.changes: must be a duration from 1d to 36500d, such as 365d, or forever',
+  ],
+  [
+    'kept for a number',
+    'retention: { runs: 365 }',
+    '6:24 organizations.0.retention.runs: must be a duration from 1d to 36500d, such as 365d, or forever',
+  ],
+  [
+    'kept by a misspelt name',
+    'retention: { change: 365d }',
+    '6:18 organizations.0.retention.change: unknown key (did you mean "changes"?)',
+  ],
   ['misspelt value', 'scan: chian', '6:11 organizations.0.scan: must be one of chain, plain (did you mean "chain"?)'],
   [
     'share in percent',

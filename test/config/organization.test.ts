@@ -54,6 +54,20 @@ defaults:
   })
 })
 
+test('retention is merged limit by limit, and forever lifts a shared one', async () => {
+  const shared = 'defaults: { retention: { changes: 365d, runs: 90d } }\n'
+  const [own] = (await configOf(shared + acme('retention: { changes: forever, removedCustomers: 1.5d }'))).organizations
+  const [none] = (await configOf(shared + acme('retention: { changes: forever, runs: forever }'))).organizations
+
+  expect(own?.retention).toEqual({
+    changesMs: undefined,
+    resolvedRejectsMs: undefined,
+    runsMs: 90 * 86_400_000,
+    removedCustomersMs: 1.5 * 86_400_000,
+  })
+  expect(none?.retention).toBeUndefined()
+})
+
 test('a preset of its own replaces a shared template, and keeps the shared encoding', async () => {
   const shared = 'defaults: { signing: { template: "{ts}", encoding: base64, headers: { key: X-Key } } }\n'
   const [organization] = (await configOf(shared + acme('signing: { preset: ts-body, headers: { nonce: X-Once } }')))

@@ -3,7 +3,7 @@ import { publishCopies } from '../../src/reading/publish.ts'
 import type { Published, PublishPlan } from '../../src/reading/publish-plan.ts'
 import { night } from '../mirror/nights.ts'
 import { aCustomer, customers } from './builders.ts'
-import { aMirror } from './mirror-file.ts'
+import { aMirror, tamper } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 /** A plan for a copy in a folder that does not exist yet. */
@@ -37,5 +37,6 @@ export async function aMirrorOfNights(): Promise<string> {
   const changed = aCustomer(1, { name: 'Renamed Person', language: 'fr' })
   await night(mirror, 1, [changed, ...customers(3, 31)])
   await night(mirror, 2, [{ ...changed, email: 'other@example.com' }, ...customers(4, 31)])
+  tamper(mirror.file, `INSERT INTO horizons (organization, feed_seq) VALUES ('acme', 1)`)
   return mirror.file
 }

@@ -19,6 +19,8 @@ export const ORGANIZATION_TABLES = [
   'privacy_policies',
   'retired_organizations',
   'unfinished_forgets',
+  'horizons',
+  'pruned_runs',
   'forgotten',
   'forgotten_keys',
 ] as const

@@ -38,13 +38,11 @@ export async function exportRows(
   const { changesSince, asOf } = selection
   const seq = lastSeq(db)
   const exportedAt = db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
-  if (changesSince !== undefined) requireCompleteFeed(db, changesSince, seq)
-  if (asOf !== undefined) requireKnownTime(db, asOf, exportedAt)
-  const { columns, sql, parameters } = selectRows(
-    db,
-    selection,
-    organizations.read.map(({ organization }) => organization),
-  )
+  const names = organizations.read.map(({ organization }) => organization)
+  const start = feedStart(db, names)
+  if (changesSince !== undefined) requireCompleteFeed(changesSince, { last: seq, first: start.seq })
+  if (asOf !== undefined) requireKnownTime(asOf, { now: exportedAt, from: start.at })
+  const { columns, sql, parameters } = selectRows(db, selection, names)
   if (columns.length === 0)
     throw new UsageError(`This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`)
   const facts: ExportFacts = {
@@ -64,21 +62,19 @@ export async function exportRows(
   return { rows: written, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
 }
 
-function requireCompleteFeed(db: Connection, since: number, last: number): void {
+function requireCompleteFeed(since: number, { last, first }: { last: number; first: number }): void {
   if (since > last)
     throw new UsageError(`There is no change ${since} yet: the last one is ${last}. Use the last seq of what you have.`)
-  const first = feedStart(db).seq
   if (since + 1 < first)
     throw new UsageError(
       `The changes before ${first} were deleted: start again from a copy, and continue from its last seq.`,
     )
 }
 
-function requireKnownTime(db: Connection, asOf: string, now: string): void {
+function requireKnownTime(asOf: string, { now, from }: { now: string; from: string }): void {
   if (asOf > now) throw new UsageError(`${asOf} lies in the future: it is ${now} UTC now.`)
-  const { at } = feedStart(db)
-  if (asOf < at)
-    throw new UsageError(`The changes before ${at} were deleted, so the customers of ${asOf} are not known.`)
+  if (asOf < from)
+    throw new UsageError(`What is from before ${from} was deleted, so the customers of ${asOf} are not known.`)
 }
 
 function countRows(db: Connection, sql: string, parameters: readonly unknown[]): number {

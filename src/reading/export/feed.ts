@@ -5,15 +5,24 @@ export function lastSeq(db: Connection): number {
   const given = hasTable(db, 'sqlite_sequence')
     ? db.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'changes'`).pluck().get()
     : undefined
-  return Number(given ?? db.prepare('SELECT coalesce(MAX(seq), 0) FROM changes').pluck().get())
+  if (given !== undefined) return Number(given)
+  const deleted = hasTable(db, 'horizons') ? 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons' : 'SELECT 0'
+  return Number(db.prepare(`SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (${deleted}))`).pluck().get())
 }
 
 /**
- * Where the feed begins: from `seq` on no change was deleted, so a reader who has all changes before it misses none, and the
- * history is as it was from the time `at` on. All of them are there while it is 1.
+ * Where the feed of these organizations begins: from `seq` on no change was deleted, so a reader who has all changes
+ * before it misses none, and the history is as it was from the time `at` on. All of them are there while it is 1.
  */
-export function feedStart(_db: Connection): { seq: number; at: string } {
-  return { seq: 1, at: '' }
+export function feedStart(db: Connection, organizations: readonly string[]): { seq: number; at: string } {
+  if (!hasTable(db, 'horizons')) return { seq: 1, at: '' }
+  const found = db
+    .prepare<[string], { seq: number | null; at: string | null }>(
+      `SELECT MAX(feed_seq) AS seq, MAX(max(coalesce(history_from, ''), coalesce(customers_from, ''))) AS at
+       FROM horizons WHERE organization IN (SELECT value FROM json_each(?))`,
+    )
+    .get(JSON.stringify(organizations))
+  return { seq: (found?.seq ?? 0) + 1, at: found?.at ?? '' }
 }
 
 function hasTable(db: Connection, name: string): boolean {
