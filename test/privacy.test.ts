@@ -518,6 +518,8 @@ test('a run that was interrupted under another key is not continued: its custome
   const { report } = await mirrorList(mirror, list, POLICY, first)
   expect(report.status).toBe('interrupted')
   expect(report.received).toBeGreaterThan(0)
+  expect(rowsOf(mirror.file, 'SELECT * FROM windows')).not.toEqual([])
+  expect(textsIn(mirror.file, ['+1 555 0100', 'Exampleton'])).toEqual([])
   const other = privacyPolicy({ hash: ['phone'], key: OTHER_KEY })
   const { report: next } = await mirrorList(mirror, list, other, { pageSize: 100 })
 

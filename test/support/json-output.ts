@@ -14,7 +14,6 @@ const syncRun = z.strictObject({
   unchanged: z.int(),
   duplicates: z.int(),
   rejected: z.int(),
-  suppressed: z.int(),
   missing: z.int(),
   removed: z.int(),
   returned: z.int(),
@@ -29,6 +28,7 @@ const syncRun = z.strictObject({
   finishedAt: z.iso.datetime().nullable(),
   resumedFrom: z.int().nullable(),
   readBefore: z.int(),
+  suppressed: z.int(),
 })
 
 /** The keys of an entry, in the order in which they are printed. */
