@@ -5,6 +5,7 @@ import { rehearseMirror } from '../src/mirror/mirror.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, customerId, customers, START_MS, type SentRecord } from './support/builders.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
+import { someOf } from './support/seeds.ts'
 import { datedCustomers } from './support/searched-service.ts'
 
 const CHAIN = { scan: 'chain', pageSize: 10, concurrency: 1, removals: { after: 1, maxShare: 1 } } as const
@@ -30,7 +31,7 @@ async function aMirrorWithout(n: number, list: readonly SentRecord[]): Promise<M
 const idsIn = (mirror: Mirror) => rowsOf(mirror.file, 'SELECT id FROM customers ORDER BY id').map(({ id }) => id)
 
 describe('a list that still has a forgotten customer', () => {
-  test.each([1, 2, 9, 10, 11, 35, 60])('is proven at rest, with customer %d of 60 suppressed', async (n) => {
+  test.each(someOf([1, 2, 9, 10, 11, 35, 60]))('is proven at rest, with customer %d of 60 suppressed', async (n) => {
     const list = customers(1, 60)
     const mirror = await aMirrorWithout(n, list)
     for (const index of [1, 2, 3]) {
@@ -136,7 +137,7 @@ test('a customer that was let in again is a new one', async () => {
 describe('a run that is stopped and continued', () => {
   const PLACES = [1, 10, 18, 19, 20, 28, 29, 37]
 
-  test.each(PLACES)('ends proven where customer %d is forgotten, and reads no window again', async (n) => {
+  test.each(someOf(PLACES))('ends proven where customer %d is forgotten, and reads no window again', async (n) => {
     const list = customers(1, 60)
     for (const stopAfter of [1, 2, 3, 5]) {
       const mirror = await aMirrorWithout(n, list)
@@ -170,7 +171,7 @@ describe('a run that is stopped and continued', () => {
   const BY_ID = [9, 10].map((place) => ({ order: 'id asc', at: ORDERS['id asc'], place, stopAfter: 2 }))
 
   test.each([
-    ...Object.entries(ORDERS).flatMap(([order, at]) => STOPS.map((stop) => ({ order, at, ...stop }))),
+    ...someOf(Object.entries(ORDERS).flatMap(([order, at]) => STOPS.map((stop) => ({ order, at, ...stop })))),
     ...BY_ID,
   ])(
     'ends proven by the order $order of a list that changes after $stopAfter windows, with the customer at place $place forgotten',
