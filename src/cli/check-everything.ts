@@ -9,6 +9,7 @@ import { openMirrorToRead } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
 import { checkPrivacy } from './check-privacy.ts'
+import { checkPublish } from './check-publish.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
@@ -40,6 +41,7 @@ export async function* checkEverything(
   yield { what: 'configuration', said: `${config.file}, ${count(config.organizations.length, 'organization')}` }
   yield await checkMirror(config)
   yield await checkDisk(config)
+  yield* checkPublish(config)
   for (const organization of organizations) {
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)

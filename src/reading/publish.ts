@@ -73,7 +73,8 @@ function leaveOut(organization: string): LeftOut {
   return { organization, reason: 'never-read' }
 }
 
-function requirePublishable(file: string, mirror: string): void {
+/** Throws UsageError or CopyFailed for a target that may not be replaced, or a folder that is not safe. */
+export function requirePublishable(file: string, mirror: string): void {
   try {
     requireReplaceable(file, mirror)
     requireSafeFolder(file, mirror)

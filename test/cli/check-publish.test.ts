@@ -1,0 +1,73 @@
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkCommand } from '../../src/cli/check.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { asPlainUser, startCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+async function checked(publish: object, { isMirrored = false } = {}) {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 2] })), { publish })
+  if (isMirrored) await runCommand(syncCommand, ['acme', '--config', workplace.config])
+  const { code, stdout } = await runCommand(checkCommand, ['--config', workplace.config])
+  return { code, said: stdout.split('\n').filter((line) => /^. publish: |^ +fix: /.test(line)) }
+}
+
+test('a copy that can be made is reported, and nothing is made', async () => {
+  const folder = join(temporaryFolder(), 'copies')
+
+  expect(await checked({ file: join(folder, 'readers.db') })).toEqual({
+    code: 0,
+    said: [`✔ publish: ${folder}/readers.db can be made`],
+  })
+  expect(
+    await checked({ file: join(folder, 'readers.db'), splitBy: 'organization' }, { isMirrored: true }),
+  ).toMatchObject({
+    said: [`✔ publish: ${folder}/readers-acme.db and 1 other copy can be made`],
+  })
+})
+
+test('without a configured copy there is nothing to report', async () => {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+
+  expect((await runCommand(checkCommand, ['--config', workplace.config])).stdout).not.toContain('publish')
+})
+
+test('a group that does not exist is an error with its fix, and so is one of an organization', async () => {
+  const file = join(temporaryFolder(), 'readers.db')
+
+  for (const group of ['no-such-group', 'analysts-{organization}']) {
+    const { code, said } = await checked({ file, group, splitBy: 'organization' })
+    expect(code).toBe(3)
+    expect(said[0]).toMatch(/^✖ publish: publish\.group: there is no group (no-such-group|analysts-acme)/)
+  }
+})
+
+test('a target that must not be replaced is an error, before a night finds out', async () => {
+  const file = join(temporaryFolder(), 'readers.db')
+  writeFileSync(file, 'not a copy')
+
+  const { code, said } = await checked({ file }, { isMirrored: true })
+
+  expect(code).toBe(3)
+  expect(said[0]).toContain(`✖ publish: ${file}`)
+  expect(existsSync(`${file}.sha256`)).toBe(false)
+})
+
+const plainUser = asPlainUser()
+
+test.runIf(plainUser !== undefined)('a folder that this user cannot write is an error', async () => {
+  const shut = join(temporaryFolder(), 'shut')
+  mkdirSync(shut, { mode: 0o755 })
+  chmodSync(shut, 0o555)
+  const sandbox = await aSandbox({ customers: [3] })
+  const { folder, config } = aWorkplace(organizationsOf(sandbox), { publish: { file: join(shut, 'in', 'readers.db') } })
+  for (const path of [join(shut, '..'), folder, join(folder, 'data')]) chmodSync(path, 0o777)
+  chmodSync(config, 0o644)
+
+  const { stdout } = await startCli(['check', '--config', config], { cwd: folder, ...plainUser }).ended
+
+  expect(stdout).toContain(`✖ publish: ${shut}/in/readers.db: this user may not write into ${shut}.`)
+})
