@@ -18,7 +18,7 @@ const CHILD = fileURLToPath(new URL('support/hiding-child.ts', import.meta.url))
 const KEY = 'a made-up key of more than thirty-two characters'
 const POLICY = { drop: ['address'], hash: ['phone'], key: KEY }
 /** Several steps of the rewriting. */
-const COUNT = 5000
+const COUNT = 2500
 
 /** Killed so many lines and then microseconds after the start: in a step, between two, or while the file is written anew. */
 test.each(
