@@ -17,6 +17,7 @@ import { openMirror } from '../../src/mirror/mirror.ts'
 import type { Mirror } from '../../src/store.ts'
 import { night } from '../mirror/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
+import { aDuckDb } from '../support/duckdb.ts'
 import { eventually } from '../support/eventually.ts'
 import { aMirror, aMirrorFile, tamper, valueOf } from '../support/mirror-file.ts'
 import { asPlainUser, runCli, startCli } from '../support/run-cli.ts'
@@ -274,4 +275,15 @@ test('values that other programs stumble over come through every format', async 
   expect(found).toMatchObject({ name: name.toWellFormed() })
   expect(found.extra.vip.long).toHaveLength(900_000)
   expect(await read('csv')).toContain(`"${name.toWellFormed().replaceAll('"', '""')}"`)
+
+  for (const format of ['jsonl', 'csv']) {
+    const target = join(folder, `odd.${format}`)
+    await startCli(['export', '--format', format, '--mirror', mirror.file, '-o', target], { cwd: folder }).ended
+    const table =
+      format === 'csv'
+        ? `read_csv('${target}', max_line_size = 4000000)`
+        : `read_json('${target}', maximum_object_size = 4000000)`
+    const rows = await (await aDuckDb()).all(`SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM ${table}`)
+    expect(rows, format).toEqual([{ rows: String(CUSTOMERS), ids: String(CUSTOMERS) }])
+  }
 })

@@ -69,6 +69,14 @@ function removeLeftovers(file: string, path: string): void {
     if (!name.startsWith(start) || !/^[0-9a-f]{16}\.exporting$/.test(name.slice(start.length))) continue
     const place = join(dirname(file), name)
     const found = lstatSync(place, { throwIfNoEntry: false })
-    if (found?.isFile() === true && nowMs - found.mtimeMs > ABANDONED_MS) rmSync(place, { force: true })
+    if (found?.isFile() === true && nowMs - found.mtimeMs > ABANDONED_MS) removeIfOurs(place)
+  }
+}
+
+function removeIfOurs(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // It is of another user, in a folder of many, and does no harm.
   }
 }

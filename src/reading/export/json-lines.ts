@@ -55,10 +55,10 @@ function jsonOf(value: SqlValue): string {
   return `{"base64":"${value.toString('base64')}"}`
 }
 
-/** As it is written in the mirror, so that numbers keep all their digits; as text where it is no JSON. */
+/** As it is written in the mirror, so that numbers keep all their digits, and well formed; as text where it is no JSON. */
 function nested(value: SqlValue): string {
   if (typeof value !== 'string' || !isJson(value)) return jsonOf(value)
-  return onOneLine(value.replaceAll(/[\r\n]/g, ' '))
+  return onOneLine(wellFormed(value.replaceAll(/[\r\n]/g, ' ')))
 }
 
 function isJson(text: string): boolean {
@@ -69,6 +69,16 @@ function isJson(text: string): boolean {
     return false
   }
 }
+
+/** Half a character that is written as an escape becomes U+FFFD: strict readers refuse the whole file for one. */
+function wellFormed(json: string): string {
+  if (!HALF_CHARACTER.test(json)) return json
+  return json.replaceAll(ESCAPES, (escape) => (escape.length === 6 && HALF_CHARACTER.test(escape) ? '\\ufffd' : escape))
+}
+
+const HALF_CHARACTER = /\\u[dD][89a-fA-F]/
+/** Pairs of halves, single ones, and all other escapes, so that an escaped backslash is not taken for the start of one. */
+const ESCAPES = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g
 
 /** Some readers end a line at these characters too, which JSON may hold as they are. */
 function onOneLine(json: string): string {

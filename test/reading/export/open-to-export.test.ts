@@ -1,0 +1,54 @@
+import Database from 'better-sqlite3'
+import { chmodSync, readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { exportCommand } from '../../../src/cli/export.ts'
+import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/database.ts'
+import { customerId } from '../../support/builders.ts'
+import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'
+import { aPlan, aMirrorOfNights, publishAll } from '../../support/publishing.ts'
+import { runCommand } from '../../support/run-command.ts'
+
+const MIGRATIONS = new URL('../../../src/mirror/migrations/', import.meta.url)
+const AT = '2026-01-04 02:00:00.000'
+
+/** A mirror as the first version left it, with one customer. */
+function aFirstMirror(): string {
+  const file = aMirrorFile()
+  const db = new Database(file)
+  const [first = ''] = readdirSync(MIGRATIONS).toSorted()
+  db.exec(readFileSync(new URL(first, MIGRATIONS), 'utf8'))
+  db.exec(`INSERT INTO runs (id, organization, "trigger", started_at, finished_at, data_as_of, status, proof)
+    VALUES (1, 'acme', 'sync', '${AT}', '${AT}', '${AT}', 'complete', 'proven');
+    INSERT INTO customers (organization, id, name, first_seen_at, changed_at, last_run_id)
+    VALUES ('acme', '${customerId(1)}', 'Ada', '${AT}', '${AT}', 1)`)
+  db.pragma(`application_id = ${APPLICATION_ID}`)
+  db.pragma('user_version = 1')
+  db.close()
+  return file
+}
+
+test('a mirror of an earlier version is brought up to date, and exported with every column', async () => {
+  const file = aFirstMirror()
+  const { code, stdout } = await runCommand(exportCommand, ['--format', 'jsonl', '--mirror', file])
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ id: customerId(1), name: 'Ada', updated_at: AT, is_active: true })
+  expect(valueOf(file, 'PRAGMA user_version')).toBe(LATEST_VERSION)
+})
+
+test('a copy that lacks a table says so', async () => {
+  const plan = aPlan(await aMirrorOfNights())
+  publishAll(plan)
+  chmodSync(plan.file, 0o600)
+  const db = new Database(plan.file)
+  db.exec('DROP VIEW customers_daily; DROP VIEW IF EXISTS customers_history; DROP TABLE IF EXISTS customers_history')
+  db.close()
+
+  expect(
+    await runCommand(exportCommand, ['--format', 'csv', '--mirror', plan.file, '--as-of', '2026-01-06']),
+  ).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: 'This file has no customers_history: it was made by an earlier version. Publish it again.\n',
+  })
+})
