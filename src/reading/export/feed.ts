@@ -21,6 +21,7 @@ export function feedStart(db: Connection, organizations: readonly string[]): { s
       `SELECT MAX(feed_seq) AS seq, MAX(max(coalesce(history_from, ''), coalesce(customers_from, ''))) AS at
        FROM horizons WHERE organization IN (SELECT value FROM json_each(?))`,
     )
+    .safeIntegers(false)
     .get(JSON.stringify(organizations))
   return { seq: (found?.seq ?? 0) + 1, at: found?.at ?? '' }
 }

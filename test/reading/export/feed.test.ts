@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { aCustomer, customers } from '../../support/builders.ts'
+import { aMirror, tamper } from '../../support/mirror-file.ts'
+import { night } from '../../mirror/nights.ts'
+import { exportedFrom } from './exported.ts'
+
+/** Changes 1 to 4, all of customer 1; retention has deleted those up to 2. */
+async function aPrunedMirror(): Promise<string> {
+  const mirror = await aMirror()
+  for (let n = 0; n <= 4; n += 1) await night(mirror, n, [aCustomer(1, { name: `Name ${n}` }), ...customers(2, 9)])
+  tamper(mirror.file, 'DELETE FROM changes WHERE seq <= 2')
+  tamper(
+    mirror.file,
+    `INSERT INTO horizons (organization, pruned_seq, feed_seq, history_from) VALUES ('acme', 2, 2, '2026-01-07 12:00:00.000')`,
+  )
+  return mirror.file
+}
+
+const seqs = async (file: string, changesSince: number) =>
+  (await exportedFrom(file, { changesSince })).rows.flatMap(({ seq }) => (typeof seq === 'bigint' ? [Number(seq)] : []))
+
+test('a reader who has all changes that were deleted goes on without a gap, and one who lacks some is told', async () => {
+  const file = await aPrunedMirror()
+
+  expect(await seqs(file, 2)).toEqual([3, 4])
+  expect(await seqs(file, 4)).toEqual([])
+  await expect(exportedFrom(file, { changesSince: 1 })).rejects.toThrow(
+    'The changes before 3 were deleted: start again from a copy, and continue from its last seq.',
+  )
+})
+
+test('customers of a time whose changes were deleted are not known', async () => {
+  const file = await aPrunedMirror()
+
+  await expect(exportedFrom(file, { asOf: '2026-01-07 11:59:59.999' })).rejects.toThrow(
+    'What is from before 2026-01-07 12:00:00.000 was deleted',
+  )
+  expect((await exportedFrom(file, { asOf: '2026-01-08 12:00:00.000' })).rows).toHaveLength(9)
+})
+
+test('the last seq is the last one that was given, also where its change is no longer there', async () => {
+  const file = await aPrunedMirror()
+  tamper(file, 'DELETE FROM changes')
+
+  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 4 })
+})
