@@ -7,9 +7,11 @@ import { z } from 'zod'
 import { PUBLIC_TABLES } from '../../src/public-tables.ts'
 import { DAY_MS } from '../mirror/nights.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/five-nights.ts'
-import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { customerId } from '../support/builders.ts'
+import { CLOCKS, organizationsOf } from '../mirror/organizations.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { rowsWithMoments } from '../support/moments.ts'
-import { aBlock, aReaderMachine } from '../support/reader-machine.ts'
+import { aBlock, aReaderMachine, PAGE } from '../support/reader-machine.ts'
 import { withPython } from '../support/reader-tools.ts'
 
 const DBT = fileURLToPath(new URL('../../docs/handing-on/dbt', import.meta.url))
@@ -52,6 +54,27 @@ withPython('dlt', { modules: ['dlt.sources.sql_database', 'duckdb'] }, (python) 
     expect(valueOf(copy, 'SELECT count(*) FROM customers WHERE removed_at NOT NULL')).toBe(2)
     expect(await values(load, LOADED)).toEqual([0])
   })
+
+  test('a retired organization leaves the active rows, and rows that are deleted leave when all is loaded again', async () => {
+    const mirror = await aMirror()
+    await playNight(mirror, 0)
+    const copy = publishedFrom(mirror)
+    const { values } = await aReaderMachine({ copy, python })
+    const block = aBlock('dlt')
+    await values(block)
+    await (await organizationsOf(mirror.file)).retire('globex', CLOCKS)
+    publishedFrom(mirror, copy)
+    const [active] = await values(block, inWarehouse('WHERE is_active'))
+    tamper(mirror.file, 'DELETE FROM customers WHERE id = ?', customerId(7))
+    publishedFrom(mirror, copy)
+    const anew = { ...block, text: block.text.replace('.run(customers)', '.run(customers, refresh="drop_data")') }
+    const [rows] = await values(anew, inWarehouse(''))
+
+    expect(z.array(z.unknown()).parse(active).length).toBe(60)
+    expect(rowsWithMoments(rows)).toEqual(inMirror(copy, 'customers'))
+    expect(z.array(z.unknown()).parse(rows).length).toBe(69)
+    expect(PAGE.map(({ text }) => text).join()).toContain('`pipeline.run(customers, refresh="drop_data")`')
+  })
 })
 
 const LOADED = 'pipeline.last_trace.last_normalize_info.row_counts.get("customers", 0)'
@@ -86,6 +109,18 @@ withPython('dbt', { modules: ['dbt.cli.main', 'dbt.adapters.duckdb'] }, (python)
     expect(freshnessIn(folder)).toBe('pass')
     expect(active).toEqual([[valueOf(copy, 'SELECT count(*) FROM active_customers')]])
     expect(languages).toEqual(rowsOf(copy, expected).map((row) => Object.values(row)))
+  })
+
+  test('dbt leaves out a retired organization, which is not read any more', async () => {
+    const mirror = await aMirror()
+    for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n, { startMs: lastNightAgo(4) })
+    await (await organizationsOf(mirror.file)).retire('globex', { ...CLOCKS, nowMs: Date.now() })
+    const { folder, run } = await aReaderMachine({ copy: publishedFrom(mirror), python })
+    cpSync(DBT, join(folder, 'dbt'), { recursive: true })
+    const block = aBlock('dbt')
+    await run({ ...block, text: block.text.split('\n').slice(0, 2).join('\n') })
+
+    expect(freshnessIn(folder)).toBe('pass')
   })
 
   test.each([

@@ -35,6 +35,8 @@ export type ExportedOrganization = {
   proof: string
   readAsOf: string
   provenAsOf: string | null
+  /** Since when it is retired: its list is not read any more. */
+  retiredAt: string | null
   /** The end of the first run that read the list to its end: from here on changes are recorded. */
   firstReadAt: string
 }

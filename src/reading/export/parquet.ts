@@ -38,12 +38,13 @@ function metadataOf({ table, exportedAt, asOf, changesSince, lastSeq, organizati
     changes_since: changesSince,
     last_seq: lastSeq,
     organizations: JSON.stringify(
-      organizations.map(({ organization, run, proof, readAsOf, provenAsOf }) => ({
+      organizations.map(({ organization, run, proof, readAsOf, provenAsOf, retiredAt }) => ({
         organization,
         run_id: run,
         proof,
         read_as_of: readAsOf,
         proven_as_of: provenAsOf,
+        retired_at: retiredAt,
       })),
     ),
   }

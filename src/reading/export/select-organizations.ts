@@ -24,8 +24,7 @@ export function selectOrganizations(
   const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
   if (unknown !== undefined) return { unknown, known }
   const chosen = named.length === 0 ? known : [...new Set(named)]
-  const all = db.prepare<[], ExportedOrganization>(READ_ORGANIZATIONS).safeIntegers(false).all()
-  const found = new Map(all.map((one) => [one.organization, one]))
+  const found = readOrganizations(db)
   const isRead = (one: ExportedOrganization | undefined) =>
     one !== undefined && (asOf === undefined || one.firstReadAt <= asOf)
   const read = chosen.flatMap((id) => found.get(id) ?? []).filter(isRead)
@@ -51,6 +50,18 @@ function nothingToExport(leftOut: readonly LeftOut[], asOf: string | undefined):
 }
 
 const LISTED = 20
+
+function readOrganizations(db: Connection): Map<string, ExportedOrganization> {
+  const all = db.prepare<[], Omit<ExportedOrganization, 'retiredAt'>>(READ_ORGANIZATIONS).safeIntegers(false).all()
+  // A copy that an older version published does not have the column.
+  const isKnown =
+    db.prepare(`SELECT 1 FROM pragma_table_info('freshness') WHERE name = 'retired_at'`).get() !== undefined
+  const retired = isKnown ? db.prepare<[], [string, string]>(RETIRED_ORGANIZATIONS).raw().all() : []
+  const retiredAt = new Map(retired)
+  return new Map(all.map((one) => [one.organization, { ...one, retiredAt: retiredAt.get(one.organization) ?? null }]))
+}
+
+const RETIRED_ORGANIZATIONS = 'SELECT organization, retired_at FROM freshness WHERE retired_at IS NOT NULL'
 
 const READ_ORGANIZATIONS = `
   SELECT last.organization, last.id AS run, last.proof, last.data_as_of AS readAsOf, found.first_read_at AS firstReadAt,

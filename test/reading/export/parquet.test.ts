@@ -30,6 +30,7 @@ const FACTS: ExportFacts = {
       proof: 'proven',
       readAsOf: '2026-01-05 01:00:00.000',
       provenAsOf: null,
+      retiredAt: '2026-01-04 12:00:00.000',
       firstReadAt: '2026-01-01 01:00:00.000',
     },
   ],
@@ -133,8 +134,16 @@ test('the metadata says what is exported, how current it is, and where the feed 
     exported_at: '2026-01-05 02:00:00.000',
     changes_since: '0',
     last_seq: '7',
-    organizations:
-      '[{"organization":"acme","run_id":3,"proof":"proven","read_as_of":"2026-01-05 01:00:00.000","proven_as_of":null}]',
+    organizations: JSON.stringify([
+      {
+        organization: 'acme',
+        run_id: 3,
+        proof: 'proven',
+        read_as_of: '2026-01-05 01:00:00.000',
+        proven_as_of: null,
+        retired_at: '2026-01-04 12:00:00.000',
+      },
+    ]),
   })
 })
 
