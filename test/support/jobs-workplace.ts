@@ -1,9 +1,10 @@
 import { cpSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import { inject, onTestFinished } from 'vitest'
 import { openBackend, type Backend } from '../../jobs/queue/backend.ts'
-import { openQueues, type Queues } from '../../jobs/queue/queues.ts'
+import { openQueues, queueNames, type Queues } from '../../jobs/queue/queues.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 
 /**
@@ -47,4 +48,22 @@ export async function someQueues(
   const close = () => (closed ??= queues.close().then(() => backend.close()))
   onTestFinished(close)
   return { backend, queues, close }
+}
+
+/**
+ * Takes the next job of a queue as a worker does, and does `work` with it. Returns the data of that job. The worker is closed when the
+ * test ends.
+ */
+export async function takeNext(
+  backend: Backend,
+  queue: keyof ReturnType<typeof queueNames>,
+  work: (job: Job, token?: string) => Promise<unknown> = async () => ({}),
+): Promise<unknown> {
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const taken = Promise.withResolvers<unknown>()
+  const process = (job: Job, token?: string) => work(job, token).finally(() => taken.resolve(job.data))
+  const worker = new Worker(queueNames(backend)[queue], process, { connection: {} })
+  worker.on('error', () => {})
+  onTestFinished(() => worker.close())
+  return taken.promise
 }

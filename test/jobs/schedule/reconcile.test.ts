@@ -1,13 +1,12 @@
 import type { LastRun } from '../../../src/store.ts'
 import { once } from 'node:events'
-import { DelayedError, withBackend, type IQueueBackend } from 'bullmq'
+import { DelayedError } from 'bullmq'
 import { expect, test } from 'vitest'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { reconcileSchedules } from '../../../jobs/schedule/reconcile.ts'
-import { queueNames } from '../../../jobs/queue/queues.ts'
 import { startTickWorker } from '../../../jobs/schedule/tick-worker.ts'
-import { aJobsWorkplace, FAR_AWAY, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, FAR_AWAY, someQueues, takeNext } from '../../support/jobs-workplace.ts'
 import { organizationAt } from '../../support/workplace.ts'
 
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
@@ -48,19 +47,7 @@ test('a deploy at the moment an organization is due loses no tick', async () => 
 
   await reconcile({ lastRuns: allComplete, atStart: true })
 
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const taken = Promise.withResolvers<unknown>()
-  const worker = new Worker(
-    queueNames(backend).tick,
-    async (job) => {
-      taken.resolve(job.data)
-      return {}
-    },
-    { connection: {} },
-  )
-  worker.on('error', () => {})
-  expect(await taken.promise).toEqual({ organization: 'acme' })
-  await worker.close()
+  expect(await takeNext(backend, 'tick')).toEqual({ organization: 'acme' })
 })
 
 test('a queue that forgot everything has its schedules back, and what is due is asked for', async () => {
@@ -116,22 +103,12 @@ test.each([
 test('twelve requests for one organization are one job, also while it waits for the service', async () => {
   const { backend, queues } = await aSchedule(['acme'])
   for (let wish = 1; wish <= 6; wish += 1) await queues.requestSync('acme', wish % 2 === 0 ? 'schedule' : 'manual')
-  const waits = Promise.withResolvers<void>()
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const worker = new Worker(
-    queueNames(backend).sync,
-    async (job, token) => {
-      await job.moveToDelayed(Date.now() + 3_600_000, token)
-      waits.resolve()
-      throw new DelayedError()
-    },
-    { connection: {} },
-  )
-  worker.on('error', () => {})
-  await waits.promise
+  await takeNext(backend, 'sync', async (job, token) => {
+    await job.moveToDelayed(Date.now() + 3_600_000, token)
+    throw new DelayedError()
+  })
   const later = []
   for (let wish = 7; wish <= 12; wish += 1) later.push(await queues.requestSync('acme', 'schedule'))
-  await worker.close()
 
   expect(later).toEqual(Array.from({ length: 6 }, () => ({ added: false, state: 'delayed' })))
   expect(await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')).toBe(1)

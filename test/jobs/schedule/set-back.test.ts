@@ -1,8 +1,6 @@
-import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, test } from 'vitest'
-import { queueNames } from '../../../jobs/queue/queues.ts'
 import { keepWaits, watchWallClock } from '../../../jobs/schedule/set-back.ts'
-import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, someQueues, takeNext } from '../../support/jobs-workplace.ts'
 import { organizationAt } from '../../support/workplace.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,21 +18,8 @@ test('a job that waits is not made to wait longer by a clock that is set back', 
   const jobs = await setBack.promise
   waits.stop()
 
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const taken = Promise.withResolvers<unknown>()
-  const worker = new Worker(
-    queueNames(backend).sync,
-    async (job) => {
-      taken.resolve(job.data)
-      return {}
-    },
-    { connection: {} },
-  )
-  worker.on('error', () => {})
-
-  expect(await taken.promise).toEqual({ organization: 'acme' })
+  expect(await takeNext(backend, 'sync')).toEqual({ organization: 'acme' })
   expect(jobs).toBe(1)
-  await worker.close()
 })
 
 test('a queue that does not answer is asked again', async () => {
