@@ -218,14 +218,18 @@ function refuseForeign(db: Connection, file: string): void {
       { code: 'foreign' },
     )
   }
+  refuseNewer(db, file)
+}
+
+/** Throws MirrorUnusable `mirror-newer` for a file that a later version wrote. */
+export function refuseNewer(db: Connection, file: string): void {
   const version = versionOf(db)
-  if (version > LATEST_VERSION) {
-    throw new MirrorUnusable(
-      `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
-        'Upgrade this program, or name another file as mirror.',
-      { code: 'newer' },
-    )
-  }
+  if (version <= LATEST_VERSION) return
+  throw new MirrorUnusable(
+    `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
+      'Upgrade this program, or name another file.',
+    { code: 'newer' },
+  )
 }
 
 function versionOf(db: Connection): number {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { MirrorUnusable } from '../errors.ts'
-import { APPLICATION_ID, LATEST_VERSION, type Connection } from '../mirror/database.ts'
+import { APPLICATION_ID, refuseNewer, type Connection } from '../mirror/database.ts'
 import { fileError } from '../mirror/file-errors.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
 
@@ -149,14 +149,7 @@ function writtenMeanwhile(file: string): MirrorUnusable {
 
 function requireMirror(db: Connection, file: string): void {
   const applicationId = Number(db.pragma('application_id', { simple: true }))
-  const version = Number(db.pragma('user_version', { simple: true }))
-  if (applicationId === APPLICATION_ID && version > LATEST_VERSION) {
-    throw new MirrorUnusable(
-      `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
-        'Upgrade this program, or name another file.',
-      { code: 'newer' },
-    )
-  }
+  if (applicationId === APPLICATION_ID) refuseNewer(db, file)
   if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) throw missing(file)
   if (applicationId !== APPLICATION_ID && applicationId !== COPY_APPLICATION_ID)
     throw new MirrorUnusable(`${file}: is a SQLite file, but not a mirror of ours. Name another file.`, {
