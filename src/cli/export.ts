@@ -85,7 +85,7 @@ Examples:
   $ customer-mirror export --format parquet -o customers.parquet
       with types, compressed, for DuckDB, pandas and warehouses
   $ customer-mirror export --format jsonl --as-of 2026-03-01 -o march.jsonl
-      the customers as they were when March began, in UTC, one JSON object on each line
+      the customers as they were when March began, in UTC
   $ customer-mirror export --format jsonl --changes-since 1200
       what changed after change 1200, with the customers as they are now
 `

@@ -1,8 +1,11 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utcMoment } from '../../../src/calendar.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf } from '../../support/mirror-file.ts'
 import { DAY_MS, night } from '../../mirror/nights.ts'
+import { seeds } from '../../support/seeds.ts'
+import { playNights, someNights } from '../random-organizations.ts'
 import { exportedFrom } from './exported.ts'
 
 /** The moment of night `n`, when the mirror saves what it finds. */
@@ -90,6 +93,22 @@ test('an organization that is being loaded has no customers yet that could be wh
 
   await expect(exportedFrom(mirror.file, { asOf: ofNight(1) })).rejects.toThrow(
     /The list of acme was never read to its end/,
+  )
+})
+
+test('after any nights, each of them is exported as readers found it then', async () => {
+  await fc.assert(
+    fc.asyncProperty(someNights, async (nights) => {
+      const mirror = await aMirror()
+      for (const { organization, time, active } of await playNights(mirror, nights)) {
+        const { rows } = await exportedFrom(mirror.file, { asOf: time, organizations: [organization] })
+        const names = new Map(rows.map(({ id, name }) => [id, name]))
+
+        expect(rows).toHaveLength(active.size)
+        expect(names).toEqual(new Map([...active].map(([id, values]) => [id, values['name']])))
+      }
+    }),
+    { numRuns: seeds(40) },
   )
 })
 
