@@ -28,8 +28,9 @@ export function restoreCommand(io: Io) {
       const plan = { mirror, file: resolve(file), force: force === true }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
       const restored = await restoreMirror(plan, copying).finally(() => progress.close())
-      const { takenAt, kept, ...facts } = restored
-      const document = { ...facts, takenAt: takenAt === undefined ? null : asIso(takenAt), kept: kept ?? null }
+      const { takenAt, kept, forgotten, ...facts } = restored
+      const taken = takenAt === undefined ? null : asIso(takenAt)
+      const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }
       io.stdout.write(json ? jsonDocument({ restored: document }) : restoredText(restored))
     })
 }

@@ -1,9 +1,12 @@
 import Database from 'better-sqlite3'
 import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Reckoning, Retention } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
+import { runCli } from '../support/run-cli.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night } from './nights.ts'
 
@@ -113,6 +116,28 @@ describe('what is left does not lie', () => {
       { name: 'Now', opened_by: 'changed', closed_by: null },
     ])
   })
+})
+
+test('an export of changes or of a time before the horizon is refused, from the mirror and from a copy of it', async () => {
+  const mirror = await nightsOfRenames(8)
+  await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
+  const { file: copy = '' } = publishAll(aPlan(mirror.file)).copies[0] ?? {}
+  const cwd = dirname(mirror.file)
+  const ends = []
+  for (const file of [mirror.file, copy]) {
+    const run = async (...args: string[]) => (await runCli(['export', '--mirror', file, ...args], { cwd })).code
+    ends.push([
+      await run('--format', 'jsonl', '--changes-since', '3'),
+      await run('--format', 'jsonl', '--changes-since', '4'),
+      await run('--format', 'csv', '--as-of', '2026-01-09T12:00:00Z'),
+      await run('--format', 'csv', '--as-of', '2026-01-10T12:00:00Z'),
+    ])
+  }
+
+  expect(ends).toEqual([
+    [2, 0, 2, 0],
+    [2, 0, 2, 0],
+  ])
 })
 
 describe('removed customers', () => {

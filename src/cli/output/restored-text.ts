@@ -10,6 +10,7 @@ export function restoredText({
   organizations,
   kept,
   feedGoesBack,
+  forgotten,
 }: Restored): string {
   const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
   const lines = [
@@ -19,6 +20,14 @@ export function restoredText({
   if (kept !== undefined)
     lines.push(
       `The mirror that was there is now ${kept}. It holds personal data: remove it when you no longer need it.`,
+    )
+  if (forgotten === undefined)
+    lines.push(
+      'The replaced mirror cannot be read: customers that were forgotten after the backup are back. Forget them again before the next run.',
+    )
+  else if (forgotten > 0)
+    lines.push(
+      `${count(forgotten, 'customer')} that were forgotten after the backup: they stay forgotten, and what the backup held is deleted.`,
     )
   if (feedGoesBack)
     lines.push(

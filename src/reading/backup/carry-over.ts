@@ -1,28 +1,43 @@
 import type Database from 'better-sqlite3'
+import { carryForgotten } from './carry-forgotten.ts'
 import { hasTable } from './has-table.ts'
 
-/**
- * Takes from the mirror that is about to be replaced what must not go back in time: the numbers of changes and runs, and the
- * greatest `updated_at`. Both are in the form of this program. Whether the feed of the replaced mirror went further than the backup:
- * then readers of the feed need a new copy.
- */
-export function carryOver(from: Database.Database, to: Database.Database): { feedGoesBack: boolean } {
-  const before = { changes: lastNumber(to, 'changes'), stamp: lastUpdate(to) }
-  const after = { changes: lastNumber(from, 'changes'), stamp: lastUpdate(from) }
-  for (const table of ['changes', 'runs', 'rejects']) {
-    const seq = Math.max(lastNumber(from, table), lastNumber(to, table))
-    if (!isNumbered(to, table)) continue
-    to.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-    to.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, seq)
-  }
-  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after.stamp)
-  return { feedGoesBack: after.changes > before.changes || after.stamp > before.stamp }
+/** What a restored mirror has of the one that it replaces. */
+export type CarriedOver = {
+  /** Whether the feed of the replaced mirror went further than the backup: then its readers need a new copy. */
+  feedGoesBack: boolean
+  /** Customers that were forgotten after the backup, and stay forgotten. */
+  forgotten: number
 }
 
-/** Whether the numbers of a table are never given out again. */
-function isNumbered(db: Database.Database, table: string): boolean {
-  const sql = db.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(table)
-  return /\bAUTOINCREMENT\b/i.test(sql ?? '')
+/**
+ * Takes from the mirror that is about to be replaced what must not go back in time: the numbers of changes and runs, the greatest
+ * `updated_at`, and who is forgotten. The restored mirror is in the form of this program, the other one may be of any version.
+ */
+export function carryOver(from: Database.Database, to: Database.Database): CarriedOver {
+  const [before, after] = [to, from].map((db) => ({ changes: lastNumber(db, 'changes'), stamp: lastUpdate(db) }))
+  const feedGoesBack =
+    before !== undefined && after !== undefined && (after.changes > before.changes || after.stamp > before.stamp)
+  for (const table of ['changes', 'runs', 'forgotten']) {
+    // A reader who has read all of the replaced feed has read less than one number more.
+    const next = feedGoesBack && table === 'changes' ? 1 : 0
+    setLastNumber(to, table, Math.max(lastNumber(from, table), lastNumber(to, table)) + next)
+  }
+  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after?.stamp ?? '')
+  if (feedGoesBack) askForNewCopies(to)
+  return { feedGoesBack, forgotten: carryForgotten(from, to) }
+}
+
+function askForNewCopies(db: Database.Database): void {
+  db.prepare(
+    `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT organization, ? FROM runs WHERE true
+     ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
+  ).run(lastNumber(db, 'changes'))
+}
+
+function setLastNumber(db: Database.Database, table: string, seq: number): void {
+  db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
+  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, seq)
 }
 
 function lastNumber(db: Database.Database, table: string): number {

@@ -6,13 +6,14 @@ import { Interrupted, MirrorUnusable, UsageError } from '../../errors.ts'
 import { APPLICATION_ID, findDamage, openDatabase } from '../../mirror/database.ts'
 import { writeDictionary } from '../../mirror/dictionary.ts'
 import { fileError } from '../../mirror/file-errors.ts'
+import { deletingSecurely } from '../../mirror/purge.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
 import { isTheMirror } from '../copy-target.ts'
 import { olderName, timeIn } from '../older-copies.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 import { flushFolder } from '../replace-copy.ts'
 import { markIn } from './backup-mark.ts'
-import { carryOver } from './carry-over.ts'
+import { carryOver, type CarriedOver } from './carry-over.ts'
 import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
 import { lockMirror, type LockedMirror } from './lock-mirror.ts'
 import { unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
@@ -36,6 +37,8 @@ export type Restored = {
   kept: string | undefined
   /** Whether the replaced mirror had changes that the backup lacks. */
   feedGoesBack: boolean
+  /** Customers that were forgotten after the backup and stay so; undefined where the replaced mirror cannot be read. */
+  forgotten: number | undefined
 }
 
 type Clocks = { nowMs: number; monotonicMs: number }
@@ -140,12 +143,13 @@ function swap(
   mirror: string,
   unfinished: UnfinishedFile,
   { force, ...clocks }: Clocks & { force: boolean },
-): Pick<Restored, 'kept' | 'feedGoesBack'> {
+): Pick<Restored, 'kept' | 'feedGoesBack' | 'forgotten'> {
   const locked = lockUnlessDamaged(mirror, force, clocks)
   try {
     const hadMirror = existsSync(mirror)
     // What a damaged mirror held is unknown.
-    const feedGoesBack = locked === undefined ? hadMirror : carryInto(unfinished.path, locked.db)
+    const unknown = { feedGoesBack: hadMirror, forgotten: hadMirror ? undefined : 0 }
+    const carried = locked === undefined ? unknown : carryInto(unfinished.path, locked.db)
     unfinished.flush()
     giveToOwner(unfinished.path, mirror)
     const kept = keptName(mirror, clocks.nowMs)
@@ -156,16 +160,19 @@ function swap(
     rmSync(`${mirror}-shm`, { force: true })
     renameSync(unfinished.path, mirror)
     flushFolder(dirname(mirror))
-    return { kept: hadMirror ? kept : undefined, feedGoesBack }
+    return { kept: hadMirror ? kept : undefined, ...carried }
   } finally {
     locked?.release()
   }
 }
 
-function carryInto(path: string, replaced: Database.Database): boolean {
+function carryInto(path: string, replaced: Database.Database): CarriedOver {
   const restored = new Database(path, { fileMustExist: true })
   try {
-    return restored.transaction(() => carryOver(replaced, restored))().feedGoesBack
+    const carried = deletingSecurely(restored, () => restored.transaction(() => carryOver(replaced, restored))())
+    // Earlier values of forgotten customers may stand in free space of the backup.
+    if (carried.forgotten > 0) restored.exec('VACUUM')
+    return carried
   } finally {
     restored.close()
   }

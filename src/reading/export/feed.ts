@@ -17,13 +17,13 @@ export function lastSeq(db: Connection): number {
 export function feedStart(db: Connection, organizations: readonly string[]): { seq: number; at: string } {
   if (!hasTable(db, 'horizons')) return { seq: 1, at: '' }
   const found = db
-    .prepare<[string], { seq: number | null; at: string | null }>(
+    .prepare<[string], { seq: bigint | number | null; at: string | null }>(
       `SELECT MAX(feed_seq) AS seq, MAX(max(coalesce(history_from, ''), coalesce(customers_from, ''))) AS at
        FROM horizons WHERE organization IN (SELECT value FROM json_each(?))`,
     )
     .safeIntegers(false)
     .get(JSON.stringify(organizations))
-  return { seq: (found?.seq ?? 0) + 1, at: found?.at ?? '' }
+  return { seq: Number(found?.seq ?? 0) + 1, at: found?.at ?? '' }
 }
 
 function hasTable(db: Connection, name: string): boolean {

@@ -22,9 +22,9 @@ import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/database.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
 import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
-import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { startCli } from '../../support/run-cli.ts'
+import { runCli, startCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 
@@ -71,6 +71,43 @@ describe('a restore', () => {
     expect(Number(after['seq'])).toBeGreaterThan(Number(before['seq']))
     expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
     expect(String(after['stamp']) > String(before['stamp'])).toBe(true)
+  })
+
+  test('tells a reader of the feed who is ahead of the backup to start from a new copy', async () => {
+    const { mirror, backup } = await aBackup()
+    const read = Number(valueOf(mirror, 'SELECT max(seq) FROM changes'))
+    await restore(backup, mirror)
+    const since = (seq: number) =>
+      runCli(['export', '--format', 'csv', '--mirror', mirror, '--changes-since', String(seq)], {
+        cwd: dirname(mirror),
+      })
+    const start = Number(valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`))
+
+    expect(start).toBe(read + 1)
+    expect(await since(read)).toMatchObject({ code: 2, stderr: expect.stringMatching(/start again from a copy/) })
+    expect(await since(start)).toMatchObject({ code: 0 })
+  })
+
+  test('keeps forgotten who was forgotten after the backup, and nothing of them in the restored file', async () => {
+    const mirror = await openMirror(aMirrorFile())
+    await night(mirror, 0, customers(1, 10))
+    const { file } = await backUp(mirror.file)
+    const forgetting = { organization: 'acme', nowMs: START_MS + MINUTE_MS, monotonicMs: 0 }
+    for (const n of [3, 7]) await mirror.forgetCustomer({ ...forgetting, id: customerId(n) })
+    await mirror.close()
+    const restored = await restore(file, mirror.file)
+    const again = await openMirror(mirror.file)
+    onTestFinished(() => again.close())
+
+    expect(restored).toMatchObject({ forgotten: 2 })
+    expect(valueOf(mirror.file, COUNT)).toBe(8)
+    expect(/customer-(3|7)@example/.test(readFileSync(mirror.file, 'latin1'))).toBe(false)
+    expect(await night(again, 2, [...customers(1, 2), ...customers(4, 6), ...customers(8, 10)])).toMatchObject({
+      status: 'complete',
+      unchanged: 8,
+    })
+    expect(await again.forgetCustomer({ ...forgetting, id: customerId(3) })).toMatchObject({ wasForgotten: true })
+    expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
   test('where there is no mirror makes one, private in a private folder', async () => {
