@@ -111,16 +111,22 @@ withPython('dbt', { modules: ['dbt.cli.main', 'dbt.adapters.duckdb'] }, (python)
     expect(languages).toEqual(rowsOf(copy, expected).map((row) => Object.values(row)))
   })
 
-  test('dbt leaves out a retired organization, which is not read any more', async () => {
+  test('dbt reads an export of several files, and leaves out the age of a retired organization', async () => {
     const mirror = await aMirror()
     for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n, { startMs: lastNightAgo(4) })
     await (await organizationsOf(mirror.file)).retire('globex', { ...CLOCKS, nowMs: Date.now() })
-    const { folder, run } = await aReaderMachine({ copy: publishedFrom(mirror), python })
+    const env = { CUSTOMERS_PARQUET: 'exports/*.parquet', CUSTOMERS_WAREHOUSE: 'other.duckdb' }
+    const { folder, copy, run, values } = await aReaderMachine({ copy: publishedFrom(mirror), python, env })
     cpSync(DBT, join(folder, 'dbt'), { recursive: true })
     const block = aBlock('dbt')
-    await run({ ...block, text: block.text.split('\n').slice(0, 2).join('\n') })
+    const [exporting = '', freshness = '', models = ''] = block.text.split('\n')
+    const each = ['acme', 'globex'].map((id) => exporting.replace('-o customers', `--org ${id} -o exports/${id}`))
+    await run({ ...block, text: ['mkdir exports', ...each, freshness, models].join('\n') })
+    const opening = { ...aBlock('dlt'), text: 'import duckdb\nwarehouse = duckdb.connect("other.duckdb")' }
+    const [active] = await values(opening, 'warehouse.sql("SELECT count(*) FROM active_customers").fetchall()')
 
     expect(freshnessIn(folder)).toBe('pass')
+    expect(active).toEqual([[valueOf(copy, 'SELECT count(*) FROM active_customers')]])
   })
 
   test.each([
