@@ -47,6 +47,7 @@ function seenRows(): SeenIds {
   const others = new Set<RowKey>()
   return {
     add(row) {
+      if (typeof row === 'number') return rows.add(row)
       const key = keyOf(row)
       if (typeof key === 'number' && key > 0) return rows.add(key)
       if (key === undefined || others.has(key)) return false
