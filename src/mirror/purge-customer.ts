@@ -16,7 +16,7 @@ export function purgeCustomer(db: Connection, { organization, id }: Of): Purged 
     rejects: deleteRejects(db, { organization, id }, texts.email),
     customers: deleteRow(db, { organization, id }),
   }
-  hideInRuns(db, organization, [...formsOf(id), ...texts.all])
+  hideInRuns(db, { organization, id }, texts.all)
   forgetMemory(db, organization)
   return { deleted, traces: { id: formsOf(id), values: texts.all.flatMap(asStored) } }
 }
@@ -91,8 +91,8 @@ function deleteRow(db: Connection, { organization, id }: Of): number {
 }
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */
-function hideInRuns(db: Connection, organization: string, texts: readonly string[]): void {
-  const hidden = { organization, texts: JSON.stringify(texts) }
+function hideInRuns(db: Connection, { organization, id }: Of, values: readonly string[]): void {
+  const hidden = { organization, texts: JSON.stringify([...formsOf(id), ...values]) }
   const isNamedIn = (column: string) =>
     `EXISTS (SELECT 1 FROM json_each(@texts) WHERE instr(lower(${column}), lower(value)) > 0)`
   statement(
@@ -100,12 +100,12 @@ function hideInRuns(db: Connection, organization: string, texts: readonly string
     `UPDATE runs SET error = 'The message named a customer that is forgotten.'
      WHERE organization = @organization AND ${isNamedIn('error')}`,
   ).run(hidden)
-  const replace = statement(
+  // Only the id: a name that someone chose may be a word of the certificate.
+  statement(
     db,
-    `UPDATE runs SET certificate = replace(certificate, @text, 'forgotten')
-     WHERE organization = @organization AND instr(certificate, @text) > 0`,
-  )
-  for (const text of texts) replace.run({ organization, text })
+    `UPDATE runs SET certificate = replace(certificate, @id, 'forgotten')
+     WHERE organization = @organization AND instr(certificate, @id) > 0`,
+  ).run({ organization, id })
 }
 
 function forgetMemory(db: Connection, organization: string): void {

@@ -219,6 +219,16 @@ test('rows of another customer that hold the id stay, and are reported', async (
   expect(valueOf(file, 'SELECT extra FROM customers')).toBe(JSON.stringify({ referred_by: ID }))
 })
 
+test('a name that is a word of a certificate leaves the certificate as it is', async () => {
+  const mirror = await aMirror()
+  const certificate = { proof: 'proven', passes: 1 }
+  await night(mirror, 0, [{ ...wanted(1), name: 'passes', username: 'proven' }], { ending: { certificate } })
+
+  await mirror.forgetCustomer(forgetting())
+
+  expect(valueOf(mirror.file, 'SELECT certificate FROM runs')).toBe(JSON.stringify(certificate))
+})
+
 test('values that another customer shares are no traces', async () => {
   const mirror = await aMirror()
   const shared = { ...aCustomer(1), email: 'wanted1@hidden.example' }
