@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import type { Connection } from '../../mirror/database.ts'
-import { feedStart, lastSeq } from './feed.ts'
+import { feedStart, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import { selectOrganizations, type LeftOut, type UnknownOrganization } from './select-organizations.ts'
 import { selectRows, tableOf, type SelectedRows, type Selection } from './selection.ts'
@@ -36,7 +36,7 @@ export async function exportRows(
   const organizations = selectOrganizations(db, selection, configured)
   if ('unknown' in organizations) return organizations
   const { changesSince, asOf } = selection
-  const seq = lastSeq(db)
+  const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
   const names = organizations.read.map(({ organization }) => organization)
   const start = feedStart(db, names)

@@ -10,6 +10,12 @@ export function lastSeq(db: Connection): number {
   return Number(db.prepare(`SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (${deleted}))`).pluck().get())
 }
 
+/** The last seq before those of changes after this time: the customers as they were then hold all changes up to it. */
+export function lastSeqAt(db: Connection, time: string): number {
+  const later = db.prepare<[string], bigint | null>('SELECT MIN(seq) FROM changes WHERE at > ?').pluck().get(time)
+  return later === undefined || later === null ? lastSeq(db) : Number(later) - 1
+}
+
 /**
  * Where the feed of these organizations begins: from `seq` on no change was deleted, so a reader who has all changes
  * before it misses none, and the history is as it was from the time `at` on. All of them are there while it is 1.

@@ -20,9 +20,9 @@ export type ExportFacts = {
   exportedAt: string
   /** The moment whose customers these are; undefined for those of now. */
   asOf: string | undefined
-  /** The changes are those after this seq; undefined where customers are exported. */
+  /** The rows are what changed after this seq; undefined where customers are exported. */
   changesSince: number | undefined
-  /** The highest `changes.seq` in this state of the mirror, of all organizations: where the next export of changes continues. */
+  /** The highest `changes.seq` that these rows hold, of all organizations: where the next export of changes continues. */
   lastSeq: number
   /** The organizations whose rows these are. */
   organizations: readonly ExportedOrganization[]
@@ -37,6 +37,8 @@ export type ExportedOrganization = {
   provenAsOf: string | null
   /** Since when it is retired: its list is not read any more. */
   retiredAt: string | null
+  /** Customers that are not removed now. */
+  active: number
   /** The end of the first run that read the list to its end: from here on changes are recorded. */
   firstReadAt: string
 }

@@ -38,13 +38,14 @@ function metadataOf({ table, exportedAt, asOf, changesSince, lastSeq, organizati
     changes_since: changesSince,
     last_seq: lastSeq,
     organizations: JSON.stringify(
-      organizations.map(({ organization, run, proof, readAsOf, provenAsOf, retiredAt }) => ({
+      organizations.map(({ organization, run, proof, readAsOf, provenAsOf, retiredAt, active }) => ({
         organization,
         run_id: run,
         proof,
         read_as_of: readAsOf,
         proven_as_of: provenAsOf,
         retired_at: retiredAt,
+        active_customers: active,
       })),
     ),
   }

@@ -1,5 +1,6 @@
 import type { Connection } from '../../mirror/database.ts'
 import { PUBLIC_TABLES, type PublicColumn } from '../../public-tables.ts'
+import { selectFeed } from './feed-rows.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'
 
 /** Which rows are exported. Passed to the process that exports as JSON. */
@@ -10,7 +11,7 @@ export type Selection = {
   includeRemoved?: boolean | undefined
   /** The customers as they were at this time, in the mirror's form. */
   asOf?: string | undefined
-  /** The changes after this seq, in place of customers. */
+  /** What changed after this seq, in place of customers. */
   changesSince?: number | undefined
 }
 
@@ -30,17 +31,8 @@ export function selectRows(db: Connection, selection: Selection, organizations: 
   // A plus keeps rows in their order: they are read as they lie in the file, and no index is used to find them.
   const isSelected = '+selected.organization IN (SELECT value FROM json_each(?))'
   const ids = JSON.stringify(organizations)
-  if (selection.changesSince !== undefined) {
-    const own = columnsIn(db, 'changes')
-    const values = columnsIn(db, 'customers').filter(({ name }) => own.every((column) => column.name !== name))
-    return {
-      columns: [...own, ...values.map((column) => ({ ...column, nullable: true }))],
-      sql: `SELECT ${[...named('selected', own), ...named('now', values)].join(', ')} FROM changes AS selected
-        LEFT JOIN customers AS now ON now.organization = selected.organization AND now.id = selected.id
-        WHERE selected.seq > ? AND ${isSelected} ORDER BY selected.seq`,
-      parameters: [selection.changesSince, ids],
-    }
-  }
+  if (selection.changesSince !== undefined)
+    return selectFeed(db, selection.changesSince, { organizations, columnsOf: (name) => columnsIn(db, name) })
   const columns = columnsIn(db, table)
   const select = `SELECT ${named('selected', columns).join(', ')} FROM`
   if (selection.asOf !== undefined)

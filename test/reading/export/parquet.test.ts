@@ -31,6 +31,7 @@ const FACTS: ExportFacts = {
       readAsOf: '2026-01-05 01:00:00.000',
       provenAsOf: null,
       retiredAt: '2026-01-04 12:00:00.000',
+      active: 2,
       firstReadAt: '2026-01-01 01:00:00.000',
     },
   ],
@@ -142,6 +143,7 @@ test('the metadata says what is exported, how current it is, and where the feed 
         read_as_of: '2026-01-05 01:00:00.000',
         proven_as_of: null,
         retired_at: '2026-01-04 12:00:00.000',
+        active_customers: 2,
       },
     ]),
   })

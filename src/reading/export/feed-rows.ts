@@ -1,0 +1,78 @@
+import type { Connection } from '../../mirror/database.ts'
+import { READ_TO_END } from '../../mirror/stored-runs.ts'
+import type { ExportColumn } from './format.ts'
+import type { SelectedRows } from './selection.ts'
+
+/**
+ * What brings a copy that holds all changes up to `since` to this state of the file: a row for each later change, in order, with
+ * the customer as it is now; before them a row `current`, with no seq, for each customer that was written later without a change
+ * of its own. That is so for the customers of an organization that was first read later, and for those that went missing or
+ * came back from it.
+ */
+export function selectFeed(
+  db: Connection,
+  since: number,
+  { organizations, columnsOf }: { organizations: readonly string[]; columnsOf: (table: string) => ExportColumn[] },
+): SelectedRows {
+  const own = columnsOf('changes')
+  const values = columnsOf('customers').filter(({ name }) => own.every((column) => column.name !== name))
+  const select = (expressions: Readonly<Record<string, string>>, otherwise: string) =>
+    [
+      ...own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`),
+      ...values.map(({ name }) => `now."${name}"`),
+    ].join(', ')
+  const { at, late } = lastKnown(db, since, organizations)
+  // Where all rows are read, they are read as they lie in the file.
+  const isLater =
+    at === '' ? '(? = ? OR TRUE)' : '(now.updated_at > ? OR now.organization IN (SELECT value FROM json_each(?)))'
+  // A plus keeps rows in their order: no index is used to find them.
+  return {
+    columns: [...own.map(nullableSeq), ...values.map((column) => ({ ...column, nullable: true }))],
+    sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
+        WHERE ${isLater} AND +now.organization IN (SELECT value FROM json_each(?))
+          AND NOT EXISTS (SELECT 1 FROM changes AS later
+            WHERE later.organization = now.organization AND later.id = now.id AND later.seq > ?)
+      UNION ALL
+      SELECT ${select(CHANGED, 'selected')} FROM changes AS selected
+        LEFT JOIN customers AS now ON now.organization = selected.organization AND now.id = selected.id
+        WHERE selected.seq > ? AND +selected.organization IN (SELECT value FROM json_each(?))`,
+    parameters: [at, JSON.stringify(late), JSON.stringify(organizations), since, since, JSON.stringify(organizations)],
+  }
+}
+
+const CURRENT = {
+  seq: 'NULL',
+  run_id: 'now.last_run_id',
+  change: `'current'`,
+  fields: 'NULL',
+  at: 'now.updated_at',
+}
+
+/** As the changes have it for a removal, and otherwise as the customer has it now. */
+const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.missing_since, now.missing_since)` }
+
+function nullableSeq(column: ExportColumn): ExportColumn {
+  return column.name === 'seq' ? { ...column, nullable: true } : column
+}
+
+/**
+ * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none,
+ * because their lists were first read to their end later: an export leaves those out. What is written later has a later
+ * `updated_at`, wherever the clock stands. Never too little, and after a clock that was set back it may be more than was missed.
+ */
+function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
+  const known = db
+    .prepare<[number], { at: string; run_id: bigint }>(
+      'SELECT at, run_id FROM changes WHERE seq <= ? ORDER BY seq DESC LIMIT 1',
+    )
+    .get(since)
+  if (known === undefined) return { at: '', late: [] }
+  const late = db
+    .prepare<[bigint, string, string], string>(
+      `SELECT organization FROM runs WHERE ${READ_TO_END} GROUP BY organization
+       HAVING (MIN(id) > ? OR MIN(finished_at) >= ?) AND organization IN (SELECT value FROM json_each(?))`,
+    )
+    .pluck()
+    .all(known.run_id, known.at, JSON.stringify(organizations))
+  return { at: known.at, late }
+}
