@@ -3,6 +3,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, st
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../errors.ts'
 import { fileError, sqliteError } from './file-errors.ts'
+import { identityOf } from './file-identity.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { createReadingIndexes } from './reading-indexes.ts'
 import { forgetStamp } from './update-stamp.ts'
@@ -185,14 +186,9 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
     return db
   } catch (error) {
     db.close()
-    throw error
+    // SQLite finds out by itself when it writes, and only says that it may not.
+    throw identityOf(file) === before ? error : replacedMeanwhile(file)
   }
-}
-
-/** Device and inode of a file; undefined if there is none. */
-function identityOf(file: string): string | undefined {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev}:${found.ino}`
 }
 
 function replacedMeanwhile(file: string): MirrorUnusable {

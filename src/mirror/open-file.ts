@@ -1,8 +1,8 @@
 import type { Standing } from '../store.ts'
-import { realpathSync, statSync, unlinkSync } from 'node:fs'
+import { realpathSync, unlinkSync } from 'node:fs'
 import { MirrorUnusable } from '../errors.ts'
 import type { Connection } from './database.ts'
-import { fileError } from './file-errors.ts'
+import { identityOf } from './file-identity.ts'
 
 /** The open file of a mirror, even if its path leads elsewhere by now. */
 export type OpenFile = {
@@ -56,14 +56,4 @@ export function replaced(file: string, found: Exclude<Standing, 'same'>): Mirror
       'Next time stop everything that writes to the mirror first.',
     { code: 'replaced' },
   )
-}
-
-/** Device and inode of a file; undefined if there is none. */
-function identityOf(path: string): string | undefined {
-  try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    return found === undefined ? undefined : `${found.dev}:${found.ino}`
-  } catch (error) {
-    throw fileError(error, path)
-  }
 }

@@ -71,7 +71,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
       unfinished.remove()
     }
   } catch (error) {
-    throw fileError(error, mirror)
+    throw isRoom(error) ? noRoom(mirror, error) : fileError(error, mirror)
   } finally {
     source.close()
   }
@@ -199,6 +199,19 @@ function keptName(mirror: string, nowMs: number): string {
   const ending = extname(mirror)
   const replaced = join(dirname(mirror), `${basename(mirror, ending)}-replaced${ending}`)
   return olderName(replaced, timeIn(sqlTime(nowMs)) ?? '')
+}
+
+function isRoom(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(FULL|IOERR)/.test(error.code)
+}
+
+function noRoom(mirror: string, cause: unknown): MirrorUnusable {
+  return new MirrorUnusable(
+    `${mirror}: the disk is full, a quota is used up, or the disk failed. Nothing was restored; the mirror is as it was. A restore ` +
+      'needs room for the backup beside the mirror.',
+    { code: 'full' },
+    { cause },
+  )
 }
 
 function damaged(file: string, [first = 'rows are missing']: readonly string[]): MirrorUnusable {

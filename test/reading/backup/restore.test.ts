@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   copyFileSync,
@@ -287,6 +287,51 @@ test('a file of someone else at the place of the mirror is left alone, with --fo
     await expect(restore(backup, mirror, { force })).rejects.toMatchObject({ code: 'mirror-foreign' })
   expect(valueOf(mirror, COUNT)).toBe(12)
 })
+
+test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
+  const here = await aMirroredWorkplace()
+  const kilobytes = Math.floor(statSync(here.backup).size / 2048)
+  const command = `ulimit -f ${kilobytes}; exec "$0" "$1" restore "$2" --config "$3"`
+  const args = [process.execPath, PROGRAM, here.backup, here.config]
+  const ended = spawnSync('bash', ['-c', command, ...args], { encoding: 'utf8' })
+
+  expect(ended).toMatchObject({
+    status: 5,
+    stdout: '',
+    stderr: expect.stringMatching(/Nothing was restored; the mirror is/),
+  })
+  expect(namesBeside(here.mirror)).toEqual(['customers.db'])
+  expect(valueOf(here.mirror, COUNT)).toBe(900)
+})
+
+/** Locks a mirror, waits until its parent has opened it too, and then puts another file in its place. */
+const REPLACING = `
+  const Database = require('better-sqlite3')
+  const { readdirSync, readlinkSync, renameSync } = require('node:fs')
+  const [file, other] = process.argv.slice(1)
+  const db = new Database(file)
+  db.pragma('journal_mode = DELETE')
+  db.exec('BEGIN EXCLUSIVE')
+  console.log('locked')
+  const folder = '/proc/' + process.ppid + '/fd/'
+  const target = (name) => { try { return readlinkSync(folder + name) } catch { return '' } }
+  while (!readdirSync(folder).some((name) => target(name) === file));
+  renameSync(other, file)
+  db.close()`
+
+test.runIf(process.platform === 'linux')(
+  'a program that opened the mirror in the moment of a restore writes nothing, neither into the old file nor the new one',
+  async () => {
+    const { mirror, backup } = await aBackup()
+    const child = spawn(process.execPath, ['-e', REPLACING, mirror, backup], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+
+    await expect(openMirror(mirror)).rejects.toMatchObject({ code: 'mirror-replaced' })
+    expect(existsSync(`${mirror}-wal`)).toBe(false)
+    expect([valueOf(mirror, COUNT), valueOf(mirror, 'PRAGMA integrity_check')]).toEqual([10, 'ok'])
+  },
+)
 
 test('killed at any moment, the mirror is the one from before or the restored one, whole', async () => {
   const here = await aMirroredWorkplace()
