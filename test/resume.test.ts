@@ -25,7 +25,7 @@ const SEEDS = Array.from({ length: seeds(6, { least: 2 }) }, (_, index) => index
 
 const STOPS = DOWNTIMES.flatMap((downtime) => WINDOWS.slice(0, -1).map((window) => ({ window, downtime })))
 
-test.each(someOf(STOPS))(
+test.each(someOf(STOPS, { every: 5 }))(
   'stopped after window $window of 12, and $downtime in the downtime: exact, proven, and nothing read more than twice',
   async ({ window, downtime }) => {
     const { sandbox, mirror, part } = await aMirroredList()
@@ -65,7 +65,7 @@ test.each([2, 5, 8])(
   },
 )
 
-test.each(someOf(WINDOWS))(
+test.each(someOf(WINDOWS, { every: 4 }))(
   'killed while it reads window %d of 12: the next run continues, is exact and proven, and reads nothing more than twice',
   async (window) => {
     let asked = 0

@@ -30,6 +30,7 @@ describe('the number of random examples', () => {
   test('of a long table every third case is tried, the first and the last among them, and in a deep run all', () => {
     const all = [1, 2, 3, 4, 5, 6, 7, 8]
     expect(someOf(all, { isDeep: false })).toEqual([1, 4, 7, 8])
+    expect(someOf(all, { every: 5, isDeep: false })).toEqual([1, 6, 8])
     expect(someOf(all, { isDeep: true })).toEqual(all)
   })
 

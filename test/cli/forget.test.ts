@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -31,12 +31,29 @@ let workplace: Workplace
 let copy: string
 let person: Person
 
+/** The files of the mirror and of its copies after two nights, made once for all tests. */
+let kept: ReturnType<typeof filesIn>[] | undefined
+
+function filesIn(folder: string) {
+  return readdirSync(folder).map((name) => {
+    const file = join(folder, name)
+    return { name, bytes: readFileSync(file), mode: statSync(file).mode & 0o777 }
+  })
+}
+
 /** A mirror of forty customers and its copy for readers; the person is in the middle of the list. */
 beforeEach(async () => {
   const sandbox = await aSandbox({ customers: [40] })
   copy = join(temporaryFolder(), 'readers.db')
   workplace = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' }, publish: { file: copy, keep: 3 } })
-  for (let night = 0; night < 2; night += 1) await sync()
+  const folders = [dirname(workplace.mirror), dirname(copy)]
+  if (kept === undefined) {
+    for (let night = 0; night < 2; night += 1) await sync()
+    kept = folders.map(filesIn)
+  } else {
+    for (const [place, folder] of folders.entries())
+      for (const { name, ...file } of kept[place] ?? []) writeFileSync(join(folder, name), file.bytes, file)
+  }
   const found = sandbox.organizations[0]?.customers[20]
   if (found === undefined) throw new Error('The sandbox has too few customers.')
   person = found

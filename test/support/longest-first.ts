@@ -5,12 +5,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * at the end. Vitest orders the others by the times it remembers, and in a fresh clone by their sizes.
  */
 const LONGEST = [
-  'documented-commands',
   // In deep runs.
   'handing-on/warehouses',
   'jobs/shared-queue/redis-loss',
-  'scan-on-the-service',
   'jobs/worker',
+  'scan-on-the-service',
+  'documented-commands',
+  'forgotten-customers.property',
+  'reading/publish-killed',
   'cli/sandbox-and-demo',
   'resume',
   'bench/scoreboard',

@@ -15,7 +15,10 @@ export function seeds(all: number, { least = 10, isDeep = inject('isDeep') } = {
   return isDeep ? all : Math.min(all, Math.max(least, Math.ceil(all / 10)))
 }
 
-/** The cases of a long table that are tried: all of them in a deep run, else every third, the first, and the last. */
-export function someOf<Case>(all: readonly Case[], { isDeep = inject('isDeep') } = {}): Case[] {
-  return all.filter((_, index) => isDeep || index % 3 === 0 || index === all.length - 1)
+/**
+ * The cases of a long table that are tried: all of them in a deep run, else the first, the last, and every third between them, or every
+ * so many that `every` says.
+ */
+export function someOf<Case>(all: readonly Case[], { every = 3, isDeep = inject('isDeep') } = {}): Case[] {
+  return all.filter((_, index) => isDeep || index % every === 0 || index === all.length - 1)
 }
