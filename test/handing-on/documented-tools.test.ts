@@ -33,9 +33,9 @@ withProgram('sqlite3', () => {
   })
 })
 
-withPython('Python', { modules: ['sqlite3'], isQuick: true }, (python) => {
+withProgram('python3', () => {
   test('Python reads times and booleans as such', async () => {
-    const { run, copy } = await aReaderMachine({ python })
+    const { run, copy } = await aReaderMachine()
     const printed = await run(aBlock('Python'))
     const rows = rowsOf(copy, 'SELECT id, updated_at, is_active FROM customers ORDER BY updated_at DESC, id LIMIT 5')
 
@@ -47,7 +47,7 @@ withPython('Python', { modules: ['sqlite3'], isQuick: true }, (python) => {
   })
 })
 
-withPython('pandas', { modules: ['pandas'] }, (python) => {
+withPython('pandas', ['pandas'], (python) => {
   test('pandas reads the customers with their types', async () => {
     const { values, copy } = await aReaderMachine({ python })
     const [customers, types, languages] = await values(
@@ -64,7 +64,7 @@ withPython('pandas', { modules: ['pandas'] }, (python) => {
   })
 })
 
-withPython('SQLAlchemy', { modules: ['sqlalchemy'] }, (python) => {
+withPython('SQLAlchemy', ['sqlalchemy'], (python) => {
   test('SQLAlchemy finds tables and types, and reads the copy that is there now', async () => {
     const { values, run, copy } = await aReaderMachine({ python })
     const later = join(dirname(copy), 'later.db')

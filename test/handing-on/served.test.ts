@@ -26,7 +26,7 @@ test('days are a table of the copy with declared types, and hold what the view o
   expect(rowsOf(copy, days)).toEqual(rowsOf(mirror.file, days))
 })
 
-withPython('DuckDB', { modules: ['duckdb'] }, (python) => {
+withPython('DuckDB', ['duckdb'], (python) => {
   test('DuckDB reads the Parquet file with its types', async () => {
     const { run, values, copy } = await aReaderMachine({ python })
     await run(aBlock('DuckDB', 0))
@@ -44,7 +44,7 @@ withPython('DuckDB', { modules: ['duckdb'] }, (python) => {
 })
 
 const EXTENSION = ['duckdb_extensions', 'duckdb_extension_sqlite_scanner']
-withPython('DuckDB with its SQLite extension', { modules: EXTENSION }, (python) => {
+withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
   test('DuckDB attaches the copy, and reads every table', async () => {
     const { values, copy } = await aReaderMachine({ python })
     const [days, versions, types, counts] = await values(
@@ -65,7 +65,7 @@ withPython('DuckDB with its SQLite extension', { modules: EXTENSION }, (python) 
   })
 })
 
-withPython('Datasette', { modules: ['datasette.cli'] }, () => {
+withPython('Datasette', ['datasette.cli'], () => {
   test('Datasette serves the copy with its descriptions, facets and queries', async () => {
     const { start, copy } = await aReaderMachine()
     const serve = aBlock('Datasette', 0)

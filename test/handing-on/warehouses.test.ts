@@ -28,7 +28,7 @@ test('the sources of dbt name columns that the copy has', () => {
   expect(known).toEqual(expect.arrayContaining(named))
 })
 
-withPython('dlt', { modules: ['dlt.sources.sql_database', 'duckdb'] }, (python) => {
+withPython('dlt', ['dlt.sources.sql_database', 'duckdb'], (python) => {
   test.each([
     ['as the page shows it, each night', ', range_start="open"', 1],
     ['with the range that dlt takes by itself, each second night', '', 2],
@@ -91,7 +91,7 @@ function inMirror(copy: string, table: string): unknown[][] {
   return rowsWithMoments(rows.map((row) => [...Object.values(row).slice(0, -1), row['is_active'] === 1]))
 }
 
-withPython('dbt', { modules: ['dbt.cli.main', 'dbt.adapters.duckdb'] }, (python) => {
+withPython('dbt', ['dbt.cli.main', 'dbt.adapters.duckdb'], (python) => {
   test('dbt finds the export fresh, and makes and tests its models', async () => {
     const copy = await publishedCopy({ startMs: lastNightAgo(1) })
     const { folder, run, values } = await aReaderMachine({ copy, python })

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
@@ -11,20 +10,14 @@ const INSTALLED = fileURLToPath(new URL('../../node_modules/.cache/handing-on/',
 export const INSTALLED_TOOLS = join(INSTALLED, 'bin')
 
 /**
- * Adds the tests of a tool that is in these modules of Python: with the installed one, that of the PATH, or the one of the system,
- * whichever has them. Where none has, there are no tests, and the output names the tool as untested. Only the quick ones are
- * looked for in a run that is not deep.
+ * Adds the tests of a tool that is in these modules of the installed Python, with the version that the page names. Where they are
+ * not installed there are no tests, and the output of a deep run names the tool as untested; other runs do not look for it.
  */
-export function withPython(
-  tool: string,
-  { modules, isQuick = false }: { modules: readonly string[]; isQuick?: boolean },
-  addTests: (python: string) => void,
-): void {
-  if (!isQuick && !inject('isDeep')) return
-  const pythons = [join(INSTALLED_TOOLS, 'python'), 'python3', '/usr/bin/python3']
-  const found = pythons.find((python) => succeeds(python, ['-c', `import ${modules.join(', ')}`]))
-  if (found === undefined) reportUntested(tool)
-  else addTests(found)
+export function withPython(tool: string, modules: readonly string[], addTests: (python: string) => void): void {
+  const python = join(INSTALLED_TOOLS, 'python')
+  if (!inject('isDeep')) return
+  if (succeeds(python, ['-c', `import ${modules.join(', ')}`])) addTests(python)
+  else reportUntested(tool)
 }
 
 /** Adds the tests of a program of the PATH. */
@@ -34,7 +27,6 @@ export function withProgram(program: string, addTests: () => void): void {
 }
 
 function succeeds(program: string, args: readonly string[]): boolean {
-  if (program.includes('/') && !existsSync(program)) return false
   return spawnSync(program, args).status === 0
 }
 
