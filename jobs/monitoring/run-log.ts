@@ -5,7 +5,7 @@ import type { RunOfJob } from '../run/sync-job.ts'
 
 /**
  * Logs the outcome of a run in one line, with the number of its organization's removals that wait for a decision and the run that
- * held them back: a warning while there are any. Without `held`, the look-up in the mirror failed.
+ * held them back: a warning while there are any, or where old rows could not be deleted. Without `held`, the look-up in the mirror failed.
  */
 export function logRun(
   log: Logger,
@@ -15,7 +15,8 @@ export function logRun(
   const waiting = open?.find((held) => held.organization === organization)
   const held = open === undefined ? {} : { held: waiting?.held ?? 0, heldBy: waiting?.runId }
   const facts = { report, verdict, isLast, ...held }
-  if (verdict.kind === 'complete') log[waiting === undefined ? 'info' : 'warn'](facts, 'run complete')
+  const isWell = waiting === undefined && report.pruned?.error === undefined
+  if (verdict.kind === 'complete') log[isWell ? 'info' : 'warn'](facts, 'run complete')
   else if (verdict.kind === 'hand-back') log.info(facts, 'run put back into the queue')
   else if (verdict.kind === 'wait' || report.status === 'waiting') log.info(facts, 'run waits in the queue')
   else if (verdict.kind === 'abandon') log.warn(facts, 'run left to another worker')

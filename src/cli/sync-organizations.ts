@@ -108,7 +108,7 @@ function loggedEvents(log: Logger): ProgressReporter {
 }
 
 function logOutcome(log: Logger, { report, error }: Outcome): void {
-  if (error === undefined) log.info({ report }, 'run complete')
+  if (error === undefined) log[report.pruned?.error === undefined ? 'info' : 'warn']({ report }, 'run complete')
   else if (isOurs(error)) log.error({ report }, `run ${report.status}`)
   else log.error({ report, err: error }, 'run failed unexpectedly')
 }

@@ -81,7 +81,7 @@ async function whatToDo(
     const { heldWarning } = await import('./output/held-warning.ts')
     text += heldWarning(held, config)
   }
-  return text
+  return text + (await describePruned(outcomes, 'failed'))
 }
 
 async function describe(
@@ -95,7 +95,15 @@ async function describe(
     screen,
   )
   const where = mirrorFile === undefined ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
-  return `${table}\n${where}\n`
+  return `${table}\n${where}\n${await describePruned(outcomes, 'done')}`
+}
+
+/** Loaded only where retention has something to say. */
+async function describePruned(outcomes: readonly Outcome[], what: 'done' | 'failed'): Promise<string> {
+  const reports = outcomes.map(({ report }) => report).filter(({ pruned }) => pruned !== undefined)
+  if (reports.length === 0) return ''
+  const { prunedText, unprunedText } = await import('./output/pruned-text.ts')
+  return what === 'done' ? prunedText(reports) : unprunedText(reports)
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
