@@ -32,17 +32,17 @@ export function purge(db: Connection): boolean {
  * Writes the WAL into the file and empties it: it holds earlier versions of rows that were deleted. False if another program keeps the
  * file busy; it can be tried again.
  */
-export function emptyWal(db: Connection): boolean {
-  return unhurried(db, () => isWalEmptied(db))
+export function emptyWal(db: Connection, { patienceMs = PATIENCE_MS } = {}): boolean {
+  return unhurried(db, () => isWalEmptied(db), patienceMs)
 }
 
 function isWalEmptied(db: Connection): boolean {
   return Number(db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })) === 0
 }
 
-function unhurried(db: Connection, work: () => boolean): boolean {
+function unhurried(db: Connection, work: () => boolean, patienceMs = PATIENCE_MS): boolean {
   const before = Number(db.pragma('busy_timeout', { simple: true }))
-  db.pragma(`busy_timeout = ${PATIENCE_MS}`)
+  db.pragma(`busy_timeout = ${patienceMs}`)
   try {
     return work()
   } catch (error) {

@@ -43,7 +43,8 @@ export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place):
         pruned.isUnfinished ||= found === ROWS_AT_ONCE
       }
       const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
-      if (isPersonal || owesWal) owesWal = !emptyWal(db)
+      // A reader who was waited for in vain is not waited for after every run of a night.
+      if (isPersonal || owesWal) owesWal = !emptyWal(db, owesWal ? { patienceMs: 0 } : {})
       pruned.isUnfinished ||= owesWal
       return pruned
     },

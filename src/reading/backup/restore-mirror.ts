@@ -6,7 +6,7 @@ import { Interrupted, MirrorUnusable, UsageError } from '../../errors.ts'
 import { APPLICATION_ID, findDamage, openDatabase } from '../../mirror/database.ts'
 import { writeDictionary } from '../../mirror/dictionary.ts'
 import { fileError } from '../../mirror/file-errors.ts'
-import { deletingSecurely } from '../../mirror/purge.ts'
+import { deletingSecurely, purge } from '../../mirror/purge.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
 import { isTheMirror } from '../copy-target.ts'
 import { olderName, timeIn } from '../older-copies.ts'
@@ -171,7 +171,7 @@ function carryInto(path: string, replaced: Database.Database): CarriedOver {
   try {
     const carried = deletingSecurely(restored, () => restored.transaction(() => carryOver(replaced, restored))())
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if (carried.forgotten > 0) restored.exec('VACUUM')
+    if (carried.forgotten > 0 && !purge(restored)) throw noRoom(path, undefined)
     return carried
   } finally {
     restored.close()
