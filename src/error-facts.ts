@@ -156,6 +156,12 @@ export const ERRORS = {
       fix: 'Free some space where the export is written, then export again.',
     },
     'export-unwritable': EXPORT,
+    'export-busy': {
+      ...EXPORT,
+      again: 'retry',
+      exitCode: 5,
+      fix: 'Wait until the other export is done, then export again.',
+    },
     'export-unfinished': {
       ...EXPORT,
       again: 'retry',

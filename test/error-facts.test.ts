@@ -44,7 +44,7 @@ const MADE: Record<ErrorCode, Error> = {
   ...each(['copy-full', 'copy-busy', 'copy-unwritable', 'copy-unfinished'], (code) => {
     return new errors.CopyFailed('made up', { code })
   }),
-  ...each(['export-full', 'export-unwritable', 'export-unfinished'], (code) => {
+  ...each(['export-full', 'export-unwritable', 'export-unfinished', 'export-busy'], (code) => {
     return new errors.ExportFailed('made up', { code })
   }),
   ...each(['backup-full', 'backup-busy', 'backup-unwritable', 'backup-unfinished'], (code) => {

@@ -13,6 +13,8 @@ export type ExportPlan = {
   excel: boolean
   /** The private name under which the file is written, and its own; undefined for standard output. */
   to?: { path: string; file: string } | undefined
+  /** The folder into which each organization gets a file of its own, in place of one for all. */
+  folder?: string | undefined
   /** Standard output is a terminal. */
   isForTerminal: boolean
   /** Report the rows so far. */

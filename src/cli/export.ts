@@ -14,6 +14,12 @@ export function exportCommand(io: Io) {
     .description('write customers, or what changed, as a file for other programs')
     .addOption(new Option('--format <format>', 'format of the file').choices(FORMAT_NAMES))
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
+    .addOption(
+      new Option('--to <folder>', 'a folder, in which each partition gets a file of its own').conflicts(['output']),
+    )
+    .addOption(
+      new Option('--partition <field>', 'with --to: what the partitions are by').choices(['organization'] as const),
+    )
     .option('-c, --config <file>', 'configuration file')
     .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
     .option('--org <organization...>', 'customers of these organizations')
@@ -33,8 +39,10 @@ export function exportCommand(io: Io) {
     .action(async (options) => {
       const { runExport } = await import('./run-export.ts')
       const { output } = options
+      const folder = folderOf(options)
       const file = output === undefined || output === '-' ? undefined : asNamed(output)
       const plan = await planOf(options, io)
+      if (folder !== undefined) return runExport({ ...plan, isForTerminal: false, output: undefined, folder }, io)
       if (plan.format === 'parquet' && file === undefined && plan.isForTerminal)
         throw new UsageError('Parquet is not text: name a file, e.g. -o customers.parquet')
       await runExport({ ...plan, output: file }, io)
@@ -43,6 +51,8 @@ export function exportCommand(io: Io) {
 
 type Options = {
   format?: string
+  to?: string
+  partition?: string
   config?: string
   mirror?: string
   org?: readonly string[]
@@ -54,7 +64,7 @@ type Options = {
 
 async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to' | 'withProgress'>> {
   const { org = [], includeRemoved, asOf, changesSince, excel = false } = options
-  const format = formatOf(options.format)
+  const format = formatOf(options.format ?? (options.to === undefined ? undefined : 'parquet'))
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv.')
   return {
     ...(await fileToRead(options)),
@@ -68,6 +78,16 @@ async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to' |
 function formatOf(name: string | undefined): FormatName {
   if (name !== undefined && isFormatName(name)) return name
   throw new UsageError(`Which format? For example: customer-mirror export --format csv -o customers.csv`)
+}
+
+/** The folder of the partitions, if there are to be any. */
+function folderOf({ to, partition }: Pick<Options, 'to' | 'partition'>): string | undefined {
+  if (to === undefined && partition !== undefined)
+    throw new UsageError('--partition goes with a folder: --to exports --partition organization')
+  if (to === undefined) return undefined
+  if (partition === undefined) throw new UsageError(`By what? For example: --to ${to} --partition organization`)
+  if (to.trim() === '') throw new UsageError('The name of the folder is empty: --to names a folder.')
+  return resolve(to)
 }
 
 /** A slash at the end means a folder, and is not to be lost. */
@@ -84,6 +104,8 @@ Examples:
       those of acme, for a spreadsheet
   $ customer-mirror export --format parquet -o customers.parquet
       with types, compressed, for DuckDB, pandas and warehouses
+  $ customer-mirror export --to exports --partition organization
+      exports/organization=acme/part-0.parquet, and so on for each organization
   $ customer-mirror export --format jsonl --as-of 2026-03-01 -o march.jsonl
       the customers as they were when March began, in UTC
   $ customer-mirror export --format jsonl --changes-since 1200

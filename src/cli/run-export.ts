@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { ExportFailed, Interrupted, reportedError } from '../errors.ts'
+import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { screenOf, type Io } from './io.ts'
@@ -20,15 +20,27 @@ export async function runExport({ output, ...plan }: Wanted, io: Io): Promise<vo
       if (report[0] === 'rows') progress?.show(report[1].rows, report[1].total)
     })
     progress?.end()
-    if (io.signal.aborted && last?.[0] !== 'done') return void io.stderr.write(stopped(output))
+    const place = output ?? plan.folder
+    if (plan.folder !== undefined && last?.[0] !== 'done') await tidy(plan.folder)
+    if (io.signal.aborted && last?.[0] !== 'done') return void io.stderr.write(stopped(place))
     const done = await endOf(last, signal, plan)
     if (done === undefined) return
-    io.stderr.write(summaryOf(done, plan, output))
+    io.stderr.write(summaryOf(done, plan, place))
   } finally {
     apart.end()
     progress?.end()
     // The process that wrote it removes it, unless it was killed.
     if (to !== undefined) rmSync(to.path, { force: true })
+  }
+}
+
+/** After the process that exports was ended. What cannot be removed now, the next export removes. */
+async function tidy(folder: string): Promise<void> {
+  const { tidyExportFolder } = await import('../reading/export/export-folder.ts')
+  try {
+    tidyExportFolder(folder)
+  } catch (error) {
+    if (!isOurs(error)) throw error
   }
 }
 

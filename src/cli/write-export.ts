@@ -3,7 +3,7 @@ import { describeError } from '../errors.ts'
 import { setHeapSize } from '../heap-size.ts'
 import { exportError } from '../reading/export/export-error.ts'
 import { beginExport } from '../reading/export/export-file.ts'
-import { exportRows, type Exported } from '../reading/export/export-rows.ts'
+import { exportRows, type Exported, type Exporting } from '../reading/export/export-rows.ts'
 import { loadFormat } from '../reading/export/formats.ts'
 import { openToExport } from '../reading/export/open-to-export.ts'
 import type { UnknownOrganization } from '../reading/export/select-organizations.ts'
@@ -32,11 +32,13 @@ async function exportAsPlanned(plan: ExportPlan): Promise<ExportReport> {
   }
 }
 
-async function writeExport({ file, to, ...plan }: ExportPlan): Promise<Exported | UnknownOrganization> {
+async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<Exported | UnknownOrganization> {
   const opened = openToExport(file)
   try {
+    if (folder !== undefined) return await exportPartitions(opened, folder, plan)
     const exportTo = async (descriptor: number) => {
-      const done = await exportOpened(opened.db, descriptor, { ...plan, to })
+      const place = { write: (chunk: string | Uint8Array) => write(chunk, descriptor, to?.file) }
+      const done = await exportOpened(opened.db, place, plan)
       opened.requireUnchanged()
       return done
     }
@@ -54,27 +56,49 @@ async function writeExport({ file, to, ...plan }: ExportPlan): Promise<Exported 
   }
 }
 
+async function exportPartitions(opened: OpenedToRead, folder: string, plan: Planned) {
+  const { beginPartitions } = await import('../reading/export/write-partitions.ts')
+  const partitions = beginPartitions(folder, plan.format, (chunk, descriptor) => write(chunk, descriptor, folder))
+  try {
+    const done = await exportOpened(opened.db, (organization) => partitions.of(organization), plan)
+    opened.requireUnchanged()
+    if ('unknown' in done) return done
+    const { asOf, changesSince } = plan.selection
+    partitions.finish({
+      exported_at: done.exportedAt,
+      as_of: asOf,
+      changes_since: changesSince,
+      last_seq: done.lastSeq,
+    })
+    return done
+  } finally {
+    partitions.close()
+  }
+}
+
+type Planned = Omit<ExportPlan, 'file' | 'to' | 'folder'>
+
 async function exportOpened(
   db: OpenedToRead['db'],
-  descriptor: number,
-  { configured, selection, format, excel, to, isForTerminal, withProgress }: Omit<ExportPlan, 'file'>,
+  to: Exporting['to'],
+  { configured, selection, format, excel, isForTerminal, withProgress }: Planned,
 ) {
   return exportRows(db, {
     selection,
     configured,
     format: await loadFormat(format, { excel, ...(isForTerminal && { plainText, plainJson }) }),
-    to: { write: (chunk) => write(chunk, descriptor, to) },
+    to,
     onProgress: withProgress ? (rows, total) => report(['rows', { rows, total }]) : undefined,
   })
 }
 
-function write(chunk: string | Uint8Array, descriptor: number, to: ExportPlan['to']): void {
+function write(chunk: string | Uint8Array, descriptor: number, file: string | undefined): void {
   // Nothing is left behind, even if the command is killed.
-  if (to !== undefined && process.ppid !== PARENT) throw new Error('The command that asked for the file is gone.')
+  if (file !== undefined && process.ppid !== PARENT) throw new Error('The command that asked for the file is gone.')
   try {
     if (writeAll(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) return
   } catch (error) {
-    throw exportError(error, to?.file)
+    throw exportError(error, file)
   }
   throw new Unread()
 }

@@ -8,6 +8,7 @@ import { selectRows, tableOf, type SelectedRows, type Selection } from './select
 /** What was exported. */
 export type Exported = {
   rows: number
+  exportedAt: string
   lastSeq: number
   leftOut: LeftOut[]
   /** With `asOf`, the organizations whose list was last read before then: what they are known to hold is from that reading. */
@@ -19,9 +20,16 @@ export type Exporting = {
   /** Organizations of the configuration, which may be named although the mirror does not know them yet. */
   configured: readonly string[]
   format: Format
-  to: Sink
+  /** Where all rows go, or where those of an organization do: each has its own place then, and its rows do not name it. */
+  to: Sink | ((organization: string) => PartitionSink)
   /** Called now and then with the rows so far, and with all there will be where that is known. */
   onProgress?: ((rows: number, total: number | undefined) => void) | undefined
+}
+
+/** The place of the rows of one organization. */
+export type PartitionSink = Sink & {
+  /** To be called when all of them are written. */
+  finish(rows: number): void
 }
 
 /**
@@ -42,24 +50,62 @@ export async function exportRows(
   const start = feedStart(db, names)
   if (changesSince !== undefined) requireCompleteFeed(changesSince, { last: seq, first: start.seq })
   if (asOf !== undefined) requireKnownTime(asOf, { now: exportedAt, from: start.at })
-  const { columns, sql, parameters } = selectRows(db, selection, names)
-  if (columns.length === 0)
-    throw new UsageError(`This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`)
-  const facts: ExportFacts = {
-    table: tableOf(selection),
-    columns,
-    exportedAt,
-    asOf,
-    changesSince,
-    lastSeq: seq,
-    organizations: organizations.read,
-  }
-  const total = onProgress !== undefined && asOf === undefined ? countRows(db, sql, parameters) : undefined
-  const rows = readRows(db, { sql, parameters }, (count) => onProgress?.(count, total))
-  const written = await closing(rows, () => format.write(rows, to, facts))
+  const facts = { exportedAt, lastSeq: seq, organizations: organizations.read }
+  let written = 0
+  const report = onProgress && ((rows: number, total: number | undefined) => onProgress(written + rows, total))
+  if (typeof to !== 'function') written = await writeRows(db, { selection, facts, format, to, report })
+  else
+    for (const one of organizations.read) {
+      const place = to(one.organization)
+      const part = {
+        selection,
+        facts: { ...facts, organizations: [one] },
+        format,
+        to: place,
+        report,
+        isPartition: true,
+      }
+      const rows = await writeRows(db, part)
+      place.finish(rows)
+      written += rows
+    }
   db.exec('COMMIT')
   const readBefore = organizations.read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
-  return { rows: written, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
+  return { rows: written, exportedAt, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
+}
+
+type Part = Pick<Exporting, 'selection' | 'format'> & {
+  facts: Pick<ExportFacts, 'exportedAt' | 'lastSeq' | 'organizations'>
+  to: Sink
+  report: Exporting['onProgress']
+  isPartition?: boolean
+}
+
+/** Writes the rows of the organizations that the facts name. A partition is one of many, so its rows are found by an index. */
+async function writeRows(
+  db: Connection,
+  { selection, facts, format, to, report, isPartition = false }: Part,
+): Promise<number> {
+  const names = facts.organizations.map(({ organization }) => organization)
+  const { columns, sql, parameters } = selectRows(db, selection, names, { byIndex: isPartition })
+  if (columns.length === 0)
+    throw new UsageError(`This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`)
+  const { asOf, changesSince } = selection
+  const isCounted = report !== undefined && !isPartition && asOf === undefined
+  const total = isCounted ? countRows(db, sql, parameters) : undefined
+  const rows = readRows(db, { sql, parameters }, (count) => report?.(count, total))
+  const left = isPartition ? columns.findIndex(({ name }) => name === 'organization') : -1
+  const about = { ...facts, table: tableOf(selection), columns, asOf, changesSince }
+  return closing(rows, () =>
+    left < 0
+      ? format.write(rows, to, about)
+      : format.write(without(left, rows), to, { ...about, columns: columns.toSpliced(left, 1) }),
+  )
+}
+
+/** The rows without the value at this place. */
+function* without(place: number, rows: Iterable<ExportRow>): Generator<ExportRow, void> {
+  for (const row of rows) yield row.toSpliced(place, 1)
 }
 
 function requireCompleteFeed(since: number, { last, first }: { last: number; first: number }): void {

@@ -26,10 +26,15 @@ export function tableOf({ includeRemoved, asOf, changesSince }: Selection): Expo
 }
 
 /** The selected rows of these organizations, with every public column that the file has. */
-export function selectRows(db: Connection, selection: Selection, organizations: readonly string[]): SelectedRows {
+export function selectRows(
+  db: Connection,
+  selection: Selection,
+  organizations: readonly string[],
+  { byIndex = false } = {},
+): SelectedRows {
   const table = tableOf(selection)
   // A plus keeps rows in their order: they are read as they lie in the file, and no index is used to find them.
-  const isSelected = '+selected.organization IN (SELECT value FROM json_each(?))'
+  const isSelected = `${byIndex ? '' : '+'}selected.organization IN (SELECT value FROM json_each(?))`
   const ids = JSON.stringify(organizations)
   if (selection.changesSince !== undefined)
     return selectFeed(db, selection.changesSince, { organizations, columnsOf: (name) => columnsIn(db, name) })

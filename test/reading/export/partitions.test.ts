@@ -1,0 +1,230 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { exportCommand } from '../../../src/cli/export.ts'
+import { lock } from '../../../src/reading/folder-lock.ts'
+import { partitionFolder } from '../../../src/reading/export/partition-names.ts'
+import { beginPartitions } from '../../../src/reading/export/write-partitions.ts'
+import { night } from '../../mirror/nights.ts'
+import { customers } from '../../support/builders.ts'
+import { blocksIn, PAGES } from '../../support/documents.ts'
+import { aDuckDb } from '../../support/duckdb.ts'
+import { aMirror, rowsOf } from '../../support/mirror-file.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+/** A mirror of acme and eu.globex, and the folder that it is exported into. */
+async function aMirrorAndFolder() {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 0, customers(11, 15), { organization: 'eu.globex' })
+  const folder = join(temporaryFolder(), 'exports')
+  const run = (...more: string[]) =>
+    runCommand(exportCommand, ['--mirror', mirror.file, '--to', folder, '--partition', 'organization', ...more])
+  return { mirror, folder, run }
+}
+
+const partsIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(folder, name)).isFile() && !name.endsWith('.lock'))
+    .toSorted()
+
+const PARTS = ['_manifest.json', 'organization=acme/part-0.parquet', 'organization=eu.globex/part-0.parquet']
+const write = () => {}
+
+test('DuckDB reads the partitions with one glob, each with the last seq, and the organization is a column', async () => {
+  const { folder, run } = await aMirrorAndFolder()
+  const { code, stderr } = await run()
+  expect({ code, stderr }).toEqual({ code: 0, stderr: `Exported 8 customers to ${folder}\nLast seq: 0\n` })
+  expect(partsIn(folder)).toEqual(PARTS)
+  for (const name of PARTS) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+
+  const duckdb = await aDuckDb()
+  const glob = `${folder}/*/*.parquet`
+  expect(
+    await duckdb.all(`SELECT organization, count(*) AS customers, count(DISTINCT id) AS ids
+      FROM read_parquet('${glob}', hive_partitioning = true) GROUP BY ALL ORDER BY ALL`),
+  ).toEqual([
+    { organization: 'acme', customers: '3', ids: '3' },
+    { organization: 'eu.globex', customers: '5', ids: '5' },
+  ])
+  const blocks = PAGES.flatMap((page) => blocksIn(page, 'duckdb')).filter(({ text }) => text.includes('hive_types'))
+  const [documented = ''] = blocks.map(({ text }) => text.replace('exports/', `${folder}/`))
+  const rows = await duckdb.all(documented)
+  expect(rows.map((row) => String(row['organization'])).toSorted()).toEqual([
+    ...Array.from({ length: 3 }, () => 'acme'),
+    ...Array.from({ length: 5 }, () => 'eu.globex'),
+  ])
+  expect(
+    await duckdb.all(`SELECT count(*) AS parts, min(decode(value)) AS last_seq FROM parquet_kv_metadata('${glob}')
+      WHERE decode(key) = 'last_seq'`),
+  ).toEqual([{ parts: '2', last_seq: '0' }])
+  expect(JSON.parse(readFileSync(join(folder, '_manifest.json'), 'utf8'))).toMatchObject({
+    last_seq: 0,
+    files: [
+      { path: PARTS[1], organization: 'acme', rows: 3 },
+      { path: PARTS[2], organization: 'eu.globex', rows: 5 },
+    ],
+  })
+})
+
+test('the next export replaces the files, and removes those of organizations that are gone', async () => {
+  const { mirror, folder, run } = await aMirrorAndFolder()
+  await run()
+  await night(mirror, 1, customers(1, 4))
+  writeFileSync(join(folder, 'organization=eu.globex', 'notes.txt'), 'of a user')
+  await run('--org', 'acme')
+
+  expect(partsIn(folder)).toEqual(['_manifest.json', PARTS[1], 'organization=eu.globex/notes.txt'])
+  const [found] = await (await aDuckDb()).all(`SELECT count(*) AS rows FROM '${folder}/*/*.parquet'`)
+  expect(found).toEqual({ rows: '4' })
+
+  await run()
+  rmSync(join(folder, 'organization=eu.globex', 'notes.txt'))
+  await run('--format', 'jsonl', '--org', 'acme')
+  expect(partsIn(folder)).toEqual(['_manifest.json', 'organization=acme/part-0.jsonl'])
+  expect(existsSync(join(folder, 'organization=eu.globex'))).toBe(false)
+})
+
+test('the changes are partitioned too', async () => {
+  const { mirror, folder, run } = await aMirrorAndFolder()
+  await night(mirror, 1, customers(1, 4))
+  expect((await run('--changes-since', '0', '--format', 'csv')).code).toBe(0)
+
+  const csv = readFileSync(join(folder, 'organization=acme', 'part-0.csv'), 'utf8').split('\r\n')
+  expect(csv[0]?.split(',').slice(0, 3)).toEqual(['seq', 'run_id', 'id'])
+  expect(csv.filter((line) => /,(added|current),/.test(line))).toHaveLength(4)
+})
+
+describe('what this program did not write', () => {
+  test.each([
+    ['a file in the place of a partition', (file: string) => writeFileSync(file, 'of a user')],
+    [
+      'a file that was changed since',
+      (file: string) => writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from('x')])),
+    ],
+  ])('is left as it is: %s', async (_, change) => {
+    const { folder, run } = await aMirrorAndFolder()
+    await run()
+    const file = join(folder, PARTS[1] ?? '')
+    change(file)
+    const content = readFileSync(file, 'utf8')
+    const { code, stderr } = await run()
+
+    expect(code).toBe(2)
+    expect(stderr).toContain('was not written by this program, or was changed since')
+    expect(readFileSync(file, 'utf8')).toBe(content)
+    expect(partsIn(folder)).toEqual(PARTS)
+  })
+
+  test('is left as it is: a link to another folder, and another manifest', async () => {
+    const { folder, run } = await aMirrorAndFolder()
+    const elsewhere = temporaryFolder()
+    mkdirSync(folder)
+    symlinkSync(elsewhere, join(folder, 'organization=acme'))
+    expect(await run()).toMatchObject({ code: 2 })
+    expect(readdirSync(elsewhere)).toEqual([])
+
+    rmSync(join(folder, 'organization=acme'))
+    writeFileSync(join(folder, '_manifest.json'), '{}')
+    expect(await run()).toMatchObject({ code: 2 })
+    expect(readFileSync(join(folder, '_manifest.json'), 'utf8')).toBe('{}')
+  })
+})
+
+describe('an export that does not reach its end', () => {
+  test('leaves the set from before, and nothing of its own', async () => {
+    const { folder, run } = await aMirrorAndFolder()
+    await run()
+    const before = PARTS.map((name) => readFileSync(join(folder, name)))
+    const partitions = beginPartitions(folder, 'parquet', () => {
+      throw Object.assign(new Error('made up'), { code: 'ENOSPC', syscall: 'write' })
+    })
+    const place = partitions.of('initech')
+    expect(() => place.write('x')).toThrow('made up')
+    partitions.close()
+
+    expect(partsIn(folder)).toEqual(PARTS)
+    expect(PARTS.map((name) => readFileSync(join(folder, name)))).toEqual(before)
+  })
+
+  test('because it was killed: the next one removes its remains', async () => {
+    const { folder, run } = await aMirrorAndFolder()
+    await run()
+    const names = [
+      'organization=acme/.part-0.parquet.0123456789abcdef.exporting',
+      'organization=new/.part-0.csv.0123456789abcdef.exporting',
+    ]
+    mkdirSync(join(folder, 'organization=new'))
+    for (const name of names) writeFileSync(join(folder, name), 'half')
+    expect((await run()).code).toBe(0)
+
+    expect(partsIn(folder)).toEqual(PARTS)
+    expect(existsSync(join(folder, 'organization=new'))).toBe(false)
+  })
+
+  test('because it was killed while files were replaced: the next one knows them as ours', async () => {
+    const { mirror, folder, run } = await aMirrorAndFolder()
+    await run()
+    const old = readFileSync(join(folder, PARTS[1] ?? ''))
+    const oldManifest: { files: unknown[] } = JSON.parse(readFileSync(join(folder, '_manifest.json'), 'utf8'))
+    await night(mirror, 1, customers(1, 4))
+    await run()
+    const manifest: object = JSON.parse(readFileSync(join(folder, '_manifest.json'), 'utf8'))
+    // As it is in the midst of that: the manifest names both sets, and one file is still the old one.
+    writeFileSync(join(folder, '_manifest.json'), JSON.stringify({ ...manifest, replaced: oldManifest.files }))
+    writeFileSync(join(folder, PARTS[1] ?? ''), old)
+
+    expect(await run()).toMatchObject({ code: 0 })
+    const rows = rowsOf(mirror.file, 'SELECT 1 FROM active_customers').length
+    expect(await (await aDuckDb()).all(`SELECT count(*) AS rows FROM '${folder}/*/*.parquet'`)).toEqual([
+      { rows: String(rows) },
+    ])
+  })
+
+  test('because another one is under way: nothing is changed', async () => {
+    const { folder, run } = await aMirrorAndFolder()
+    await run()
+    const held = lock(join(folder, '.export.lock'), 0, (error) => error)
+    try {
+      const { code, stderr } = await run()
+      expect(code).toBe(5)
+      expect(stderr).toContain('another process exports into it at the moment')
+      expect(() => beginPartitions(folder, 'parquet', write)).toThrow('at the moment')
+    } finally {
+      held.release()
+    }
+    expect((await run()).code).toBe(0)
+  })
+})
+
+test.each([
+  ['--to with -o', ['-o', 'x']],
+  ['an unknown field', ['--partition', 'language']],
+])('%s ends before anything is written', async (_, more) => {
+  const { folder, run } = await aMirrorAndFolder()
+  expect((await run(...more)).code).not.toBe(0)
+  expect(existsSync(folder)).toBe(false)
+})
+
+test.each([
+  ['--to alone', ['--to', 'x'], /By what/],
+  ['--partition alone', ['--partition', 'organization'], /goes with a folder/],
+])('%s is a usage error', async (_, options, message) => {
+  const { mirror } = await aMirrorAndFolder()
+  const { code, stderr } = await runCommand(exportCommand, ['--mirror', mirror.file, ...options])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(message)
+})
+
+test.each([
+  ['acme', 'organization=acme'],
+  ['a.b_c-d', 'organization=a.b_c-d'],
+  ['..', 'organization=..'],
+  ['a/../b', 'organization=a%2F..%2Fb'],
+  ['100%', 'organization=100%25'],
+  ['a=b:c', 'organization=a%3Db%3Ac'],
+  ['', 'organization=__HIVE_DEFAULT_PARTITION__'],
+])('the folder of the organization %j', (organization, folder) => {
+  expect(partitionFolder(organization)).toBe(folder)
+})
