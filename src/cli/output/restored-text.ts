@@ -11,6 +11,7 @@ export function restoredText({
   kept,
   feedGoesBack,
   forgotten,
+  onlyInBackup,
 }: Restored): string {
   const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
   const lines = [
@@ -28,6 +29,11 @@ export function restoredText({
   else if (forgotten > 0)
     lines.push(
       `${count(forgotten, 'customer')} that were forgotten after the backup: they stay forgotten, and what the backup held is deleted.`,
+    )
+  if (onlyInBackup.length > 0)
+    lines.push(
+      `In the backup, and not in the replaced mirror: ${onlyInBackup.join(', ')}. If you renamed or forgot an organization after the ` +
+        'backup, do that again.',
     )
   if (feedGoesBack)
     lines.push(

@@ -31,7 +31,11 @@ export const MEMORY_OF_LIST = ['lists', 'list_chunks', 'list_windows', 'edited_c
 
 /** The organizations of which the mirror holds rows, in order. */
 export function listNames(db: Connection): string[] {
-  return statement<[], string>(db, 'SELECT organization FROM runs UNION SELECT organization FROM customers ORDER BY 1')
+  return statement<[], string>(
+    db,
+    `SELECT organization FROM runs UNION SELECT organization FROM customers
+     UNION SELECT organization FROM forgotten_keys ORDER BY 1`,
+  )
     .pluck()
     .all()
 }

@@ -1,52 +1,77 @@
 import type Database from 'better-sqlite3'
 import { idHash } from '../../forgotten.ts'
+import { listNames } from '../../mirror/organizations/organization-tables.ts'
 import { purgeCustomer } from '../../mirror/purge-customer.ts'
+import { forgetWindows } from '../../mirror/windows.ts'
 import { hasTable } from './has-table.ts'
 
-type Organization = { organization: string; key: Buffer }
+type Key = { organization: string; key: Buffer }
+type Forgotten = { hash: string; forgotten_at: string }
 
 /**
  * Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. Returns the number of those
- * who were not yet forgotten in the backup.
+ * who were not yet forgotten in the backup. `renamed` are organizations of the backup that the replaced mirror does not have: each
+ * may be one of it under an earlier name.
  */
-export function carryForgotten(from: Database.Database, to: Database.Database): number {
+export function carryForgotten(from: Database.Database, to: Database.Database, renamed: readonly string[]): number {
   if (!hasTable(from, 'forgotten_keys')) return 0
-  const organizations = from.prepare<[], Organization>('SELECT organization, key FROM forgotten_keys').all()
-  return organizations.reduce((sum, organization) => sum + carryOrganization(from, to, organization), 0)
+  return keysIn(from).reduce((sum, one) => sum + carryOrganization(from, to, { ...one, renamed }), 0)
+}
+
+function keysIn(db: Database.Database): Key[] {
+  return db.prepare<[], Key>('SELECT organization, key FROM forgotten_keys').all()
 }
 
 function carryOrganization(
   from: Database.Database,
   to: Database.Database,
-  { organization, key }: Organization,
+  { organization, key, renamed }: Key & { renamed: readonly string[] },
 ): number {
-  const there = to.prepare<[string], Buffer>('SELECT key FROM forgotten_keys WHERE organization = ?').pluck()
-  const found = there.get(organization)
-  if (found !== undefined && !found.equals(key)) {
-    // It comes from another mirror: its hashes cannot be compared with those under this key.
-    to.prepare('DELETE FROM forgotten WHERE organization = ?').run(organization)
-    to.prepare('DELETE FROM forgotten_keys WHERE organization = ?').run(organization)
-  }
-  to.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?) ON CONFLICT DO NOTHING').run(
-    organization,
-    key,
-  )
+  const hashes = from
+    .prepare<[string], Forgotten>('SELECT hash, forgotten_at FROM forgotten WHERE organization = ?')
+    .all(organization)
+  const known = new Set(hashes.map(({ hash }) => hash))
+  const name = nameInBackup(to, { organization, key, renamed }, known)
+  takeKey(to, { organization: name, key })
   const add = to.prepare(
     'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
-  const hashes = from
-    .prepare<[string], { hash: string; forgotten_at: string }>(
-      'SELECT hash, forgotten_at FROM forgotten WHERE organization = ?',
-    )
-    .all(organization)
-  const added = hashes.filter(({ hash, forgotten_at }) => add.run(organization, hash, forgotten_at).changes > 0)
-  if (added.length > 0) purgeForgotten(to, { organization, key }, new Set(added.map(({ hash }) => hash)))
+  const added = hashes.filter(({ hash, forgotten_at }) => add.run(name, hash, forgotten_at).changes > 0)
+  if (added.length === 0) return 0
+  const isAdded = new Set(added.map(({ hash }) => hash))
+  for (const id of idsUnder(to, { organization: name, key }, isAdded)) purgeCustomer(to, { organization: name, id })
   return added.length
 }
 
-function purgeForgotten(db: Database.Database, { organization, key }: Organization, hashes: ReadonlySet<string>): void {
+/** An organization that was renamed after the backup has the same key there, or, without one, customers with these hashes. */
+function nameInBackup(
+  db: Database.Database,
+  { organization, key, renamed }: Key & { renamed: readonly string[] },
+  hashes: ReadonlySet<string>,
+): string {
+  const sameKey = keysIn(db).find((one) => one.key.equals(key))
+  if (sameKey !== undefined) return sameKey.organization
+  if (listNames(db).includes(organization)) return organization
+  return renamed.find((name) => idsUnder(db, { organization: name, key }, hashes).length > 0) ?? organization
+}
+
+/** A key of the backup that is another one comes from another mirror: its hashes cannot be compared with those under this key. */
+function takeKey(db: Database.Database, { organization, key }: Key): void {
+  const found = keysIn(db).find((one) => one.organization === organization)
+  if (found?.key.equals(key) === true) return
+  if (found !== undefined) {
+    db.prepare('DELETE FROM forgotten WHERE organization = ?').run(organization)
+    db.prepare('DELETE FROM forgotten_keys WHERE organization = ?').run(organization)
+    // A window of an interrupted run that holds their numbers is not read again.
+    forgetWindows(db, organization)
+  }
+  db.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)').run(organization, key)
+}
+
+/** The ids in the rows of an organization that have one of these hashes. */
+function idsUnder(db: Database.Database, { organization, key }: Key, hashes: ReadonlySet<string>): string[] {
   const hashOf = idHash(key)
-  const ids = db
+  return db
     .prepare<[Record<string, string>], string>(
       `SELECT id FROM customers WHERE organization = @organization
        UNION SELECT id FROM changes WHERE organization = @organization
@@ -54,5 +79,5 @@ function purgeForgotten(db: Database.Database, { organization, key }: Organizati
     )
     .pluck()
     .all({ organization })
-  for (const id of ids) if (hashes.has(hashOf(id))) purgeCustomer(db, { organization, id })
+    .filter((id) => hashes.has(hashOf(id)))
 }

@@ -8,6 +8,8 @@ export type CarriedOver = {
   feedGoesBack: boolean
   /** Customers that were forgotten after the backup, and stay forgotten. */
   forgotten: number
+  /** Organizations that the replaced mirror does not have: they were renamed or forgotten after the backup. */
+  onlyInBackup: string[]
 }
 
 /**
@@ -25,7 +27,14 @@ export function carryOver(from: Database.Database, to: Database.Database): Carri
   }
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after?.stamp ?? '')
   if (feedGoesBack) askForNewCopies(to)
-  return { feedGoesBack, forgotten: carryForgotten(from, to) }
+  const [known, restored] = [organizationsIn(from), organizationsIn(to)]
+  const onlyInBackup = restored.filter((organization) => !known.includes(organization))
+  return { feedGoesBack, forgotten: carryForgotten(from, to, onlyInBackup), onlyInBackup }
+}
+
+function organizationsIn(db: Database.Database): string[] {
+  if (!hasTable(db, 'runs')) return []
+  return db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
 }
 
 function askForNewCopies(db: Database.Database): void {

@@ -39,6 +39,8 @@ export type Restored = {
   feedGoesBack: boolean
   /** Customers that were forgotten after the backup and stay so; undefined where the replaced mirror cannot be read. */
   forgotten: number | undefined
+  /** Organizations that the replaced mirror did not have; none where it cannot be read. */
+  onlyInBackup: string[]
 }
 
 type Clocks = { nowMs: number; monotonicMs: number }
@@ -143,13 +145,13 @@ function swap(
   mirror: string,
   unfinished: UnfinishedFile,
   { force, ...clocks }: Clocks & { force: boolean },
-): Pick<Restored, 'kept' | 'feedGoesBack' | 'forgotten'> {
+): Pick<Restored, 'kept' | keyof CarriedOver> {
   const locked = lockUnlessDamaged(mirror, force, clocks)
   try {
     const hadMirror = existsSync(mirror)
     // What a damaged mirror held is unknown.
-    const unknown = { feedGoesBack: hadMirror, forgotten: hadMirror ? undefined : 0 }
-    const carried = locked === undefined ? unknown : carryInto(unfinished.path, locked.db)
+    const unknown = { feedGoesBack: hadMirror, forgotten: hadMirror ? undefined : 0, onlyInBackup: [] }
+    const carried = locked === undefined ? unknown : carryInto(unfinished.path, locked.db, mirror)
     unfinished.flush()
     giveToOwner(unfinished.path, mirror)
     const kept = keptName(mirror, clocks.nowMs)
@@ -166,12 +168,12 @@ function swap(
   }
 }
 
-function carryInto(path: string, replaced: Database.Database): CarriedOver {
+function carryInto(path: string, replaced: Database.Database, mirror: string): CarriedOver {
   const restored = new Database(path, { fileMustExist: true })
   try {
     const carried = deletingSecurely(restored, () => restored.transaction(() => carryOver(replaced, restored))())
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if (carried.forgotten > 0 && !purge(restored)) throw noRoom(path, undefined)
+    if (carried.forgotten > 0 && !purge(restored)) throw noRoom(mirror, undefined)
     return carried
   } finally {
     restored.close()

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
+import { restoredText } from '../../../src/cli/output/restored-text.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
+import { night } from '../../mirror/nights.ts'
+import { CLOCKS, organizationsOf } from '../../mirror/organizations.ts'
+import { makeNight } from '../../support/alike-nights.ts'
+import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
+import { customerId, customers } from '../../support/builders.ts'
+import { aMirrorFile, rowsOf } from '../../support/mirror-file.ts'
+
+test.each([
+  ['first forgotten before the backup', [9], [3]],
+  ['first forgotten after it was renamed', [], [3]],
+])('customers of an organization that was renamed stay forgotten: %s', async (_, before, after) => {
+  const mirror = aMirrorFile()
+  await mirroredOnce(mirror, 'acme')
+  await forget(mirror, 'acme', before)
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  await rename(mirror)
+  await forget(mirror, 'acme-eu', after)
+  const restored = await restore(file, mirror)
+
+  expect(restored).toMatchObject({ forgotten: 1, onlyInBackup: ['acme'] })
+  for (const n of [...before, ...after]) expect(readFileSync(mirror, 'latin1')).not.toContain(`customer-${n}@example`)
+  // To rename it again is what the operator does next.
+  await rename(mirror)
+  const again = await openMirror(mirror)
+  onTestFinished(() => again.close())
+  const gone = before.length + after.length
+  const { report } = await makeNight(again, 20, { list: customers(1, 10), told: { organization: 'acme-eu' } })
+  expect(report).toMatchObject({ status: 'complete', unchanged: 10 - gone, suppressed: gone, inserted: 0 })
+  expect(rowsOf(mirror, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
+test('an organization of which only hashes are left after a restore can be forgotten, and its name is free again', async () => {
+  const mirror = aMirrorFile()
+  await mirroredOnce(mirror, 'globex')
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  await mirroredOnce(mirror, 'acme-eu', customers(101, 110))
+  await forget(mirror, 'acme-eu', [103])
+  await restore(file, mirror)
+  const organizations = await organizationsOf(mirror)
+
+  await expect(organizations.rename({ from: 'globex', to: 'acme-eu' }, CLOCKS)).rejects.toThrow(/forget acme-eu first/)
+  expect(await organizations.list()).toEqual(['acme-eu', 'globex'])
+  expect(await organizations.forget('acme-eu', CLOCKS)).toBe(true)
+  expect(await organizations.rename({ from: 'globex', to: 'acme-eu' }, CLOCKS)).toMatchObject({ customers: 10 })
+})
+
+test('the organizations that only the backup had are named', async () => {
+  const mirror = aMirrorFile()
+  for (const organization of ['acme', 'globex']) await mirroredOnce(mirror, organization)
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  const organizations = await organizationsOf(mirror)
+  await organizations.forget('globex', CLOCKS)
+  await organizations.close()
+
+  expect(restoredText(await restore(file, mirror))).toMatch(
+    /not in the replaced mirror: globex\. If you renamed or forgot/,
+  )
+})
+
+async function mirroredOnce(file: string, organization: string, list = customers(1, 10)): Promise<void> {
+  const mirror = await openMirror(file)
+  await night(mirror, 0, list, { organization })
+  await mirror.close()
+}
+
+async function forget(file: string, organization: string, numbers: readonly number[]): Promise<void> {
+  const mirror = await openMirror(file)
+  for (const n of numbers) await mirror.forgetCustomer({ organization, id: customerId(n), ...CLOCKS })
+  await mirror.close()
+}
+
+async function rename(file: string): Promise<void> {
+  const organizations = await organizationsOf(file)
+  await organizations.rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
+  await organizations.close()
+}
