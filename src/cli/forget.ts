@@ -35,7 +35,7 @@ type Customer = { organization: string; id: string }
 async function forget({ organization, id }: Customer, config: Config): Promise<ForgetReport> {
   const [{ eraseTraces }, { copiesThatHold }] = await Promise.all([
     import('../mirror/mirror.ts'),
-    import('../reading/copies-of-organization.ts'),
+    import('../reading/publish/copies-of-organization.ts'),
   ])
   const asked = await withWriting({ organization, id }, config, (mirror, forgetting) =>
     mirror.forgetCustomer(forgetting),

@@ -29,7 +29,7 @@ export function organizationsForgetCommand(io: Io) {
 
 async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
   const [{ copiesThatHold }, { unconfirmedText }] = await Promise.all([
-    import('../reading/copies-of-organization.ts'),
+    import('../reading/publish/copies-of-organization.ts'),
     import('./output/organization-forgotten.ts'),
   ])
   return withOrganizations(file, async (organizations, config) => {

@@ -17,8 +17,8 @@ export function publishCommand(io: Io) {
       const [{ readConfig }, { configuredPlan }, { publishApart }, { publishedText, failedText, copyExitCode }] =
         await Promise.all([
           import('../config/read-config.ts'),
-          import('../reading/configured-plan.ts'),
-          import('../reading/publish-apart.ts'),
+          import('../reading/publish/configured-plan.ts'),
+          import('../reading/publish/publish-apart.ts'),
           import('./output/published-text.ts'),
         ])
       const config = await readConfig({ file: configFile, cwd: process.cwd() })

@@ -6,8 +6,8 @@ import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
-import { configuredPlan } from '../reading/configured-plan.ts'
-import type { Published, PublishPlan } from '../reading/publish-plan.ts'
+import { configuredPlan } from '../reading/publish/configured-plan.ts'
+import type { Published, PublishPlan } from '../reading/publish/publish-plan.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
@@ -88,8 +88,8 @@ export async function syncOrganizations(
 /** Loaded only where a copy is configured. */
 async function publish(plan: PublishPlan, signal: AbortSignal, log: Logger | undefined): Promise<Published> {
   const [{ publishAfterRuns }, { logPublished }] = await Promise.all([
-    import('../reading/publish-after-runs.ts'),
-    import('../reading/log-published.ts'),
+    import('../reading/publish/publish-after-runs.ts'),
+    import('../reading/publish/log-published.ts'),
   ])
   const published = await publishAfterRuns(plan, { signal })
   if (log !== undefined) logPublished(log, published)

@@ -9,7 +9,7 @@ import { countKnown, saveCustomers, type CustomersSaved, type Inserted } from '.
 import type { Connection } from './database.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
-import { releaseListed } from './removals.ts'
+import { releaseListed } from './removals/removals.ts'
 import { statement } from './statement.ts'
 import { recordWindow, type WindowRows } from './windows.ts'
 

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { UnfinishedCopy } from './unfinished-copy.ts'
+import type { UnfinishedCopy } from './publish/unfinished-copy.ts'
 
 /**
  * Puts a finished copy, and then its digest, in their places. Readers that have the copy from before open go on reading it;

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { publishCopies } from '../../src/reading/publish.ts'
-import type { Published, PublishPlan } from '../../src/reading/publish-plan.ts'
+import { publishCopies } from '../../src/reading/publish/publish.ts'
+import type { Published, PublishPlan } from '../../src/reading/publish/publish-plan.ts'
 import { night } from '../mirror/nights.ts'
 import { aCustomer, customers } from './builders.ts'
 import { aMirror, tamper } from './mirror-file.ts'

@@ -1,5 +1,5 @@
 import { reportedError } from '../../errors.ts'
-import type { Published } from '../../reading/publish-plan.ts'
+import type { Published } from '../../reading/publish/publish-plan.ts'
 import { exitCodeOfAll, type ExitCode } from '../exit-code.ts'
 import { count } from './wording.ts'
 

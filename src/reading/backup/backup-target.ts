@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { isTheMirror } from '../copy-target.ts'
+import { isTheMirror } from '../publish/copy-target.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { backupTakenAt } from './backup-mark.ts'
 import { JOURNALS } from './unfinished-file.ts'

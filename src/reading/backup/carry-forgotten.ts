@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { idHash } from '../../forgotten.ts'
 import { listNames } from '../../mirror/organizations/organization-tables.ts'
-import { purgeCustomer } from '../../mirror/purge-customer.ts'
+import { purgeCustomer } from '../../mirror/forget/purge-customer.ts'
 import { forgetWindows } from '../../mirror/windows.ts'
 import { hasTable } from './has-table.ts'
 

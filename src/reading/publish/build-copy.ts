@@ -1,0 +1,71 @@
+import Database from 'better-sqlite3'
+import { CopyFailed } from '../../errors.ts'
+import { readingError } from './copy-error.ts'
+import { addIndexes } from './copy-indexes.ts'
+import { copyTables } from './copy-tables.ts'
+import { COPY_APPLICATION_ID } from '../file-kind.ts'
+import { digestRows, fillManifest, organizationsInManifest } from './manifest.ts'
+import { listNeverRead } from '../listed-organizations.ts'
+import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+
+export type CopySettings = {
+  mirror: string
+  /** Only the rows of this organization; undefined for those of all. */
+  organization: string | undefined
+  /** The organizations of the configuration, which the mirror may not know yet. */
+  organizations: readonly string[]
+  withoutPersonalData: boolean
+}
+
+export type BuiltCopy = Pick<PublishedCopy, 'publishedAt' | 'organizations'> & { leftOut: LeftOut[] }
+
+/** How much of the file is kept in memory while it is made, in KB. */
+const CACHE_KB = 16_000
+
+/**
+ * Fills the empty file at `path` with one state of the mirror, as SQLite reads it anywhere: no WAL, nothing beside it. Rows go
+ * from file to file within SQLite, in one read transaction that ends before indexes and digests are made, because a long one
+ * holds up the WAL of the mirror. Memory is bounded, whatever the number of rows.
+ */
+export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
+  const db = new Database(path)
+  try {
+    // Until it is finished this file is worth nothing, so nothing waits for the disk and nothing is kept to roll back.
+    db.pragma('main.journal_mode = MEMORY')
+    db.pragma('main.synchronous = OFF')
+    db.pragma(`main.cache_size = -${CACHE_KB}`)
+    db.pragma('foreign_keys = OFF')
+    db.pragma(`main.application_id = ${COPY_APPLICATION_ID}`)
+    const facts = copyRows(db, path, settings)
+    addIndexes(db)
+    digestRows(db)
+    db.exec('ANALYZE')
+    requireSound(db, path)
+    return { ...facts, organizations: organizationsInManifest(db) }
+  } finally {
+    db.close()
+  }
+}
+
+function copyRows(db: Database.Database, file: string, settings: CopySettings): Omit<BuiltCopy, 'organizations'> {
+  try {
+    db.prepare('ATTACH ? AS mirror').run(settings.mirror)
+    const facts = db.transaction(() => {
+      const leftOut = settings.organization === undefined ? listNeverRead(db, settings) : []
+      copyTables(db, { ...settings, leftOut })
+      return { leftOut, ...fillManifest(db, leftOut) }
+    })()
+    db.exec('DETACH mirror')
+    return facts
+  } catch (error) {
+    throw readingError(error, { file, mirror: settings.mirror })
+  }
+}
+
+function requireSound(db: Database.Database, path: string): void {
+  const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get()
+  if (found === 'ok') return
+  throw new CopyFailed(`${path}: the new copy was damaged while it was written, and is not published.`, {
+    code: 'copy-unfinished',
+  })
+}

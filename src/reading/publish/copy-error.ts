@@ -1,0 +1,52 @@
+import Database from 'better-sqlite3'
+import { CopyFailed } from '../../errors.ts'
+import { sqliteError } from '../../mirror/file-errors.ts'
+
+const NO_ROOM =
+  'the copy could not be written: the disk (or the folder for temporary files) is full, a quota is used up, or the disk failed. ' +
+  'A copy that was there before is unchanged.'
+
+/** A failure of SQLite or of the file system while a copy was made, as CopyFailed; any other error unchanged. */
+export function copyError(error: unknown, file: string): unknown {
+  if (error instanceof Database.SqliteError) return describeSqlite(error, file)
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
+  const code = String(error.code)
+  if (/^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(code)) return failed(`${file}: ${NO_ROOM} (${code})`, 'copy-full', error)
+  const what = MEANINGS[code] ?? 'cannot be written there.'
+  return failed(`${file}: ${what} Nothing was published. (${code})`, 'copy-unwritable', error)
+}
+
+/** The same while rows come from the mirror: what is not about room is about the mirror. */
+export function readingError(error: unknown, { file, mirror }: { file: string; mirror: string }): unknown {
+  return error instanceof Database.SqliteError && !isRoom(error) ? sqliteError(error, mirror) : copyError(error, file)
+}
+
+function describeSqlite(error: InstanceType<typeof Database.SqliteError>, file: string): CopyFailed {
+  if (isRoom(error)) return failed(`${file}: ${NO_ROOM} (${error.code})`, 'copy-full', error)
+  if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(error.code))
+    return failed(`${file}: ${DENIED} Nothing was published. (${error.code})`, 'copy-unwritable', error)
+  return failed(
+    `${file}: the new copy could not be finished. Nothing was published. (${error.code})`,
+    'copy-unfinished',
+    error,
+  )
+}
+
+function isRoom({ code }: { code: string }): boolean {
+  return /^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|GETTEMPPATH))/.test(code)
+}
+
+const DENIED = 'this user may not write there. Check who owns the folder, or publish as its owner.'
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  EACCES: DENIED,
+  EPERM: DENIED,
+  EROFS: 'lies on a read-only file system.',
+  ENOTDIR: 'has a file where a folder should be in its path.',
+  ELOOP: 'leads through links that lead to each other.',
+  ENAMETOOLONG: 'has a name that is too long.',
+}
+
+function failed(message: string, code: CopyFailed['code'], cause: unknown): CopyFailed {
+  return new CopyFailed(message, { code }, { cause })
+}

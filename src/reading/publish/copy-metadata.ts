@@ -1,0 +1,39 @@
+import { lstatSync, readFileSync, renameSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import { tablesOfCopy } from './copy-tables.ts'
+import { datasetteMetadata } from '../dictionary.ts'
+import { makeFile, temporaryName } from './unfinished-copy.ts'
+
+/**
+ * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column
+ * holds. Returns a sentence where another file has that name, which is left as it is.
+ */
+export function describeCopies(
+  files: readonly string[],
+  { gid, forAll }: { gid: number | undefined; forAll: boolean },
+): string | undefined {
+  const [first = ''] = files
+  const place = join(dirname(first), 'metadata.json')
+  const tables = tablesOfCopy({ withoutPersonalData: forAll })
+  const metadata = files.map((file) => datasetteMetadata(basename(file, extname(file)), tables))
+  const databases = Object.assign({}, ...metadata.map((each) => each.databases))
+  const text = `${JSON.stringify({ ...metadata[0], databases }, null, 2)}\n`
+  const found = readIfThere(place)
+  if (found === text) return undefined
+  if (found !== undefined && !found.startsWith('{\n  "title": "Customer Mirror",'))
+    return `${place}: is not of this program and was left as it is; the copies are not described for Datasette.`
+  const unfinished = temporaryName(place)
+  makeFile(unfinished, { file: place, gid, mode: forAll ? 0o444 : 0o440, content: text })
+  renameSync(unfinished, place)
+  return undefined
+}
+
+/** Empty for what is no file, such as a pipe, which would be read for ever. */
+function readIfThere(path: string): string | undefined {
+  try {
+    if (!lstatSync(path).isFile()) return ''
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? undefined : ''
+  }
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { z } from 'zod'
+import { processEnvironment } from '../../config/environment.ts'
+import { CopyFailed, Interrupted, reportedError } from '../../errors.ts'
+import { keptCompiled, programBeside } from '../../process-apart.ts'
+import { published, type Published, type PublishPlan } from './publish-plan.ts'
+
+const PROGRAM = programBeside(import.meta.url, 'publish-process')
+
+const answer = z.union([
+  z.strictObject({ published }),
+  z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) }),
+])
+
+/**
+ * Publishes in a process of its own, which takes seconds of CPU that runs and health checks of this one do not wait for. Aborting
+ * `signal` kills it, at any moment: what it had not finished is removed by the next publish. Throws what publishCopies throws,
+ * and Interrupted after an abort.
+ */
+export async function publishApart(plan: PublishPlan, { signal }: { signal: AbortSignal }): Promise<Published> {
+  if (signal.aborted) throw stopped()
+  const child = spawn(process.execPath, [PROGRAM], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...processEnvironment(), ...keptCompiled() },
+    signal,
+    killSignal: 'SIGKILL',
+  })
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  let failed: Error | undefined
+  // It could not be started, or was killed as asked.
+  child.on('error', (error) => (failed = error))
+  // A process that ended early does not read its plan; its end says so.
+  child.stdin.on('error', () => {})
+  child.stdin.end(JSON.stringify(plan))
+  const [said] = await Promise.all([text(child.stdout), closed])
+  if (signal.aborted) throw stopped()
+  return read(said, failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`)
+}
+
+function read(said: string, ending: string): Published {
+  if (said === '')
+    throw new CopyFailed(
+      `The process that publishes was ended (${ending}). The copy from before is unchanged. Publish again; if it happens again, ` +
+        'check the memory of this machine.',
+      { code: 'copy-unfinished' },
+    )
+  const found = answer.parse(JSON.parse(said))
+  if ('error' in found) throw reportedError(found.error)
+  return found.published
+}
+
+function stopped(): Interrupted {
+  return new Interrupted('Publishing was stopped as asked. The copy from before is unchanged.')
+}

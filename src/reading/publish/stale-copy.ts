@@ -1,0 +1,44 @@
+import { openDatabase } from '../../mirror/database.ts'
+import { copyTargets } from './copy-target.ts'
+import { listReadOrganizations } from '../listed-organizations.ts'
+import { readManifest, type Manifest } from './manifest.ts'
+import type { PublishPlan } from './publish-plan.ts'
+
+/**
+ * The files of the copies that lack runs of the mirror, are missing or unreadable, or of the other kind as to personal data.
+ * Throws MirrorUnusable for a mirror that cannot be read.
+ */
+export function staleCopies(plan: PublishPlan): string[] {
+  const lastRuns = listLastRuns(plan.mirror)
+  const targets = copyTargets(plan, listReadOrganizations(plan.mirror))
+  const stale = targets.filter(({ file, organization }) => {
+    const manifest = readManifest(file)
+    if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
+    if (organization === undefined && holdsAnother(manifest, lastRuns)) return true
+    const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
+    return concerned.some(({ organization: id, runId, status }) => {
+      const known = manifest.lastRuns.get(id)
+      // A run that is under way says so itself when it ends.
+      return known?.runId !== runId || (status !== 'running' && known.status !== status)
+    })
+  })
+  return stale.map(({ file }) => file)
+}
+
+/** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */
+function holdsAnother(manifest: Manifest, lastRuns: readonly LastRun[]): boolean {
+  const names = new Set(lastRuns.map(({ organization }) => organization))
+  return [...manifest.lastRuns].some(([organization, { runId }]) => runId !== null && !names.has(organization))
+}
+
+type LastRun = { organization: string; runId: number; status: string }
+
+function listLastRuns(mirror: string): LastRun[] {
+  const db = openDatabase(mirror, 'read')
+  try {
+    const sql = 'SELECT organization, MAX(id) AS runId, status FROM runs GROUP BY organization'
+    return db.prepare<[], LastRun>(sql).all()
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,219 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { hrtime } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { publishApart } from '../../../src/reading/publish/publish-apart.ts'
+import { published, type PublishPlan } from '../../../src/reading/publish/publish-plan.ts'
+import { night } from '../../mirror/nights.ts'
+import { customers } from '../../support/builders.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { aPlan, publishAll } from '../../support/publishing.ts'
+import { seeds } from '../../support/seeds.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../../src/reading/publish/publish-process.ts', import.meta.url))
+const CUSTOMERS = 800
+
+describe('killed at any moment', () => {
+  test('there is the copy from before or the new one, and a reader who has one open goes on reading', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, CUSTOMERS, { name: 'Edition 0' }))
+    const plan = aPlan(mirror.file, { keep: 2 })
+    const microseconds = await publishAndKill(plan)
+    const reader = new Database(plan.file, { readonly: true })
+    onTestFinished(() => void reader.close())
+    let seen = 0
+    for (let kill = 1; kill <= seeds(40, { least: 4 }); kill += 1) {
+      tamper(mirror.file, 'UPDATE customers SET name = ?', `Edition ${kill}`)
+      await publishAndKill(plan, microseconds * 1.3 * fractionOf(kill))
+      const now = soundEdition(plan.file)
+      expect([seen, kill], 'a copy is of before or of now, never of earlier').toContain(now)
+      seen = now
+      expect(reader.prepare('SELECT DISTINCT name FROM customers').pluck().all()).toEqual(['Edition 0'])
+      for (const name of readdirSync(dirname(plan.file)).filter((each) => each.endsWith('.db')))
+        soundEdition(join(dirname(plan.file), name))
+    }
+    await publishAndKill(plan)
+    const names = readdirSync(dirname(plan.file))
+
+    expect(names.filter((name) => name.endsWith('.publishing'))).toEqual([])
+    expect(names.length).toBeLessThanOrEqual(6)
+    expect(soundEdition(plan.file)).toBe(seeds(40, { least: 4 }))
+  })
+
+  test('what was left behind is removed by the next publish, and nothing else', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file)
+    const folder = dirname(plan.file)
+    mkdirSync(folder, { mode: 0o750 })
+    const dead = ['.readers.db.0123456789abcdef.publishing', '.readers.db.0123456789abcdef.sha256.publishing']
+    const others = [
+      '.readers.db.publishing',
+      '.other.db.0123456789abcdef.publishing',
+      'readers.db.0123456789abcdef.publishing',
+    ]
+    for (const name of [...dead, ...others]) writeFileSync(join(folder, name), 'half')
+    publishAll(plan)
+
+    expect(readdirSync(folder).toSorted()).toEqual(
+      ['.publish.lock', 'metadata.json', 'readers.db', 'readers.db.sha256', ...others].toSorted(),
+    )
+  })
+
+  test('a stop that is asked for ends it at once, and is no defect', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, CUSTOMERS))
+    const plan = aPlan(mirror.file)
+    const stop = new AbortController()
+    const publishing = publishApart(plan, { signal: stop.signal })
+    stop.abort()
+
+    await expect(publishing).rejects.toMatchObject({ code: 'interrupted' })
+    await expect(publishApart(plan, { signal: stop.signal })).rejects.toMatchObject({ code: 'interrupted' })
+    expect(existsSync(plan.file)).toBe(false)
+  })
+
+  test('two at once do not disturb each other: the second waits, or gives up with a clear error', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, CUSTOMERS))
+    const plan = aPlan(mirror.file, { lockWaitMs: 60_000, keep: 5 })
+    const { signal } = new AbortController()
+    const all = await Promise.all([1, 2, 3].map(() => publishApart(plan, { signal })))
+
+    expect(all.map(({ failed }) => failed)).toEqual([[], [], []])
+    expect(readdirSync(dirname(plan.file)).filter((name) => name.endsWith('.db'))).toHaveLength(3)
+    const lock = new Database(join(dirname(plan.file), '.publish.lock'))
+    onTestFinished(() => void lock.close())
+    lock.exec('BEGIN EXCLUSIVE')
+    const { failed } = await publishApart({ ...plan, lockWaitMs: 10 }, { signal })
+    expect(failed).toMatchObject([
+      { code: 'copy-busy', message: expect.stringContaining('another process publishes there') },
+    ])
+  })
+})
+
+describe('without room', () => {
+  test('a limit on the size of files leaves the copy from before, wherever it is reached', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 100))
+    const plan = aPlan(mirror.file, { keep: 1 })
+    publishAll(plan)
+    const before = readFileSync(plan.file)
+    await night(mirror, 1, customers(1, CUSTOMERS))
+    const whole = publishAll({ ...plan, file: join(temporaryFolder(), 'whole', 'whole.db') }).copies[0]?.bytes ?? 0
+    const most = Math.ceil(whole / 1024)
+    const ends = new Map<string, number>()
+    const steps = seeds(30, { least: 3 })
+    for (let step = 1; step <= steps; step += 1) {
+      const kilobytes = step === steps ? most + 64 : Math.max(40, Math.floor((most * step) / (steps + 1)))
+      const ended = spawnSync('bash', ['-c', `ulimit -f ${kilobytes}; exec "$0" "$1"`, process.execPath, PROGRAM], {
+        input: JSON.stringify(plan),
+        encoding: 'utf8',
+      })
+      const { failed } = published.parse(JSON.parse(ended.stdout).published)
+      const end = failed[0]?.code ?? 'published'
+      ends.set(end, (ends.get(end) ?? 0) + 1)
+      if (end === 'published') break
+      expect(failed[0]?.message).toMatch(/a quota is used up/)
+      expect(readFileSync(plan.file).equals(before)).toBe(true)
+      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual([
+        '.publish.lock',
+        'metadata.json',
+        'readers.db',
+        'readers.db.sha256',
+      ])
+    }
+
+    expect(Object.fromEntries(ends)).toEqual({ 'copy-full': steps - 1, published: 1 })
+    expect(valueOf(plan.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
+  })
+
+  test.runIf(canMount())('a full disk leaves the copy from before, and no other file', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 100))
+    const disk = aDisk('440k')
+    const plan = aPlan(mirror.file, { file: join(disk, 'copies', 'readers.db') })
+    publishAll(plan)
+    const before = readFileSync(plan.file)
+    await night(mirror, 1, customers(1, CUSTOMERS))
+    const ended = spawnSync(process.execPath, [PROGRAM], { input: JSON.stringify(plan), encoding: 'utf8' })
+    const { failed } = published.parse(JSON.parse(ended.stdout).published)
+
+    expect(failed).toMatchObject([{ code: 'copy-full', message: expect.stringMatching(/the disk .*is full/) }])
+    expect(readFileSync(plan.file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual([
+      '.publish.lock',
+      'metadata.json',
+      'readers.db',
+      'readers.db.sha256',
+    ])
+    expect(valueOf(plan.file, 'PRAGMA quick_check')).toBe('ok')
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
+  })
+})
+
+/**
+ * Publishes in a process of its own, and kills it so long after it has begun to write; without a moment it ends by itself.
+ * Returns how many microseconds it was writing.
+ */
+async function publishAndKill(plan: PublishPlan, microseconds = Number.POSITIVE_INFINITY): Promise<number> {
+  const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'ignore', 'inherit'] })
+  const exited = once(child, 'exit')
+  child.stdin.end(JSON.stringify(plan))
+  const unfinished = () => (existsSync(dirname(plan.file)) ? readdirSync(dirname(plan.file)).filter(isUnfinished) : [])
+  const leftBehind = unfinished()
+  const isWriting = () => unfinished().some((name) => !leftBehind.includes(name))
+  const isOver = () => child.exitCode !== null || child.signalCode !== null
+  while (!isWriting() && !isOver()) await nextTurn()
+  const beganAt = hrtime.bigint()
+  const elapsed = () => Number((hrtime.bigint() - beganAt) / 1000n)
+  while (elapsed() < microseconds && !isOver()) await nextTurn()
+  const took = elapsed()
+  child.kill('SIGKILL')
+  await exited
+  return took
+}
+
+function isUnfinished(name: string): boolean {
+  return name.endsWith('.publishing')
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Which edition a copy is of: sound, whole, and of one edition alone. */
+function soundEdition(file: string): number {
+  expect(valueOf(file, 'PRAGMA quick_check')).toBe('ok')
+  const found = rowsOf(file, 'SELECT name, count(*) AS rows FROM customers GROUP BY name')
+  expect(found).toEqual([{ name: found[0]?.['name'], rows: CUSTOMERS }])
+  expect(valueOf(file, 'SELECT customers FROM manifest')).toBe(CUSTOMERS)
+  return Number(String(found[0]?.['name']).replace('Edition ', ''))
+}
+
+/** Numbers spread over 0 to 1, the same ones every time. */
+function fractionOf(n: number): number {
+  return (n * 0.618_033_988_75) % 1
+}
+
+function canMount(): boolean {
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return false
+  const probe = spawnSync('unshare', ['--mount', 'true'])
+  return probe.status === 0
+}
+
+/** A small disk, gone with the test. */
+function aDisk(size: string): string {
+  const folder = temporaryFolder()
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=755`, 'tmpfs', folder], {
+    encoding: 'utf8',
+  })
+  if (mounted.status !== 0) throw new Error(mounted.stderr)
+  onTestFinished(() => void spawnSync('umount', ['--lazy', folder]))
+  return folder
+}
