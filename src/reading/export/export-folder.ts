@@ -28,7 +28,7 @@ export type ExportFolder = {
 export function openExportFolder(folder: string, lockWaitMs: number): ExportFolder {
   return asExport(folder, () => {
     requireFolder(folder)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     const lock = takeLock(join(folder, LOCK), lockWaitMs, (cause) => busy(folder, cause))
     try {
       removeUnfinished(folder)
@@ -86,6 +86,17 @@ function requireFolder(folder: string): void {
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found !== undefined && !found.isDirectory())
     throw new UsageError(`${folder}: is not a folder; --to names the folder that the partitions go into.`)
+}
+
+/** With those above it; mkdir with `recursive` calls a read-only file system a missing folder. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return
+  makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
+  }
 }
 
 function busy(folder: string, cause: Error): ExportFailed {
