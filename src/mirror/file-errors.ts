@@ -3,7 +3,7 @@ import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable, type MirrorCode } from '../errors.ts'
 
-const FULL = 'the disk is full. Nothing of this page was kept; free some space and sync again.'
+const FULL = 'the disk is full. Nothing of this step was kept; free some space, then run the command again.'
 
 /** The meaning of SQLite's and the system's codes for the mirror, each with its fix. */
 const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
@@ -23,15 +23,15 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   [
     'SQLITE_IOERR',
     'unreadable',
-    'the disk failed while it was read or written. Check the disk and any quota, then sync again.',
+    'the disk failed while it was read or written. Check the disk and any quota, then run the command again.',
   ],
   ['SQLITE_BUSY', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['SQLITE_LOCKED', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['EACCES', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   ['EPERM', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   ['EROFS', 'read-only', 'lies on a read-only file system.'],
-  ['ENOSPC', 'full', 'the disk is full. Free some space and sync again.'],
-  ['EDQUOT', 'full', 'the disk quota is used up. Free some space and sync again.'],
+  ['ENOSPC', 'full', 'the disk is full. Free some space, then run the command again.'],
+  ['EDQUOT', 'full', 'the disk quota is used up. Free some space, then run the command again.'],
   ['ENOTDIR', 'unreadable', 'has a file where a folder should be in its path.'],
   ['EEXIST', 'unreadable', 'has a file where a folder should be in its path.'],
   ['ENOENT', 'unreadable', 'cannot be made there.'],

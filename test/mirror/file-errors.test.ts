@@ -47,6 +47,13 @@ test.each([
   expect(fileError(cause, FILE)).toMatchObject({ name: 'MirrorUnusable', code: expected, cause })
 })
 
+test.each(['SQLITE_FULL', 'SQLITE_IOERR_READ'])('what to do about %s is right for every command', (code) => {
+  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => ({ bytes: 1e9, files: 1e3 }))
+
+  expect(String(error)).toMatch(/run the command again/)
+  expect(String(error)).not.toMatch(/page|sync/)
+})
+
 test.each([
   ['SQLITE_IOERR_WRITE', { bytes: 0, files: 1000 }, 'mirror-full'],
   ['SQLITE_IOERR_FSYNC', { bytes: 28 * 1024, files: undefined }, 'mirror-full'],

@@ -1,37 +1,31 @@
 import type Database from 'better-sqlite3'
 import { idHash } from '../../forgotten.ts'
-import { listNames } from '../../mirror/organizations/organization-tables.ts'
 import { purgeCustomer } from '../../mirror/forget/purge-customer.ts'
 import { forgetWindows } from '../../mirror/windows.ts'
 import { hasTable } from './has-table.ts'
 
 type Key = { organization: string; key: Buffer }
+type Run = { id: number; started_at: string }
 type Forgotten = { hash: string; forgotten_at: string }
 
 /**
  * Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. Returns the number of those
- * who were not yet forgotten in the backup. `renamed` are organizations of the backup that the replaced mirror does not have: each
- * may be one of it under an earlier name.
+ * who were not yet forgotten in the backup.
  */
-export function carryForgotten(from: Database.Database, to: Database.Database, renamed: readonly string[]): number {
+export function carryForgotten(from: Database.Database, to: Database.Database): number {
   if (!hasTable(from, 'forgotten_keys')) return 0
-  return keysIn(from).reduce((sum, one) => sum + carryOrganization(from, to, { ...one, renamed }), 0)
+  return keysIn(from).reduce((sum, one) => sum + carryOrganization(from, to, one), 0)
 }
 
 function keysIn(db: Database.Database): Key[] {
   return db.prepare<[], Key>('SELECT organization, key FROM forgotten_keys').all()
 }
 
-function carryOrganization(
-  from: Database.Database,
-  to: Database.Database,
-  { organization, key, renamed }: Key & { renamed: readonly string[] },
-): number {
+function carryOrganization(from: Database.Database, to: Database.Database, { organization, key }: Key): number {
   const hashes = from
     .prepare<[string], Forgotten>('SELECT hash, forgotten_at FROM forgotten WHERE organization = ?')
     .all(organization)
-  const known = new Set(hashes.map(({ hash }) => hash))
-  const name = nameInBackup(to, { organization, key, renamed }, known)
+  const name = nameInBackup(from, to, organization)
   takeKey(to, { organization: name, key })
   const add = to.prepare(
     'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
@@ -43,16 +37,19 @@ function carryOrganization(
   return added.length
 }
 
-/** An organization that was renamed after the backup has the same key there, or, without one, customers with these hashes. */
-function nameInBackup(
-  db: Database.Database,
-  { organization, key, renamed }: Key & { renamed: readonly string[] },
-  hashes: ReadonlySet<string>,
-): string {
-  const sameKey = keysIn(db).find((one) => one.key.equals(key))
-  if (sameKey !== undefined) return sameKey.organization
-  if (listNames(db).includes(organization)) return organization
-  return renamed.find((name) => idsUnder(db, { organization: name, key }, hashes).length > 0) ?? organization
+/** Its name when the backup was made: the one that has its runs there, since to rename an organization renames its runs. */
+function nameInBackup(from: Database.Database, to: Database.Database, organization: string): string {
+  const runs = from
+    .prepare<[string], Run>('SELECT id, started_at FROM runs WHERE organization = ? ORDER BY id')
+    .all(organization)
+  const inBackup = to
+    .prepare<[string], { organization: string }>(
+      `SELECT runs.organization FROM json_each(?) AS known
+       JOIN runs ON runs.id = known.value ->> 'id' AND runs.started_at = known.value ->> 'started_at'
+       GROUP BY runs.organization ORDER BY COUNT(*) DESC LIMIT 1`,
+    )
+    .get(JSON.stringify(runs))
+  return inBackup?.organization ?? organization
 }
 
 /** A key of the backup that is another one comes from another mirror: its hashes cannot be compared with those under this key. */

@@ -29,7 +29,7 @@ export function carryOver(from: Database.Database, to: Database.Database): Carri
   if (feedGoesBack) askForNewCopies(to)
   const [known, restored] = [organizationsIn(from), organizationsIn(to)]
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
-  return { feedGoesBack, forgotten: carryForgotten(from, to, onlyInBackup), onlyInBackup }
+  return { feedGoesBack, forgotten: carryForgotten(from, to), onlyInBackup }
 }
 
 function organizationsIn(db: Database.Database): string[] {
