@@ -1,0 +1,139 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { addsUp, type RecordCounts } from '../../src/report.ts'
+import { type Reader, rows } from './reader.ts'
+import { idOf, policyOf, stored, type Model } from './model.ts'
+
+/** What the mirror says that is not so. */
+export function untruthsOf(db: Reader, model: Model): string[] {
+  return [...rowUntruths(db, model), ...tableUntruths(db, model), ...viewUntruths(db), ...byteUntruths(db.name, model)]
+}
+
+function rowUntruths(db: Reader, model: Model): string[] {
+  const untruths: string[] = []
+  for (const [name, { held }] of model) {
+    const active = rows(db, 'SELECT * FROM active_customers WHERE organization = ? ORDER BY id', name)
+    const got = active.map(({ id }) => String(id))
+    const wanted = [...held.active.keys()].map(idOf).toSorted()
+    if (got.join() !== wanted.join()) untruths.push(`${name} active: ${got.join()} instead of ${wanted.join()}`)
+    const { hides } = held
+    if (hides === undefined) continue
+    for (const row of active) {
+      const n = Number.parseInt(String(row['id']).slice(0, 8), 16)
+      const values = held.active.get(n)
+      for (const [field, text] of Object.entries(values === undefined ? {} : stored(values, hides)))
+        if (row[field] !== text && !(row[field] === null && held.stale.has(n)))
+          untruths.push(`${name} ${n} ${field}: ${String(row[field])} instead of ${text}`)
+    }
+  }
+  return untruths
+}
+
+function tableUntruths(db: Reader, model: Model): string[] {
+  const untruths = ['integrity_check', 'foreign_key_check'].flatMap((check) =>
+    rows(db, `PRAGMA ${check}`)
+      .map((row) => JSON.stringify(row))
+      .filter((text) => text !== '{"integrity_check":"ok"}'),
+  )
+  const tables = rows(
+    db,
+    `SELECT name FROM sqlite_schema WHERE type = 'table'
+       AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'organization')`,
+  )
+  for (const { name } of tables)
+    for (const { organization } of rows(db, `SELECT DISTINCT organization FROM "${String(name)}"`))
+      // Hashes of an organization that a restored backup does not have are kept for its return.
+      if (!model.has(String(organization)) && !String(name).startsWith('forgotten'))
+        untruths.push(`${String(name)} has ${String(organization)}`)
+  const runs = db.prepare<[], RecordCounts & { id: number }>('SELECT * FROM runs').all()
+  for (const run of runs) if (!addsUp(run)) untruths.push(`run ${run.id} does not add up`)
+  for (const [what, sql] of Object.entries(NOTHING))
+    for (const row of rows(db, sql)) untruths.push(`${what}: ${JSON.stringify(row)}`)
+  return untruths
+}
+
+/** Queries that find nothing in a mirror whose tables agree. */
+const NOTHING = {
+  'is_active differs from removed_at': 'SELECT row_id FROM customers WHERE is_active <> (removed_at IS NULL)',
+  'an absence is of another organization or of no missing customer': `SELECT row_id FROM absences
+     LEFT JOIN customers USING (row_id) WHERE customers.organization IS NOT absences.organization
+       OR missing_since IS NULL OR removed_at IS NOT NULL`,
+  'a missing customer has no absence': `SELECT row_id FROM customers WHERE missing_since IS NOT NULL AND removed_at IS NULL
+     AND row_id NOT IN (SELECT row_id FROM absences)`,
+  'a change after the last update': `SELECT MAX(updated_at) AS at FROM customers
+     HAVING at > (SELECT updated_at FROM last_update)`,
+  'a removed customer without the change': `SELECT row_id FROM customers
+     WHERE removed_at IS NOT NULL AND 'removed' IS NOT (SELECT change FROM changes
+       WHERE changes.organization = customers.organization AND changes.id = customers.id ORDER BY seq DESC LIMIT 1)
+     AND EXISTS (SELECT 1 FROM changes
+       WHERE changes.organization = customers.organization AND changes.id = customers.id)`,
+  'an active customer whose last change is a removal': `SELECT row_id FROM customers
+     WHERE removed_at IS NULL AND 'removed' IS (SELECT change FROM changes
+       WHERE changes.organization = customers.organization AND changes.id = customers.id ORDER BY seq DESC LIMIT 1)`,
+  'a retired organization with active customers': `SELECT id FROM active_customers
+     WHERE organization IN (SELECT organization FROM freshness WHERE retired_at IS NOT NULL)`,
+  'a run has suppressed more than was received': 'SELECT id FROM runs WHERE suppressed > received',
+  'windows of a run that cannot be continued': `SELECT run_id FROM windows JOIN runs ON runs.id = run_id
+     WHERE status = 'complete' GROUP BY run_id`,
+} as const
+
+/** Freshness, daily counts and history, which count the same customers. */
+function viewUntruths(db: Reader): string[] {
+  const counted = rows(
+    db,
+    `SELECT organization, freshness.active AS fresh,
+       (SELECT COUNT(*) FROM active_customers WHERE active_customers.organization = freshness.organization) AS active,
+       (SELECT active FROM customers_daily WHERE customers_daily.organization = freshness.organization
+         ORDER BY day DESC LIMIT 1) AS daily,
+       (SELECT COUNT(*) FROM customers_history WHERE customers_history.organization = freshness.organization
+         AND valid_to IS NULL) AS history
+     FROM freshness`,
+  )
+  const untruths = counted
+    .filter(({ fresh, active, daily, history }) => new Set([fresh, active, daily ?? active, history]).size > 1)
+    .map((row) => `counts differ: ${JSON.stringify(row)}`)
+  const negative = rows(db, 'SELECT * FROM customers_daily WHERE min(active, added, removed, changed) < 0')
+  return [...untruths, ...negative.map((row) => `a negative count: ${JSON.stringify(row)}`)]
+}
+
+/** Forgotten customers and hidden values, anywhere in the bytes. */
+function byteUntruths(file: string, model: Model): string[] {
+  const found = textsIn(file)
+  const untruths: string[] = []
+  for (const [name, { held, service }] of model) {
+    for (const n of held.forgotten)
+      for (const id of [idOf(n), idOf(n).replaceAll('-', '')])
+        if (found.has(id)) untruths.push(`${name}: the id of ${n}, who is forgotten`)
+    const { hash = [], drop = [], key = 0 } = held.hides ?? {}
+    const policy = policyOf({ hash, drop, key })
+    const hidden = new Set([...hash, ...drop])
+    for (const { n, field, text } of service.sent) {
+      const isForgotten = held.forgotten.has(n)
+      if ((isForgotten || hidden.has(field)) && found.has(text))
+        untruths.push(`${name}: ${field} of ${n}, ${isForgotten ? 'who is forgotten' : 'which is hidden'}`)
+      if (isForgotten && hash.includes(field) && found.has(policy.hashOf(text)))
+        untruths.push(`${name}: the hash of ${field} of ${n}, who is forgotten`)
+    }
+  }
+  return untruths
+}
+
+/** The ids, the values and the hashes in the bytes of the files. */
+export function textsIn(file: string): Set<string> {
+  const found = new Set<string>()
+  for (const end of ['', '-wal', '-shm', '-journal']) {
+    if (!existsSync(file + end)) continue
+    const bytes = readFileSync(file + end, 'latin1').toLowerCase()
+    for (const [text] of bytes.matchAll(TEXTS)) found.add(text)
+  }
+  return found
+}
+
+const TEXTS =
+  /tok\d+q\d+q(?:name|username|email|phone|address)|hmac:[0-9a-f]{64}|[0-9a-f]{8}-?0000-?4000-?8000-?[0-9a-f]{12}/g
+
+/** The greatest numbers that were given out. */
+export function numbersIn(db: Reader): { seq: number; run: number } {
+  const greatest = (table: string, column: string) =>
+    Number(rows(db, `SELECT MAX(${column}) AS greatest FROM ${table}`)[0]?.['greatest'] ?? 0)
+  return { seq: greatest('changes', 'seq'), run: greatest('runs', 'id') }
+}

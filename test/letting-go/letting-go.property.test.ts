@@ -1,0 +1,11 @@
+import { expect, inject, test } from 'vitest'
+import { dice } from '../support/dice.ts'
+import { aMirrorFile } from '../support/mirror-file.ts'
+import { seeds } from '../support/seeds.ts'
+import { play } from './play.ts'
+
+test('whatever is hidden, pruned, forgotten, renamed, retired and restored, the mirror and its feed hold what they say', async () => {
+  const steps = inject('isDeep') ? 100 : 30
+  for (let seed = 1; seed <= seeds(30, { least: 3 }); seed += 1)
+    expect({ seed, ...(await play(aMirrorFile(), dice(seed), steps)) }).toMatchObject({ seed, untruths: [] })
+})

@@ -1,0 +1,136 @@
+import { aCustomer, customerId, START_MS, type SentRecord } from '../support/builders.ts'
+import type { Dice } from '../support/dice.ts'
+import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy-policy.ts'
+
+export const DAY_MS = 86_400_000
+const DOCUMENTED = ['name', 'username', 'email', 'phone', 'address'] as const
+const KEYS = ['a made-up key with more than 32 characters', 'another made-up key with more than 32 characters']
+
+/** Which fields an organization hides. */
+export type Hiding = { drop: readonly string[]; hash: readonly string[]; key: number }
+export const SHOWS_ALL: Hiding = { drop: [], hash: [], key: 0 }
+
+export type Values = Record<string, string | null>
+
+/** What a mirror must hold of an organization, known from the service and the commands alone. */
+export type Held = {
+  /** Active customers by number, with the values last received. */
+  active: Map<number, Values>
+  /** In how many proven scans in a row an active customer was absent. */
+  absent: Map<number, number>
+  forgotten: Set<number>
+  /** Customers whose record the last complete run did not read: what was hidden before may be lacking. */
+  stale: Set<number>
+  /** The policy that every stored value follows; undefined while that is not known. */
+  hides: Hiding | undefined
+}
+
+/** The service of an organization. It outlives its mirror, and keeps its identity when the mirror renames it. */
+export type Service = {
+  /** Its customers have numbers of their own. */
+  readonly first: number
+  listed: Map<number, Values>
+  hides: Hiding
+  /** Every text that was ever sent, by customer and by field. */
+  readonly sent: { n: number; field: string; text: string }[]
+  readonly versions: { n: number; values: Values }[]
+}
+
+/** The model of a mirror: its organizations by name. */
+export type Model = Map<string, { service: Service; held: Held }>
+
+export const MOST = 24
+
+export function aService(index: number): Service {
+  return { first: index * 1000 + 1, listed: new Map(), hides: SHOWS_ALL, sent: [], versions: [] }
+}
+
+export function nothingHeld(): Held {
+  return {
+    active: new Map(),
+    absent: new Map(),
+    forgotten: new Set(),
+    stale: new Set(),
+    hides: SHOWS_ALL,
+  }
+}
+
+/** A copy of what is held; services are shared, because no backup brings them back. */
+export function copyOf(model: Model): Model {
+  return new Map([...model].map(([name, { service, held }]) => [name, { service, held: structuredClone(held) }]))
+}
+
+let version = 0
+
+/** Some customers come, change and leave. The newest one never leaves: a list without its newest may be an older one. */
+export function passTime(service: Service, dice: Dice): void {
+  for (let n = service.first; n < service.first + MOST; n += 1) {
+    const isFirst = n === service.first
+    const isListed = service.listed.has(n)
+    if (!isListed && (isFirst || dice.chance(0.3))) service.listed.set(n, newValues(service, n))
+    else if (isListed && !isFirst && dice.chance(0.15)) service.listed.delete(n)
+    else if (isListed && dice.chance(0.2)) service.listed.set(n, newValues(service, n))
+  }
+}
+
+function newValues(service: Service, n: number): Values {
+  version += 1
+  const values = Object.fromEntries(DOCUMENTED.map((field) => [field, `tok${n}q${version}q${field}`]))
+  for (const [field, text] of Object.entries(values)) service.sent.push({ n, field, text })
+  service.versions.push({ n, values })
+  return values
+}
+
+/**
+ * The newest first. Sometimes one record cannot be kept, with or without a readable id; `odd` is the customer whose record it is.
+ */
+export function listOf(service: Service, dice: Dice): { list: SentRecord[]; odd: number | undefined } {
+  const list = [...service.listed].toSorted(([one], [other]) => one - other).map(([n, values]) => record(n, values))
+  if (dice.chance(0.1)) {
+    const n = service.first + 500
+    return { list: [...list, { ...record(n, newValues(service, n)), id: 'no UUID' }], odd: undefined }
+  }
+  const [place, odd] = [1 + dice.below(list.length), dice.chance(0.3)]
+  const n = [...service.listed.keys()].toSorted((one, other) => one - other)[place]
+  if (!odd || n === undefined) return { list, odd: undefined }
+  const { email: _email, ...values } = newValues(service, n)
+  list[place] = { ...record(n, values), email: [] }
+  return { list, odd: n }
+}
+
+function record(n: number, values: Values): SentRecord {
+  return aCustomer(n, { ...values, created_at: new Date(START_MS - n * DAY_MS).toISOString() })
+}
+
+export function idOf(n: number): string {
+  return customerId(n)
+}
+
+/** What a mirror stores of these values. */
+export function stored(values: Values, hides: Hiding): Values {
+  const policy = policyOf(hides)
+  return Object.fromEntries(
+    Object.entries(values).map(([field, text]) => {
+      if (text === null || hides.drop.includes(field)) return [field, null]
+      return [field, hides.hash.includes(field) ? policy.hashOf(text) : text]
+    }),
+  )
+}
+
+export function policyOf({ drop, hash, key }: Hiding): PrivacyPolicy {
+  return privacyPolicy({ drop, hash, key: hash.length === 0 ? undefined : KEYS[key] })
+}
+
+/** One of email, username and name stays shown. */
+export function someHiding(dice: Dice): Hiding {
+  const shown = dice.below(3)
+  const drop: string[] = []
+  const hash: string[] = []
+  for (const [at, field] of DOCUMENTED.entries()) {
+    if (at === shown) continue
+    const way = dice.below(4)
+    if (way === 0) drop.push(field)
+    if (way === 1) hash.push(field)
+  }
+  return { drop, hash, key: dice.below(2) }
+}
