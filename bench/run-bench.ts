@@ -11,6 +11,7 @@ import { type OnRun, runRounds } from './rounds.ts'
 import type { HowToRun } from './run-program.ts'
 import { createStage } from './stage.ts'
 import { equipped, findStarters, type Found } from './whole/starters.ts'
+import { measureExports } from './whole/exports.ts'
 import { measureStartup } from './startup.ts'
 import { holdingFor, verdicts } from './targets.ts'
 import { toolsGroup } from './tools.ts'
@@ -97,6 +98,10 @@ async function measure(plan: Plan, { stdout, stderr }: Output): Promise<GroupRes
   try {
     if (isWanted({ name: 'startup' })) finish(await measureStartup(stage, { folder, dataset, runs }))
     for (const group of brief ? briefly(groups) : groups) await run(group)
+    if (!brief && isWanted({ name: 'exports' })) {
+      const most = sizes.large?.one ?? dataset
+      finish(await measureExports(stage, { folder, dataset: most, runs, python: found.Python }))
+    }
     if (tools.length > 0) {
       const { group, notes } = await toolsGroup(dataset, tools)
       finish({ ...(await runRounds(group, stage, runs, say)), notes })
@@ -124,7 +129,18 @@ const OPTIONS = {
 } as const
 
 /** `tools` goes with the option of that name, for a run of nothing else. */
-const GROUP_NAMES = ['startup', 'whole', 'night', 'load', 'latency', 'gzip', 'by-hand', 'million', 'tools'] as const
+const GROUP_NAMES = [
+  'startup',
+  'whole',
+  'night',
+  'load',
+  'latency',
+  'gzip',
+  'by-hand',
+  'million',
+  'exports',
+  'tools',
+] as const
 
 const HELP = `npm run bench -- [options]
 

@@ -2,6 +2,7 @@ import { AT_REST_MANY_AT_ONCE, CONCURRENCY, LEAST_BESIDE_LOOP, MANY_AT_ONCE } fr
 import { floorOf } from './members.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
 import { spreadOf } from './statistics.ts'
+import { EXPORTS } from './whole/exports.ts'
 import { type Night, NIGHTS, SYNC_OF_40, SYNC_OF_40_FROM_NODE_20, wholeName } from './whole/commands.ts'
 
 /** What the program is to achieve. */
@@ -83,6 +84,7 @@ export const TARGETS: readonly Target[] = [
     ratio('peak memory of 1,000,000 at rest, over 100,000', 1.15, memory(ONE_LARGE_AT_REST, 'at rest')),
     amount('peak memory of loading 1,000,000', 220, 'MB', megabytes(ONE_LARGE)),
     amount('peak memory of 1,000,000 at rest', 220, 'MB', megabytes(ONE_LARGE_AT_REST)),
+    ...Object.values(EXPORTS).map((name) => amount(`peak memory of 1,000,000, ${name}`, 250, 'MB', megabytes(name))),
     ratio('loading 100 × 10,000, over 1 × 1,000,000', 1.1, wall('initial sync, a hundred organizations', ONE_LARGE)),
     ratio('100 × 10,000 at rest, over 1 × 1,000,000', 1.1, wall('at rest, a hundred organizations', ONE_LARGE_AT_REST)),
   ]),

@@ -1,11 +1,10 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
-import { watchMemory } from './family-memory.ts'
-import { childrenCpuMs, countWritten } from '../measure.ts'
+import { countWritten } from '../measure.ts'
 import { baseUrlOf, type Measurement, type Task } from '../messages.ts'
-import { runToEnd } from '../run-to-end.ts'
+import { runWatched } from './run-watched.ts'
 
 /** Programs that know nothing of the benchmark: they are started as users start them, and watched from the outside. */
 const COMMANDS = {
@@ -27,17 +26,8 @@ export async function runCommand(name: CommandName, task: Task, starters: Starte
   const workplace = join(dirname(task.file), 'whole')
   const { command, env } = await prepared(name, task, { workplace, starters })
   const written = countWritten(workplace)
-  const cpuMs = childrenCpuMs()
-  let memory: ReturnType<typeof watchMemory> | undefined
-  const onStart = (pid: number) => (memory = watchMemory(pid))
-  const { code, stdout, stderr, wallMs } = await runToEnd(command, { cwd: workplace, env, onStart })
-  const peakRssBytes = memory?.stop()
-  if (code !== 0) throw new Error(`"${command.join(' ')}" ended with ${code}:\n${(stdout + stderr).slice(-4000)}`)
-  const cpuAfterMs = childrenCpuMs()
-  return {
-    ...{ wallMs, peakRssBytes, writtenBytes: written(), fileBytes: (await stat(task.file)).size },
-    cpuMs: cpuMs === undefined || cpuAfterMs === undefined ? undefined : cpuAfterMs - cpuMs,
-  }
+  const watched = await runWatched(command, { file: task.file, cwd: workplace, env })
+  return { ...watched, writtenBytes: written() }
 }
 
 type Prepared = { command: [string, ...string[]]; env: Record<string, string> }

@@ -10,6 +10,7 @@ import { servedList } from '../../bench/service/served-list.ts'
 import { startService } from '../../bench/service/service.ts'
 import { createStage } from '../../bench/stage.ts'
 import { ratios, spreadOf } from '../../bench/statistics.ts'
+import { EXPORTS } from '../../bench/whole/exports.ts'
 import { holdingFor, TARGETS, verdicts, type Target } from '../../bench/targets.ts'
 import { listEnvelope } from '../../src/source/envelope.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -192,7 +193,7 @@ function madeUp(measurement: Partial<Measurement> = {}): Measurement {
 
 /** Results in which every member took the same, and the short commands too. */
 function madeUpResults(members: readonly Member[]): GroupResult[] {
-  const names = [...members.map(({ name }) => name), '--help', 'status']
+  const names = [...members.map(({ name }) => name), '--help', 'status', ...Object.values(EXPORTS)]
   const rows = names.map((name) => ({ name, floors: [], measurements: [madeUp()] }))
   return [{ name: 'made up', about: 'nothing', rows }]
 }
