@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { env } from 'node:process'
+import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { notInThisRun } from './test/support/deep-files.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { memoryFolder } from './test/support/memory-folder.ts'
 import { notOnThisQueue } from './test/support/queue-choice.ts'
@@ -16,7 +17,7 @@ const folder = isDeep ? undefined : memoryFolder()
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...notOnThisQueue()],
+    exclude: [...configDefaults.exclude, ...notOnThisQueue(), ...notInThisRun({ isDeep, args: argv })],
     // To load the program anew for each file took half the time: files share processes, and leave them as they were.
     isolate: false,
     // Node reads the files as the program is run: it strips the types itself, and keeps what it compiled.

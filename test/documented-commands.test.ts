@@ -21,8 +21,8 @@ const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence
   ['npm run demo', '.ci/run', /^step npm run demo$/m],
   ['npm test', '.ci/run', /^step .*npm run test:deep\b/m],
   ['npm run bench -- --quick', '.ci/run', /^step npm run bench -- --quick$/m],
-  ['npm pack', 'test/package.test.ts', /npm\(checkout, 'pack'/],
-  ['npm install --global --ignore-scripts', 'test/package.test.ts', /'install', '--global', .*'--ignore-scripts'/],
+  ['npm pack', 'test/support/package-checkout.ts', /npm\(checkout, 'pack'/],
+  ['npm install --global --ignore-scripts', 'test/package.deep.test.ts', /'install', '--global', .*'--ignore-scripts'/],
 ]
 
 /** Programs that are run here, each in a temporary folder. Others could change the machine that runs the tests. */

@@ -21,11 +21,11 @@ type Downtime = (typeof DOWNTIMES)[number]
 /** Unread customers are removed at once, so that the mirror shows which customers both parts of a scan have read. */
 const STRICT = { removals: { after: 1, maxShare: 0.1 } }
 
-const SEEDS = Array.from({ length: seeds(6, { least: 2 }) }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: seeds(6, { least: 1 }) }, (_, index) => index + 1)
 
 const STOPS = DOWNTIMES.flatMap((downtime) => WINDOWS.slice(0, -1).map((window) => ({ window, downtime })))
 
-test.each(someOf(STOPS, { every: 5 }))(
+test.each(someOf(STOPS, { every: 15 }))(
   'stopped after window $window of 12, and $downtime in the downtime: exact, proven, and nothing read more than twice',
   async ({ window, downtime }) => {
     const { sandbox, mirror, part } = await aMirroredList()
@@ -43,7 +43,7 @@ test.each(someOf(STOPS, { every: 5 }))(
   },
 )
 
-test.each([2, 5, 8])(
+test.each(someOf([2, 5, 8]))(
   'stopped after window %d of 12 on a later night, with inserts in the downtime: pages that come as before join those read before',
   async (window) => {
     const { sandbox, mirror, part } = await aMirroredList()
@@ -65,7 +65,7 @@ test.each([2, 5, 8])(
   },
 )
 
-test.each(someOf(WINDOWS, { every: 4 }))(
+test.each(someOf(WINDOWS, { every: 11 }))(
   'killed while it reads window %d of 12: the next run continues, is exact and proven, and reads nothing more than twice',
   async (window) => {
     let asked = 0
@@ -97,7 +97,7 @@ test.each(someOf(WINDOWS, { every: 4 }))(
   },
 )
 
-test.each(DOWNTIMES)(
+test.each(someOf(DOWNTIMES))(
   'killed between its last window and its end, and %s in the downtime: the next run ends it without a single request',
   async (downtime) => {
     const { sandbox, mirror, file, part } = await aMirroredList()

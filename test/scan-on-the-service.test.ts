@@ -7,7 +7,7 @@ import type { Sandbox, SandboxOptions } from '../src/service/sandbox.ts'
 import { onThisMachine } from './support/busy-machine.ts'
 import { activeIds, goneIds, syncSandbox, type Syncing } from './support/mirrored-sandbox.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
-import { seeds } from './support/seeds.ts'
+import { seeds, someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
 
 type Proof = 'proven' | 'converged' | 'unproven'
@@ -59,7 +59,7 @@ test('every scenario of the sandbox is played here', () => {
   expect(Object.keys(ENDS).toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
 })
 
-test.each(Object.keys(ENDS))(
+test.each(someOf(Object.keys(ENDS), { every: 4 }))(
   '%s: night after night, no listed customer is missing behind a proof, or removed',
   async (name) => {
     const { proof, reasons = [], mayFail = false } = ENDS[name] ?? { proof: [] }
@@ -171,26 +171,25 @@ test('growing-last-page: a list without end fails its run, keeps the rows read, 
   expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined, provenAsOfMs: undefined }])
 })
 
-test.each(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'page-1-renumbered', 'repeat-page'])(
-  '%s: a lying service removes no customer that it listed correctly before, and the run ends',
-  async (name) => {
-    const mirror = await aMirror()
-    const customers = GROWING.has(name) ? 200 : inject('isDeep') ? 1000 : 350
-    await syncSandbox(await aSandbox({ organizations: 1, customers }), mirror)
-    const before = activeIds(mirror)
-    const liar = await aSandbox({ organizations: 1, scenario: name, customers })
+test.each(
+  someOf(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'page-1-renumbered', 'repeat-page']),
+)('%s: a lying service removes no customer that it listed correctly before, and the run ends', async (name) => {
+  const mirror = await aMirror()
+  const customers = GROWING.has(name) ? 200 : inject('isDeep') ? 1000 : 350
+  await syncSandbox(await aSandbox({ organizations: 1, customers }), mirror)
+  const before = activeIds(mirror)
+  const liar = await aSandbox({ organizations: 1, scenario: name, customers })
 
-    for (let night = 1; night <= (GROWING.has(name) ? 1 : seeds(3, { least: 2 })); night += 1) {
-      const { report } = await syncSandbox(liar, mirror, { removals: { after: 1, maxShare: 1 } })
-      expect(report).toMatchObject({ removed: 0, missing: 0 })
-    }
+  for (let night = 1; night <= (GROWING.has(name) ? 1 : seeds(3, { least: 2 })); night += 1) {
+    const { report } = await syncSandbox(liar, mirror, { removals: { after: 1, maxShare: 1 } })
+    expect(report).toMatchObject({ removed: 0, missing: 0 })
+  }
 
-    expect(before.difference(activeIds(mirror))).toEqual(new Set())
-    expect(liar.organization('acme').requests.length).toBeLessThan(600)
-  },
-)
+  expect(before.difference(activeIds(mirror))).toEqual(new Set())
+  expect(liar.organization('acme').requests.length).toBeLessThan(600)
+})
 
-test.each([1, 5, 11, 12, 13, 100])(
+test.each(someOf([1, 5, 11, 12, 13, 100]))(
   '--limit-pages %d: the run is reported as incomplete, and removes no customer',
   async (pageLimit) => {
     const { sandbox, mirror, nightly } = await staged('still')
@@ -218,7 +217,7 @@ test.each([1, 5, 11, 12, 13, 100])(
 )
 
 test('a plain scan proves nothing and removes no customer, whatever the service does', async () => {
-  for (const name of ['delete', 'count-lies', 'short-page', 'poison', 'ties']) {
+  for (const name of someOf(['delete', 'count-lies', 'short-page', 'poison', 'ties'])) {
     const { mirror, nightly } = await staged(name)
     for (let night = 1; night <= 2; night += 1) {
       const { report } = await nightly({ scan: 'plain', removals: { after: 1, maxShare: 1 } })

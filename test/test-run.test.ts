@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { onThisMachine } from './support/busy-machine.ts'
+import { notInThisRun } from './support/deep-files.ts'
 import { memoryFolder } from './support/memory-folder.ts'
 import { readProgram } from './support/program.ts'
 import { seeds, someOf } from './support/seeds.ts'
@@ -36,6 +37,28 @@ describe('the number of random examples', () => {
 
   test('hundreds are drawn nowhere but through seeds', () => {
     expect(holding(/numRuns: \d{3}|seed <= \d{3}/)).toEqual([])
+  })
+})
+
+describe('files of long tests', () => {
+  test('each has a file beside it that tests its subject in `npm test`', () => {
+    const paths = TESTS.map(({ path }) => path)
+    const deep = paths.filter((path) => path.endsWith('.deep.test.ts'))
+
+    expect(deep.length).toBeGreaterThan(10)
+    expect(deep.filter((path) => !paths.includes(path.replace('.deep.test.ts', '.test.ts')))).toEqual([])
+  })
+
+  test('are left out except in a deep run, and where one is named, the message says how to start it', () => {
+    const named = { args: ['run', 'test/crash.deep.test.ts'] }
+
+    expect(notInThisRun({ isDeep: false, args: ['run', 'test/crash.test.ts'] })).toEqual(['test/**/*.deep.test.ts'])
+    expect(notInThisRun({ isDeep: true, ...named })).toEqual([])
+    expect(() => notInThisRun({ isDeep: false, ...named })).toThrow('npm run test:deep -- test/crash.deep.test.ts')
+  })
+
+  test('no test is skipped because a run is not deep', () => {
+    expect(holding(/(run|skip)If\(!?inject\('isDeep'\)\)/)).toEqual([])
   })
 })
 

@@ -1,8 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { parse } from 'yaml'
-import { z } from 'zod'
 import { sandboxCommand } from '../../src/cli/sandbox.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -89,8 +87,6 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
 })
 
-const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
-
 test('the demo does not delete a configuration or a mirror that is not its own', async () => {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'customer-mirror.yaml'), 'organizations: []  # mine\n')
@@ -114,36 +110,10 @@ test('the demo does not delete a folder that happens to be called queue', async 
   expect(readFileSync(join(cwd, 'queue', 'mine.txt'), 'utf8')).toBe('mine')
 })
 
-test('a demo that is stopped ends with 130, and its files are sound', async () => {
-  const cwd = temporaryFolder()
-  const demo = startCli(['demo'], { cwd, env: withMadeQueue(join(cwd, 'data/demo/queue')) })
-  await demo.lineOnStderr(/asked to slow down/)
-  demo.send('SIGINT')
-  const { code, stderr } = await demo.ended
-
-  expect(code).toBe(130)
-  expect(stderr).toMatch(/^globex +stopped: /m)
-  expect(valueOf(join(cwd, 'data', 'demo', 'customers.db'), 'PRAGMA integrity_check')).toBe('ok')
-  const written = z
-    .object({ mirror: z.string() })
-    .parse(parse(readFileSync(join(cwd, 'data/demo/customer-mirror.yaml'), 'utf8')))
-  expect(written.mirror).toBe('./customers.db')
-})
+const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
 
 /** The same for a demo in this process. */
 function withMadeQueueHere(cwd: string): { onStderr: (text: string) => void } {
   const makeQueue = () => cpSync(inject('queueTemplate'), join(cwd, 'data/demo/queue'), { recursive: true })
   return { onStderr: (text) => text.includes('listens at') && makeQueue() }
-}
-
-/** An environment in which a demo finds its queue made, once it has cleared away and says where it listens: to make one takes seconds. */
-function withMadeQueue(folder: string): Record<string, string> {
-  const program = `
-    import { cpSync } from 'node:fs'
-    const write = process.stderr.write
-    process.stderr.write = function (text, ...more) {
-      if (String(text).includes('listens at')) cpSync(${JSON.stringify(inject('queueTemplate'))}, ${JSON.stringify(folder)}, { recursive: true })
-      return write.call(this, text, ...more)
-    }`
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}` }
 }

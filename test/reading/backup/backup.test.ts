@@ -1,23 +1,18 @@
-import Database from 'better-sqlite3'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
 import { publishCommand } from '../../../src/cli/publish.ts'
-import { syncCommand } from '../../../src/cli/sync.ts'
 import { night } from '../../mirror/nights.ts'
-import { aBackupFile, aWriter, backUp } from '../../support/backing-up.ts'
+import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { asPlainUser, startCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
-
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/customer-mirror.mjs', import.meta.url))
+import { aWorkplace } from '../../support/workplace.ts'
+import { PROGRAM, aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
 
 describe('a backup', () => {
   test('holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
@@ -39,20 +34,6 @@ describe('a backup', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
-  })
-
-  test('is one state of the mirror, however much another process writes meanwhile', async () => {
-    const mirror = aMirrorFile()
-    const writer = aWriter(mirror)
-    await writer.saved(10)
-    for (let backup = 0; backup < 3; backup += 1) {
-      const { file } = await backUp(mirror)
-      expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
-      const unequal = `SELECT count(*) FROM runs
-        WHERE received <> inserted + updated + unchanged + duplicates + rejected`
-      expect(valueOf(file, unequal)).toBe(0)
-      await writer.saved(5)
-    }
   })
 
   test('does not migrate the mirror: the program that wrote it goes on', async () => {
@@ -175,20 +156,6 @@ describe('a target that cannot be replaced is refused, and left as it is', () =>
   })
 })
 
-test('two backups at once do not disturb each other: the second gives up with a clear error', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  const { file } = await backUp(mirror.file)
-  const other = new Database(join(dirname(file), '.backup.lock'))
-  onTestFinished(() => void other.close())
-  other.exec('BEGIN EXCLUSIVE')
-
-  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
-    code: 'backup-busy',
-    message: expect.stringContaining('another process makes a backup there'),
-  })
-})
-
 describe('the command', () => {
   test('makes a backup and says where, as text and as JSON', async () => {
     const { config, folder } = await aMirroredWorkplace()
@@ -253,26 +220,6 @@ describe('the command', () => {
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
   })
 
-  test('killed at any moment, the backup from before or the new one is there, and the next one clears away', async () => {
-    const here = await aMirroredWorkplace([900])
-    const file = join(here.folder, 'backups', 'customers.db')
-    await runCommand(backupCommand, [file, '--config', here.config])
-    for (const ending of ['', '-journal', '-wal'])
-      writeFileSync(join(dirname(file), `.customers.db.0123456789abcdef.backup${ending}`), 'half')
-    for (let kill = 0; kill < 3; kill += 1) {
-      const child = spawn(process.execPath, [PROGRAM, 'backup', file, '--config', here.config], { stdio: 'ignore' })
-      const exited = once(child, 'exit')
-      const isWriting = () => readdirSync(dirname(file)).some((name) => /^\.customers.*\.backup$/.test(name))
-      while (!isWriting() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
-      child.kill('SIGKILL')
-      await exited
-      expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(900)
-    }
-    await runCommand(backupCommand, [file, '--config', here.config])
-
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
-  })
-
   test('a copy for readers is no mirror to make a backup of', async () => {
     const here = await aMirroredWorkplace()
     const copy = join(here.folder, 'copies', 'customers.db')
@@ -283,13 +230,6 @@ describe('the command', () => {
 })
 
 type Place = Awaited<ReturnType<typeof aMirroredWorkplace>>
-
-async function aMirroredWorkplace(counts = [12]) {
-  const organizations = organizationsOf(await aSandbox({ customers: counts }))
-  const workplace = aWorkplace(organizations)
-  await runCommand(syncCommand, ['--config', workplace.config])
-  return { ...workplace, organizations }
-}
 
 function linked(target: string, path: string): string {
   symlinkSync(target, path)

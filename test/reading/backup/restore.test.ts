@@ -1,21 +1,9 @@
 import Database from 'better-sqlite3'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { backupCommand } from '../../../src/cli/backup.ts'
-import { publishCommand } from '../../../src/cli/publish.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { syncCommand } from '../../../src/cli/sync.ts'
 import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/database.ts'
@@ -24,12 +12,9 @@ import { night } from '../../mirror/nights.ts'
 import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
 import { customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { runCli, startCli } from '../../support/run-cli.ts'
+import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
-
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/customer-mirror.mjs', import.meta.url))
-const COUNT = 'SELECT count(*) FROM customers'
+import { COUNT, namesBeside, aMirroredWorkplace } from '../../support/backed-up.ts'
 
 describe('a restore', () => {
   test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
@@ -288,37 +273,6 @@ test('a file of someone else at the place of the mirror is left alone, with --fo
   expect(valueOf(mirror, COUNT)).toBe(12)
 })
 
-test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
-  const here = await aMirroredWorkplace()
-  const kilobytes = Math.floor(statSync(here.backup).size / 2048)
-  const command = `ulimit -f ${kilobytes}; exec "$0" "$1" restore "$2" --config "$3"`
-  const args = [process.execPath, PROGRAM, here.backup, here.config]
-  const ended = spawnSync('bash', ['-c', command, ...args], { encoding: 'utf8' })
-
-  expect(ended).toMatchObject({
-    status: 5,
-    stdout: '',
-    stderr: expect.stringMatching(/Nothing was restored; the mirror is/),
-  })
-  expect(namesBeside(here.mirror)).toEqual(['customers.db'])
-  expect(valueOf(here.mirror, COUNT)).toBe(900)
-})
-
-/** Locks a mirror, waits until its parent has opened it too, and then puts another file in its place. */
-const REPLACING = `
-  const Database = require('better-sqlite3')
-  const { readdirSync, readlinkSync, renameSync } = require('node:fs')
-  const [file, other] = process.argv.slice(1)
-  const db = new Database(file)
-  db.pragma('journal_mode = DELETE')
-  db.exec('BEGIN EXCLUSIVE')
-  console.log('locked')
-  const folder = '/proc/' + process.ppid + '/fd/'
-  const target = (name) => { try { return readlinkSync(folder + name) } catch { return '' } }
-  while (!readdirSync(folder).some((name) => target(name) === file));
-  renameSync(other, file)
-  db.close()`
-
 test.runIf(process.platform === 'linux')(
   'a program that opened the mirror in the moment of a restore writes nothing, neither into the old file nor the new one',
   async () => {
@@ -332,26 +286,6 @@ test.runIf(process.platform === 'linux')(
     expect([valueOf(mirror, COUNT), valueOf(mirror, 'PRAGMA integrity_check')]).toEqual([10, 'ok'])
   },
 )
-
-test('killed at any moment, the mirror is the one from before or the restored one, whole', async () => {
-  const here = await aMirroredWorkplace()
-  for (let kill = 0; kill < (inject('isDeep') ? 4 : 2); kill += 1) {
-    const child = spawn(process.execPath, [PROGRAM, 'restore', here.backup, '--config', here.config], {
-      stdio: 'ignore',
-    })
-    const exited = once(child, 'exit')
-    const folder = dirname(here.mirror)
-    const isAt = () => readdirSync(folder).some((name) => (kill % 2 === 0 ? /\.restore$/ : /-replaced-/).test(name))
-    while (!isAt() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
-    child.kill('SIGKILL')
-    await exited
-    expect(valueOf(here.mirror, 'PRAGMA integrity_check')).toBe('ok')
-    expect(valueOf(here.mirror, COUNT)).toBe(900)
-    for (const name of readdirSync(folder).filter((each) => each.includes('-replaced-'))) rmSync(join(folder, name))
-  }
-  const { code } = await runCommand(restoreCommand, [here.backup, '--config', here.config])
-  expect(code).toBe(0)
-})
 
 test('the command says what was restored, what was kept, and what is left to do', async () => {
   const here = await aMirroredWorkplace()
@@ -370,23 +304,20 @@ test('the command says what was restored, what was kept, and what is left to do'
   })
 })
 
-test('the exit codes are those of the mistakes', async () => {
-  const here = await aMirroredWorkplace()
-  const copy = join(here.folder, 'copies', 'customers.db')
-  await runCommand(publishCommand, [copy, '--config', here.config])
-  const ends = [copy, join(here.folder, 'none.db')].map((file) =>
-    startCli(['restore', file, '--config', here.config], { cwd: here.folder }),
-  )
-  const [asCopy, asNone] = await Promise.all(ends.map(({ ended }) => ended))
-
-  expect(asCopy).toMatchObject({ code: 7, stdout: '', stderr: expect.stringMatching(/is a copy for readers/) })
-  expect(asNone).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/no such file/) })
-})
-
-/** Without what a test that reads the mirror lets SQLite leave there. */
-function namesBeside(file: string): string[] {
-  return readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
-}
+/** Locks a mirror, waits until its parent has opened it too, and then puts another file in its place. */
+const REPLACING = `
+  const Database = require('better-sqlite3')
+  const { readdirSync, readlinkSync, renameSync } = require('node:fs')
+  const [file, other] = process.argv.slice(1)
+  const db = new Database(file)
+  db.pragma('journal_mode = DELETE')
+  db.exec('BEGIN EXCLUSIVE')
+  console.log('locked')
+  const folder = '/proc/' + process.ppid + '/fd/'
+  const target = (name) => { try { return readlinkSync(folder + name) } catch { return '' } }
+  while (!readdirSync(folder).some((name) => target(name) === file));
+  renameSync(other, file)
+  db.close()`
 
 type Place = { mirror: string; backup: string }
 
@@ -415,14 +346,6 @@ async function aBackupOf(count: number): Promise<string> {
   await night(mirror, 0, customers(1, count))
   const { file } = await backUp(mirror.file, { file: aBackupFile() })
   return file
-}
-
-async function aMirroredWorkplace() {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [900] })))
-  await runCommand(syncCommand, ['--config', workplace.config])
-  const backup = join(workplace.folder, 'backups', 'customers.db')
-  await runCommand(backupCommand, [backup, '--config', workplace.config])
-  return { ...workplace, backup }
 }
 
 /** A mirror as an older version made it. */

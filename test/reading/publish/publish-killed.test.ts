@@ -77,62 +77,9 @@ describe('killed at any moment', () => {
     await expect(publishApart(plan, { signal: stop.signal })).rejects.toMatchObject({ code: 'interrupted' })
     expect(existsSync(plan.file)).toBe(false)
   })
-
-  test('two at once do not disturb each other: the second waits, or gives up with a clear error', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, CUSTOMERS))
-    const plan = aPlan(mirror.file, { lockWaitMs: 60_000, keep: 5 })
-    const { signal } = new AbortController()
-    const all = await Promise.all([1, 2, 3].map(() => publishApart(plan, { signal })))
-
-    expect(all.map(({ failed }) => failed)).toEqual([[], [], []])
-    expect(readdirSync(dirname(plan.file)).filter((name) => name.endsWith('.db'))).toHaveLength(3)
-    const lock = new Database(join(dirname(plan.file), '.publish.lock'))
-    onTestFinished(() => void lock.close())
-    lock.exec('BEGIN EXCLUSIVE')
-    const { failed } = await publishApart({ ...plan, lockWaitMs: 10 }, { signal })
-    expect(failed).toMatchObject([
-      { code: 'copy-busy', message: expect.stringContaining('another process publishes there') },
-    ])
-  })
 })
 
 describe('without room', () => {
-  test('a limit on the size of files leaves the copy from before, wherever it is reached', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 100))
-    const plan = aPlan(mirror.file, { keep: 1 })
-    publishAll(plan)
-    const before = readFileSync(plan.file)
-    await night(mirror, 1, customers(1, CUSTOMERS))
-    const whole = publishAll({ ...plan, file: join(temporaryFolder(), 'whole', 'whole.db') }).copies[0]?.bytes ?? 0
-    const most = Math.ceil(whole / 1024)
-    const ends = new Map<string, number>()
-    const steps = seeds(30, { least: 3 })
-    for (let step = 1; step <= steps; step += 1) {
-      const kilobytes = step === steps ? most + 64 : Math.max(40, Math.floor((most * step) / (steps + 1)))
-      const ended = spawnSync('bash', ['-c', `ulimit -f ${kilobytes}; exec "$0" "$1"`, process.execPath, PROGRAM], {
-        input: JSON.stringify(plan),
-        encoding: 'utf8',
-      })
-      const { failed } = published.parse(JSON.parse(ended.stdout).published)
-      const end = failed[0]?.code ?? 'published'
-      ends.set(end, (ends.get(end) ?? 0) + 1)
-      if (end === 'published') break
-      expect(failed[0]?.message).toMatch(/a quota is used up/)
-      expect(readFileSync(plan.file).equals(before)).toBe(true)
-      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual([
-        '.publish.lock',
-        'metadata.json',
-        'readers.db',
-        'readers.db.sha256',
-      ])
-    }
-
-    expect(Object.fromEntries(ends)).toEqual({ 'copy-full': steps - 1, published: 1 })
-    expect(valueOf(plan.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
-  })
-
   test.runIf(canMount())('a full disk leaves the copy from before, and no other file', async () => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 100))

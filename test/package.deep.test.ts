@@ -1,0 +1,81 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { env as ours, execPath, version as nodeVersion } from 'node:process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rowsOf } from './support/mirror-file.ts'
+import { startCli } from './support/run-cli.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
+import { manifest, ALWAYS, aCheckout, launcherFiles, filesIn, pack, npm, runToEnd } from './support/package-checkout.ts'
+
+describe('the package, packed and installed', () => {
+  let program = ''
+  let installed = ''
+  let files: string[] = []
+
+  let place = ''
+
+  beforeAll(() => {
+    place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
+    const prefix = join(place, 'prefix')
+    const packed = pack(aCheckout(join(place, 'checkout')))
+    files = packed.files
+    mkdirSync(prefix)
+    // Whatever npm has downloaded before is not asked for again.
+    npm(prefix, 'install', '--global', '--prefix', prefix, '--ignore-scripts', '--prefer-offline', packed.tarball)
+    program = join(prefix, 'bin', 'customer-mirror')
+    installed = join(prefix, 'lib', 'node_modules', manifest.name)
+  })
+  afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+  test('it holds every file of the program, compiled, and everything those read', () => {
+    const sources = filesIn('src').concat(filesIn('jobs'))
+    const compiled = sources
+      .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
+      .map((path) => `dist/${path.replace(/\.ts$/, '.js')}`)
+    const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
+
+    expect(read).toContain('dist/src/mirror/migrations/0001-initial.sql')
+    expect(read).toContain('dist/src/cli/completion/customer-mirror.bash')
+    expect(files).toEqual([...ALWAYS, ...compiled, ...read, ...launcherFiles()].toSorted())
+  })
+
+  test.each([
+    [`Node ${nodeVersion}, which tests it`, dirname(execPath)],
+    ['the Node on PATH', pathOfTheUser()],
+  ])('it works from nothing to a mirror and its worker, on %s', async (_, path) => {
+    const cwd = temporaryFolder()
+    const run = { cwd, program, env: { PATH: [path, '/usr/bin', '/bin'].join(delimiter), HOME: join(cwd, 'home') } }
+
+    expect(await runToEnd(['--version'], run)).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+    expect(await runToEnd(['init', 'mine.yaml'], run)).toMatchObject({ code: 0 })
+    expect((await runToEnd(['completion', 'bash'], run)).stdout).toContain('complete -F')
+    expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toContain('organizations:')
+
+    const sandbox = startCli(['sandbox', '--port', '0', '--customers', '230,7', '--write-config', 'trial.yaml'], run)
+    await sandbox.lineOnStderr(/^Wrote trial\.yaml/)
+    expect(await runToEnd(['sync', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
+    expect(await runToEnd(['worker', '--once', '--embedded', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
+    sandbox.send('SIGTERM')
+    const count = ['sql', '--csv', '--config', 'trial.yaml', 'SELECT COUNT(*) AS number FROM active_customers']
+    expect(await runToEnd(count, run)).toMatchObject({ code: 0, stdout: 'number\r\n237\r\n', stderr: '' })
+
+    expect(await sandbox.ended).toMatchObject({ code: 143 })
+    expect(rowsOf(join(cwd, 'data', 'customers.db'), RUNS)).toEqual([
+      { organization: 'acme', proof: 'proven', inserted: 230, unchanged: 0 },
+      { organization: 'globex', proof: 'proven', inserted: 7, unchanged: 0 },
+      { organization: 'acme', proof: 'proven', inserted: 0, unchanged: 230 },
+      { organization: 'globex', proof: 'proven', inserted: 0, unchanged: 7 },
+    ])
+    expect(existsSync(join(installed, 'node_modules', '.cache'))).toBe(false)
+  })
+})
+
+const RUNS = `SELECT organization, proof, inserted, unchanged FROM runs
+  ORDER BY row_number() OVER (PARTITION BY organization ORDER BY id), organization`
+
+/** The folders in which a user's shell looks for Node, without those that npm puts before them. */
+function pathOfTheUser(): string {
+  const folders = (ours['PATH'] ?? '').split(delimiter)
+  return folders.filter((folder) => !/node_modules|node-gyp-bin/.test(folder)).join(delimiter)
+}

@@ -1,0 +1,65 @@
+import Database from 'better-sqlite3'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { backupCommand } from '../../../src/cli/backup.ts'
+import { night } from '../../mirror/nights.ts'
+import { aWriter, backUp } from '../../support/backing-up.ts'
+import { customers } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { PROGRAM, aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
+
+describe('a backup', () => {
+  test('is one state of the mirror, however much another process writes meanwhile', async () => {
+    const mirror = aMirrorFile()
+    const writer = aWriter(mirror)
+    await writer.saved(10)
+    for (let backup = 0; backup < 3; backup += 1) {
+      const { file } = await backUp(mirror)
+      expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
+      const unequal = `SELECT count(*) FROM runs
+        WHERE received <> inserted + updated + unchanged + duplicates + rejected`
+      expect(valueOf(file, unequal)).toBe(0)
+      await writer.saved(5)
+    }
+  })
+})
+
+test('two backups at once do not disturb each other: the second gives up with a clear error', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  const { file } = await backUp(mirror.file)
+  const other = new Database(join(dirname(file), '.backup.lock'))
+  onTestFinished(() => void other.close())
+  other.exec('BEGIN EXCLUSIVE')
+
+  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+    code: 'backup-busy',
+    message: expect.stringContaining('another process makes a backup there'),
+  })
+})
+
+describe('the command', () => {
+  test('killed at any moment, the backup from before or the new one is there, and the next one clears away', async () => {
+    const here = await aMirroredWorkplace([900])
+    const file = join(here.folder, 'backups', 'customers.db')
+    await runCommand(backupCommand, [file, '--config', here.config])
+    for (const ending of ['', '-journal', '-wal'])
+      writeFileSync(join(dirname(file), `.customers.db.0123456789abcdef.backup${ending}`), 'half')
+    for (let kill = 0; kill < 3; kill += 1) {
+      const child = spawn(process.execPath, [PROGRAM, 'backup', file, '--config', here.config], { stdio: 'ignore' })
+      const exited = once(child, 'exit')
+      const isWriting = () => readdirSync(dirname(file)).some((name) => /^\.customers.*\.backup$/.test(name))
+      while (!isWriting() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
+      child.kill('SIGKILL')
+      await exited
+      expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(900)
+    }
+    await runCommand(backupCommand, [file, '--config', here.config])
+
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+})

@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { startCli, type Ended, type ProcessOptions } from './run-cli.ts'
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+export const ALWAYS = ['LICENSE', 'README.md', 'package.json']
+
+export const manifest = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    bin: z.record(z.string(), z.string()),
+    scripts: z.record(z.string(), z.string()),
+  })
+  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
+
+/** A copy of this checkout, so that nothing is compiled or packed beside what other tests read. */
+export function aCheckout(folder: string): string {
+  mkdirSync(folder)
+  for (const name of [...ALWAYS, 'tsconfig.json']) copyFileSync(join(ROOT, name), join(folder, name))
+  for (const name of ['src', 'jobs']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+export function runToEnd(args: readonly string[], options: ProcessOptions): Promise<Ended> {
+  return startCli(args, options).ended
+}
+
+export function launcherFiles(): string[] {
+  return filesIn('src/cli').filter((path) => path.endsWith('.mjs'))
+}
+
+export function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
+}
+
+/** Packs the checkout; the paths in the tarball, sorted. */
+export function pack(checkout: string, ...options: string[]): { tarball: string; files: string[] } {
+  const [packed] = z
+    .array(z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }))
+    .parse(JSON.parse(npm(checkout, 'pack', '--json', ...options).replace(/^[^[]*(?=\[)/, '')))
+  if (packed === undefined) throw new Error('npm has packed nothing')
+  return { tarball: join(checkout, packed.filename), files: packed.files.map(({ path }) => path).toSorted() }
+}
+
+export function npm(cwd: string, ...args: string[]): string {
+  const quiet = ['--loglevel=error', '--no-audit', '--no-fund', '--no-update-notifier', '--foreground-scripts=false']
+  const { status, stdout, stderr } = spawnSync('npm', [...args, ...quiet], { cwd, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`npm ${args.join(' ')} ended with ${status}:\n${stderr}${stdout}`)
+  return stdout
+}
