@@ -33,9 +33,10 @@ type Customer = { organization: string; id: string }
 
 /** Deletes the rows, then the bytes they leave. */
 async function forget({ organization, id }: Customer, config: Config): Promise<ForgetReport> {
-  const [{ eraseTraces }, { copiesThatHold }] = await Promise.all([
+  const [{ eraseTraces }, { copiesThatHold }, { replacedMirrors }] = await Promise.all([
     import('../mirror/mirror.ts'),
     import('../reading/publish/copies-of-organization.ts'),
+    import('../reading/backup/replaced-mirrors.ts'),
   ])
   const asked = await withWriting({ organization, id }, config, (mirror, forgetting) =>
     mirror.forgetCustomer(forgetting),
@@ -43,7 +44,8 @@ async function forget({ organization, id }: Customer, config: Config): Promise<F
   const { deleted, traces, forgottenAtMs, wasForgotten } = asked
   const erased = eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
   const copies = copiesThatHold(config, organization)
-  return { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: config.mirror, copies }
+  const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: config.mirror }
+  return { ...report, copies, replaced: replacedMirrors(config.mirror) }
 }
 
 async function readmit(
@@ -78,8 +80,8 @@ async function withWriting<Result>(
 }
 
 /** The traces of the customer are in no document. */
-function asJson({ organization, id, deleted, forgottenAtMs, wasForgotten, erased, copies }: ForgetReport) {
-  return { organization, id, forgottenAt: isoTime(forgottenAtMs), wasForgotten, deleted, erased, copies }
+function asJson({ organization, id, deleted, forgottenAtMs, wasForgotten, erased, copies, replaced }: ForgetReport) {
+  return { organization, id, forgottenAt: isoTime(forgottenAtMs), wasForgotten, deleted, erased, copies, replaced }
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

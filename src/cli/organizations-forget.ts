@@ -28,8 +28,9 @@ export function organizationsForgetCommand(io: Io) {
 }
 
 async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
-  const [{ copiesThatHold }, { unconfirmedText }] = await Promise.all([
+  const [{ copiesThatHold }, { replacedMirrors }, { unconfirmedText }] = await Promise.all([
     import('../reading/publish/copies-of-organization.ts'),
+    import('../reading/backup/replaced-mirrors.ts'),
     import('./output/organization-forgotten.ts'),
   ])
   return withOrganizations(file, async (organizations, config) => {
@@ -39,7 +40,9 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
     const deleted = await organizations.contents(id)
     if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted))
     const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
-    return { organization: id, deleted, finished, mirror: config.mirror, copies: copiesThatHold(config, id) }
+    const copies = copiesThatHold(config, id)
+    const replaced = replacedMirrors(config.mirror)
+    return { organization: id, deleted, finished, mirror: config.mirror, copies, replaced }
   })
 }
 

@@ -23,6 +23,7 @@ const document = z.strictObject({
   deleted: z.strictObject({ customers: z.int(), changes: z.int(), rejects: z.int() }),
   erased: z.enum(['erased', 'busy', 'held']),
   copies: z.array(z.string()),
+  replaced: z.array(z.string()),
 })
 
 type Person = Sandbox['organizations'][number]['customers'][number]

@@ -296,6 +296,7 @@ test('forget --json', async () => {
     finished: true,
     mirror: workplace.mirror,
     copies: [],
+    replaced: [],
   })
 })
 

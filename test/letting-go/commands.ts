@@ -83,15 +83,24 @@ export async function backup(it: World): Promise<string> {
 export async function restoreOne(it: World): Promise<string> {
   const chosen = it.pick(it.backups)
   if (chosen === undefined) return 'no backup yet'
-  const { feedGoesBack, kept, forgotten } = await restore(chosen.file, it.file, { nowMs: it.nowMs })
+  const { feedGoesBack, kept, forgotten: again } = await restore(chosen.file, it.file, { nowMs: it.nowMs })
   if (kept !== undefined) rmSync(kept)
-  const before = [...it.model.values()].map(({ service, held }) => [service, held.forgotten] as const)
+  const before = [...it.model].map(([name, { service, held }]) => ({
+    name,
+    service,
+    gone: held.forgotten,
+    isWaiting: false,
+  }))
   it.model = m.copyOf(chosen.model)
-  const forgottenOf = new Map([...it.waiting, ...before])
-  it.waiting = new Map()
-  for (const [service, gone] of forgottenOf) {
-    const restored = [...it.model.values()].find((one) => one.service === service)?.held
-    if (restored === undefined) it.waiting.set(service, gone)
+  const forgotten = [...before, ...it.waiting]
+  it.waiting = []
+  for (const one of forgotten) {
+    const { name, service, gone, isWaiting } = one
+    // Without runs, an organization is known by its name alone.
+    const restored = [...it.model].find(
+      ([known, found]) => found.service === service && (!isWaiting || known === name),
+    )?.[1].held
+    if (restored === undefined) it.waiting.push({ ...one, isWaiting: true })
     for (const n of restored === undefined ? [] : gone) {
       restored?.forgotten.add(n)
       restored?.active.delete(n)
@@ -99,7 +108,7 @@ export async function restoreOne(it: World): Promise<string> {
     }
   }
   if (feedGoesBack) it.followers = []
-  return `restore ${it.backups.indexOf(chosen) + 1}: ${feedGoesBack}, ${forgotten} forgotten`
+  return `restore ${it.backups.indexOf(chosen) + 1}: ${feedGoesBack}, ${again} forgotten`
 }
 
 async function withOrganizations<Result>(it: World, work: (o: Organizations) => Promise<Result>) {

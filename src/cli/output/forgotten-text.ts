@@ -9,6 +9,8 @@ export type ForgetReport = Omit<ForgottenCustomer, 'traces'> & {
   erased: Erased
   /** Copies for readers that exist now. */
   copies: readonly string[]
+  /** Mirrors that restores have replaced, and that are still there. */
+  replaced: readonly string[]
 }
 
 /** What was deleted, and what cannot be reached from here. */
@@ -49,17 +51,24 @@ const BYTES: Record<Erased, (mirror: string) => string[]> = {
   busy: () => [],
 }
 
-function beyondLines({ organization, id, copies }: ForgetReport): string[] {
+function beyondLines({ organization, id, copies, replaced }: ForgetReport): string[] {
   const of = `WHERE organization = '${organization}' AND id = '${id}';`
   return [
     'This customer may still be in places that Customer Mirror cannot reach:',
     '  - the service: as long as it lists the customer, it has the data',
     ...copyLines(copies),
+    ...replacedLines(replaced),
     '  - backups of the mirror, exports, and logs of the service or of a proxy: delete them there, or let them expire',
     '  - databases that were filled from the mirror. No change announces this deletion, because it would have to name the',
     '    customer. Run there:',
     ...['customers', 'changes', 'customers_history'].map((table) => `      DELETE FROM ${table} ${of}`),
   ]
+}
+
+/** Files beside the mirror that a restore left there. */
+export function replacedLines(replaced: readonly string[]): string[] {
+  if (replaced.length === 0) return []
+  return ['  - mirrors that a restore replaced: remove them', ...replaced.map((file) => `      ${file}`)]
 }
 
 function copyLines(copies: readonly string[]): string[] {

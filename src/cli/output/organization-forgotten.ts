@@ -1,4 +1,5 @@
 import type { Contents } from '../../organizations.ts'
+import { replacedLines } from './forgotten-text.ts'
 import { count } from './wording.ts'
 
 /** An organization that was forgotten, and the copies for readers that may hold it. */
@@ -8,10 +9,19 @@ export type ForgottenOrganization = {
   finished: boolean
   mirror: string
   copies: readonly string[]
+  /** Mirrors that restores have replaced, and that are still there. */
+  replaced: readonly string[]
 }
 
 /** What was deleted, and what cannot be reached from here. */
-export function forgottenText({ organization, deleted, finished, mirror, copies }: ForgottenOrganization): string {
+export function forgottenText({
+  organization,
+  deleted,
+  finished,
+  mirror,
+  copies,
+  replaced,
+}: ForgottenOrganization): string {
   const lines = [
     `${organization}: forgotten. Deleted: ${rowsText(deleted)}.`,
     ...(deleted.forgotten > 0 ? [hashesText(deleted.forgotten)] : []),
@@ -21,6 +31,7 @@ export function forgottenText({ organization, deleted, finished, mirror, copies 
     '  - a worker that has not read the configuration since it named this organization, and would load it again: it reads it',
     '    within five minutes, or when it is restarted',
     ...copyLines(copies),
+    ...replacedLines(replaced),
     '  - backups of the mirror, exports, and logs: delete them there, or let them expire',
     '  - databases that were filled from the mirror. No change announces this deletion. Run there, in each table:',
     `      DELETE FROM customers WHERE organization = '${organization.replaceAll("'", "''")}';`,

@@ -37,7 +37,7 @@ export function restoredText({
     )
   if (feedGoesBack)
     lines.push(
-      'What was written after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
+      'What happened after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
         'or updated_at need a new copy of the customers.',
     )
   return `${lines.join('\n')}\n`

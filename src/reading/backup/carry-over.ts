@@ -4,7 +4,7 @@ import { hasTable } from './has-table.ts'
 
 /** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = {
-  /** Whether the feed of the replaced mirror went further than the backup: then its readers need a new copy. */
+  /** Whether the readers of the feed of the replaced mirror know something else than the backup: then they need a new copy. */
   feedGoesBack: boolean
   /** Customers that were forgotten after the backup, and stay forgotten. */
   forgotten: number
@@ -18,8 +18,12 @@ export type CarriedOver = {
  */
 export function carryOver(from: Database.Database, to: Database.Database): CarriedOver {
   const [before, after] = [to, from].map((db) => ({ changes: lastNumber(db, 'changes'), stamp: lastUpdate(db) }))
-  const feedGoesBack =
+  const [known, restored] = [organizationsIn(from), organizationsIn(to)]
+  const onlyInBackup = restored.filter((organization) => !known.includes(organization))
+  const isBehind =
     before !== undefined && after !== undefined && (after.changes > before.changes || after.stamp > before.stamp)
+  // To forget an organization leaves neither a change nor a later row, and its readers have deleted it.
+  const feedGoesBack = isBehind || onlyInBackup.length > 0
   for (const table of ['changes', 'runs', 'forgotten']) {
     // A reader who has read all of the replaced feed has read less than one number more.
     const next = feedGoesBack && table === 'changes' ? 1 : 0
@@ -27,8 +31,6 @@ export function carryOver(from: Database.Database, to: Database.Database): Carri
   }
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after?.stamp ?? '')
   if (feedGoesBack) askForNewCopies(to)
-  const [known, restored] = [organizationsIn(from), organizationsIn(to)]
-  const onlyInBackup = restored.filter((organization) => !known.includes(organization))
   return { feedGoesBack, forgotten: carryForgotten(from, to), onlyInBackup }
 }
 

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { chownSync, existsSync, linkSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, MirrorUnusable, UsageError } from '../../errors.ts'
 import { APPLICATION_ID, findDamage, openDatabase } from '../../mirror/database.ts'
@@ -13,6 +13,7 @@ import { olderName, timeIn } from '../publish/older-copies.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 import { flushFolder } from '../replace-copy.ts'
 import { markIn } from './backup-mark.ts'
+import { replacedName } from './replaced-mirrors.ts'
 import { carryOver, type CarriedOver } from './carry-over.ts'
 import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
 import { lockMirror, type LockedMirror } from './lock-mirror.ts'
@@ -92,7 +93,7 @@ async function copyBackup(
   source: OpenedToRead,
   path: string,
   { file, ...copying }: Copying & { file: string },
-): Promise<Pick<Restored, 'customers' | 'organizations'>> {
+): Promise<Counted> {
   const expected = await copyMirror(source, path, copying).catch((error: unknown) => {
     throw isDamage(error) ? damaged(file, [error.message]) : error
   })
@@ -108,13 +109,18 @@ async function copyBackup(
   }
   const mirror = openDatabase(path, 'write', writeDictionary)
   try {
-    const count = 'SELECT COUNT(*) AS customers, COUNT(DISTINCT organization) AS organizations FROM customers'
-    const facts = mirror.prepare<[], { customers: number; organizations: number }>(count).get()
     mirror.pragma('journal_mode = DELETE')
-    return facts ?? { customers: 0, organizations: 0 }
+    return countCustomers(mirror)
   } finally {
     mirror.close()
   }
+}
+
+type Counted = Pick<Restored, 'customers' | 'organizations'>
+
+function countCustomers(db: Database.Database): Counted {
+  const count = 'SELECT COUNT(*) AS customers, COUNT(DISTINCT organization) AS organizations FROM customers'
+  return db.prepare<[], Counted>(count).get() ?? { customers: 0, organizations: 0 }
 }
 
 /** The lock on the mirror; undefined where there is none, or where it is too damaged to be locked and `force` is given. */
@@ -145,7 +151,7 @@ function swap(
   mirror: string,
   unfinished: UnfinishedFile,
   { force, ...clocks }: Clocks & { force: boolean },
-): Pick<Restored, 'kept' | keyof CarriedOver> {
+): Pick<Restored, 'kept' | keyof CarriedOver> & Partial<Counted> {
   const locked = lockUnlessDamaged(mirror, force, clocks)
   try {
     const hadMirror = existsSync(mirror)
@@ -168,13 +174,13 @@ function swap(
   }
 }
 
-function carryInto(path: string, replaced: Database.Database, mirror: string): CarriedOver {
+function carryInto(path: string, replaced: Database.Database, mirror: string): CarriedOver & Counted {
   const restored = new Database(path, { fileMustExist: true })
   try {
     const carried = deletingSecurely(restored, () => restored.transaction(() => carryOver(replaced, restored))())
     // Earlier values of forgotten customers may stand in free space of the backup.
     if (carried.forgotten > 0 && !purge(restored)) throw noRoom(mirror, undefined)
-    return carried
+    return { ...carried, ...countCustomers(restored) }
   } finally {
     restored.close()
   }
@@ -198,9 +204,7 @@ function keepAs(mirror: string, kept: string): void {
 
 /** `customers-replaced-20261122T021500123Z.db` */
 function keptName(mirror: string, nowMs: number): string {
-  const ending = extname(mirror)
-  const replaced = join(dirname(mirror), `${basename(mirror, ending)}-replaced${ending}`)
-  return olderName(replaced, timeIn(sqlTime(nowMs)) ?? '')
+  return olderName(replacedName(mirror), timeIn(sqlTime(nowMs)) ?? '')
 }
 
 function isRoom(error: unknown): boolean {

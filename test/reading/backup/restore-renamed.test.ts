@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
+import { replacedLines } from '../../../src/cli/output/forgotten-text.ts'
 import { restoredText } from '../../../src/cli/output/restored-text.ts'
+import { replacedMirrors } from '../../../src/reading/backup/replaced-mirrors.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
 import { CLOCKS, organizationsOf } from '../../mirror/organizations.ts'
 import { makeNight } from '../../support/alike-nights.ts'
 import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
 import { customerId, customers } from '../../support/builders.ts'
-import { aMirrorFile, rowsOf } from '../../support/mirror-file.ts'
+import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
 
 test.each([
   ['another one before the backup', [9], [3]],
@@ -24,6 +26,12 @@ test.each([
   const restored = await restore(file, mirror)
 
   expect(restored).toMatchObject({ forgotten: 1, onlyInBackup: ['acme'] })
+  expect(restored.customers).toBe(valueOf(mirror, 'SELECT count(*) FROM customers'))
+  const replaced = replacedMirrors(mirror)
+  expect(replaced).toEqual([restored.kept])
+  expect(replacedLines(replaced).join('\n')).toBe(
+    `  - mirrors that a restore replaced: remove them\n      ${replaced[0]}`,
+  )
   for (const n of [...before, ...after]) expect(readFileSync(mirror, 'latin1')).not.toContain(`customer-${n}@example`)
   // To rename it again is what the operator does next.
   await rename(mirror)
@@ -59,9 +67,11 @@ test('the organizations that only the backup had are named', async () => {
   await organizations.forget('globex', CLOCKS)
   await organizations.close()
 
-  expect(restoredText(await restore(file, mirror))).toMatch(
-    /not in the replaced mirror: globex\. If you renamed or forgot/,
-  )
+  const restored = await restore(file, mirror)
+
+  expect(restoredText(restored)).toMatch(/not in the replaced mirror: globex\. If you renamed or forgot/)
+  // Its readers have deleted it, and there is no change that brings it back.
+  expect(restored.feedGoesBack).toBe(true)
 })
 
 async function mirroredOnce(file: string, organization: string, list = customers(1, 10)): Promise<void> {
