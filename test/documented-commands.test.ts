@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { commandsIn, isMarkedUnrun } from './support/documented-commands.ts'
 import { aDocumentedMachine, type Folder } from './support/documented-machine.ts'
 import { blocksIn, PAGES, type Block, type Page } from './support/documents.ts'
@@ -13,6 +13,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 /** Pages whose blocks are run by tests of their own: test/handing-on. */
 const HANDING_ON = 'docs/HANDING-ON.md'
 const PAGES_HERE = PAGES.filter(({ name }) => name !== HANDING_ON)
+/** A long page for those who run the program, whose commands are run in a deep run. */
+const LONG = 'docs/OPERATIONS.md'
 const BLOCKS = PAGES_HERE.flatMap((page) => blocksIn(page))
 
 /** Commands that are run elsewhere: by what, and where to see it. */
@@ -52,21 +54,22 @@ test('every command is run here, or elsewhere, or its page says that it is not r
   expect(unknown).toEqual([])
 })
 
-test.each(PAGES_HERE.filter(hasCommands).map((page) => [page.name, page] as const))(
-  'the commands of %s work for a reader who runs them in their order',
-  async (_, page) => {
-    const blocks = blocksIn(page).filter((block) => commandsToRun(block).length > 0)
-    if (blocks.length === 0) return
-    const machine = await aDocumentedMachine()
-    for (const block of blocks) {
-      const commands = commandsToRun(block)
-      const { code, stdout, stderr } = await machine.run(commands, folderOf(block))
+test.each(
+  PAGES_HERE.filter((page) => hasCommands(page) && (inject('isDeep') || page.name !== LONG)).map(
+    (page) => [page.name, page] as const,
+  ),
+)('the commands of %s work for a reader who runs them in their order', async (_, page) => {
+  const blocks = blocksIn(page).filter((block) => commandsToRun(block).length > 0)
+  if (blocks.length === 0) return
+  const machine = await aDocumentedMachine()
+  for (const block of blocks) {
+    const commands = commandsToRun(block)
+    const { code, stdout, stderr } = await machine.run(commands, folderOf(block))
 
-      expect(code, `${block.heading}:\n${commands.join('\n')}\n${stderr}`).toBe(0)
-      expect(stdout.replaceAll(/ +$/gm, '')).toContain(shownAfter(block))
-    }
-  },
-)
+    expect(code, `${block.heading}:\n${commands.join('\n')}\n${stderr}`).toBe(0)
+    expect(stdout.replaceAll(/ +$/gm, '')).toContain(shownAfter(block))
+  }
+})
 
 function hasCommands(page: Page): boolean {
   return blocksIn(page).some((block) => commandsIn(block).length > 0)

@@ -2,10 +2,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { exportCommand } from '../../src/cli/export.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
 import { PUBLIC_TABLES } from '../../src/public-tables.ts'
 import { night } from '../mirror/nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
-import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aMirror, aMirrorFile, mirrorPages, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -17,15 +18,24 @@ let mirror: string
 
 /** acme: 1 to 4 with 2 removed; globex: 101. The feed has a change of 1 and the removal of 2. */
 beforeEach(async () => {
-  const open = await aMirror()
-  mirror = open.file
+  mirror = aMirrorFile()
+  writeFileSync(mirror, await (made ??= mirrorNights()), { mode: 0o600 })
+})
+
+let made: Promise<Buffer> | undefined
+
+/** The bytes of that mirror, made once for all tests. */
+async function mirrorNights(): Promise<Buffer> {
+  const open = await openMirror(aMirrorFile())
   const rule = { rule: { after: 2, maxShare: 1 } }
   await night(open, 0, customers(1, 4), rule)
   await night(open, 0, [aCustomer(101)], { organization: 'globex' })
   const later = [aCustomer(1, { name: 'Ada, "Countess"', vip: { n: 1 } }), ...customers(3, 4)]
   await night(open, 1, later, rule)
   await night(open, 2, later, rule)
-})
+  await open.close()
+  return readFileSync(open.file)
+}
 
 const run = (...args: string[]) => runCommand(exportCommand, ['--mirror', mirror, ...args])
 

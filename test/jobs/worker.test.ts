@@ -9,7 +9,8 @@ import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { startWorker } from '../support/worker-here.ts'
 import { message } from '../support/worker-log.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
-import { aSandbox, organizationsOf, type Workplace } from '../support/workplace.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
+import { aWorkerOf, expectWhole } from '../support/one-worker.ts'
 
 test('a worker mirrors every organization that was never mirrored, and stops on a signal', async () => {
   const sandbox = await aSandbox({ customers: [250, 40, 3] })
@@ -70,25 +71,6 @@ describe('being stopped in the middle of a run', () => {
       { organization: 'acme', attemptsMade: 0 },
     ])
   })
-
-  test('kill -9 loses no page that was saved, and the next worker completes the run', async () => {
-    const gate = aGate({ fromPage: 4 })
-    const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
-    await gate.reached
-    await eventually(
-      () => valueOf(place.mirror, 'SELECT count(*) FROM customers'),
-      (rows) => rows === 300,
-    )
-    worker.send('SIGKILL')
-    await worker.ended
-    const saved = valueOf(place.mirror, 'SELECT count(*) FROM customers')
-    gate.open()
-    const next = startWorker(place)
-    await next.ran('acme')
-
-    expect(saved).toBe(300)
-    expectWhole(place.mirror, 500)
-  })
 })
 
 test('a mirror that is deleted under a run fails that run, and the worker makes a new one for the next', async () => {
@@ -132,30 +114,6 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
   ])
   expect(valueOf(place.mirror, `SELECT last_status FROM freshness WHERE organization = 'globex'`)).toBe('waiting')
 })
-
-// The embedded queue has no second worker, and other processes cannot add to it.
-if (!isEmbedded) {
-  test('twelve ticks during one long run do not start another', async () => {
-    const gate = aGate({ fromPage: 2 })
-    const { place, worker } = await aWorkerOf(150, gate, startWorker)
-    await gate.reached
-    const second = startWorkerProcess(place)
-    await second.said(message('worker started'))
-    const { queues } = await someQueues(place.queue, place.mirror)
-    for (let tick = 1; tick <= 12; tick += 1)
-      await queues.tick.add('tick', { organization: 'acme' }, { removeOnComplete: true })
-    await eventually(
-      () => queues.tick.getJobCountByTypes('waiting', 'active'),
-      (left) => left === 0,
-    )
-    const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
-    gate.open()
-    await worker.ran('acme')
-
-    expect(jobs).toBe(1)
-    expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
-  })
-}
 
 test('a service that fails is tried again, one that refuses is not', async () => {
   let failures = 12
@@ -226,30 +184,26 @@ test('neither a key nor a secret nor a customer is in the queue or the log', asy
   expect(Object.values(done?.returnvalue ?? {}).every((value) => typeof value === 'number')).toBe(true)
 })
 
-async function aWorkerOf<Worker>(
-  customers: number,
-  gate: ReturnType<typeof aGate>,
-  start: (place: Workplace) => Worker,
-) {
-  const sandbox = await aSandbox({ customers: [customers], intercept: gate.intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-  return { place, sandbox, worker: start(place) }
+// The embedded queue has no second worker, and other processes cannot add to it.
+if (!isEmbedded) {
+  test('twelve ticks during one long run do not start another', async () => {
+    const gate = aGate({ fromPage: 2 })
+    const { place, worker } = await aWorkerOf(150, gate, startWorker)
+    await gate.reached
+    const second = startWorkerProcess(place)
+    await second.said(message('worker started'))
+    const { queues } = await someQueues(place.queue, place.mirror)
+    for (let tick = 1; tick <= 12; tick += 1)
+      await queues.tick.add('tick', { organization: 'acme' }, { removeOnComplete: true })
+    await eventually(
+      () => queues.tick.getJobCountByTypes('waiting', 'active'),
+      (left) => left === 0,
+    )
+    const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
+    gate.open()
+    await worker.ran('acme')
+
+    expect(jobs).toBe(1)
+    expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
+  })
 }
-
-function expectWhole(mirrorFile: string, customers: number): void {
-  expect(valueOf(mirrorFile, 'SELECT count(*) FROM customers')).toBe(customers)
-  expect(valueOf(mirrorFile, `SELECT status FROM runs ORDER BY id DESC LIMIT 1`)).toBe('complete')
-  expect(valueOf(mirrorFile, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
-  expect(valueOf(mirrorFile, 'SELECT count(*) FROM leases')).toBe(0)
-}
-
-test('waits between pages that were saved do not add up to maxWait', async () => {
-  const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain', maxWait: '3s', concurrency: 1 }))
-  const worker = startWorker(place, { timings: { longestWaitMs: 100 } })
-
-  await worker.ran('acme', 'wait')
-  await worker.ran('acme')
-
-  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
-})

@@ -21,12 +21,6 @@ test('insert: customers appear at every second request, in order of creation', a
   expect(truth.everDeleted().size).toBe(0)
 })
 
-test('insert: a list left open does not grow for ever', async () => {
-  const { hand, get } = await played('insert', { customers: 2 })
-  for (let request = 1; request <= 220; request += 1) await get(1)
-  expect(hand.customers).toHaveLength(104)
-})
-
 test('delete: customers leave at every second request until half are gone, and a page loop loses others', async () => {
   const { hand, get, readAll, truth } = await played('delete')
   const mark = truth.mark()

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, aQueue, someQueues } from '../../support/jobs-workplace.ts'
@@ -19,7 +19,7 @@ const REFUSALS: [what: string, begin: string[], end: string[], reason: string, r
   ['has become a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'READONLY', 'the primary'],
 ]
 
-describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason, remedy) => {
+describe.each(REFUSALS.slice(0, inject('isDeep') ? 2 : 1))('a Redis that %s', (_what, begin, end, reason, remedy) => {
   test('is reported once, the workers pause, and work continues by itself', async () => {
     const redis = await aRedis()
     const gate = aGate({ fromPage: 2 })
