@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { eraseTraces, openOrganizations } from '../../src/mirror/mirror.ts'
 import type { Organizations } from '../../src/organizations.ts'
 import { backUp, restore } from '../support/backing-up.ts'
+import { rowsOf } from '../support/mirror-file.ts'
 import { textsIn } from './checks.ts'
 import { followerRuns } from './followers.ts'
 import * as m from './model.ts'
@@ -95,12 +96,12 @@ export async function restoreOne(it: World): Promise<string> {
   const forgotten = [...before, ...it.waiting]
   it.waiting = []
   for (const one of forgotten) {
-    const { name, service, gone, isWaiting } = one
-    // Without runs, an organization is known by its name alone.
-    const restored = [...it.model].find(
-      ([known, found]) => found.service === service && (!isWaiting || known === name),
-    )?.[1].held
-    if (restored === undefined) it.waiting.push({ ...one, isWaiting: true })
+    const { name, service, gone } = one
+    const found = [...it.model].find(([, { service: other }]) => other === service)
+    // Where the backup has no run that the mirror had, nothing shows that this is the organization under an earlier name.
+    const isKnown = found !== undefined && (found[0] === name || isCarried(it, found[0], gone.size))
+    const restored = isKnown ? found[1].held : undefined
+    if (restored === undefined) it.waiting.push(one)
     for (const n of restored === undefined ? [] : gone) {
       restored?.forgotten.add(n)
       restored?.active.delete(n)
@@ -109,6 +110,10 @@ export async function restoreOne(it: World): Promise<string> {
   }
   if (feedGoesBack) it.followers = []
   return `restore ${it.backups.indexOf(chosen) + 1}: ${feedGoesBack}, ${again} forgotten`
+}
+
+function isCarried(it: World, name: string, least: number): boolean {
+  return rowsOf(it.file, 'SELECT 1 FROM forgotten WHERE organization = ?', name).length >= least
 }
 
 async function withOrganizations<Result>(it: World, work: (o: Organizations) => Promise<Result>) {

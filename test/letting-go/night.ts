@@ -103,7 +103,6 @@ function isActive(it: World, name: string, n: number): boolean {
 /** A run that continued another one holds what was read then: any values that were sent, of customers that are not forgotten. */
 function adopt(it: World, name: string, only?: number): void {
   const { service, held } = entryOf(it, name)
-  const before = held.active
   if (only === undefined) {
     held.absent.clear()
     held.active = new Map()
@@ -118,9 +117,8 @@ function adopt(it: World, name: string, only?: number): void {
     if (held.forgotten.has(n) || (only ?? n) !== n) continue
     const texts = new Set(Object.values(row))
     const known = service.versions.filter((one) => one.n === n).map(({ values }) => values)
-    const values =
-      known.findLast((one) => Object.values(one).some((text) => texts.has(text))) ?? before.get(n) ?? known.at(-1)
-    if (values !== undefined) held.active.set(n, values)
+    // Where every value that tells is hidden or lacking, the mirror is not compared with it.
+    held.active.set(n, known.findLast((one) => Object.values(one).some((text) => texts.has(text))) ?? {})
     held.stale.add(n)
     if (row['proven'] !== null) held.absent.set(n, Number(row['proven']))
   }

@@ -14,7 +14,7 @@ export class World {
   backups: { file: string; model: m.Model }[] = []
   given = { seq: 0, run: 0 }
   /** Who is forgotten of services that a restored backup does not have. */
-  waiting: { name: string; service: m.Service; gone: ReadonlySet<number>; isWaiting: boolean }[] = []
+  waiting: { name: string; service: m.Service; gone: ReadonlySet<number> }[] = []
   services = 0
   steps: string[] = []
   file: string
