@@ -49,6 +49,9 @@ function existingFile(file: string): string {
     throw new MirrorUnusable(`${file}: is a folder; name a file in it, e.g. ${join(file, 'customers.db')}`, {
       code: 'directory',
     })
+  // A pipe would be waited for without end.
+  if (!statSync(file).isFile())
+    throw new MirrorUnusable(`${file}: is not a file, but a pipe or a device. Name another file.`, { code: 'foreign' })
   const real = realpathSync(file)
   accessSync(real, constants.R_OK)
   return real

@@ -3,21 +3,23 @@ import { chownSync, existsSync, linkSync, mkdirSync, realpathSync, renameSync, r
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, MirrorUnusable, UsageError } from '../../errors.ts'
-import { APPLICATION_ID, findDamage, openDatabase } from '../../mirror/database.ts'
+import { findDamage, openDatabase } from '../../mirror/database.ts'
 import { writeDictionary } from '../../mirror/dictionary.ts'
 import { fileError } from '../../mirror/file-errors.ts'
 import { deletingSecurely, purge } from '../../mirror/purge.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
 import { isTheMirror } from '../publish/copy-target.ts'
 import { olderName, timeIn } from '../publish/older-copies.ts'
-import { openToRead, type OpenedToRead } from '../open-to-read.ts'
+import type { OpenedToRead } from '../open-to-read.ts'
 import { flushFolder } from '../replace-copy.ts'
 import { markIn } from './backup-mark.ts'
 import { replacedName } from './replaced-mirrors.ts'
 import { carryOver, type CarriedOver } from './carry-over.ts'
 import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
 import { lockMirror, type LockedMirror } from './lock-mirror.ts'
-import { unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
+import { lockRestore } from './lock-restore.ts'
+import { damagedBackup, openBackup } from './open-backup.ts'
+import { removeUnfinished, unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -57,35 +59,32 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
   const mirror = existsSync(plan.mirror) ? realpathSync(plan.mirror) : plan.mirror
   if (existsSync(mirror) && isTheMirror(file, mirror))
     throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
-  const source = openToRead(file)
+  const source = openBackup(file)
   try {
-    requireBackup(source, file)
     // Before a long copy, and again at its end.
     lockUnlessDamaged(mirror, plan.force, clocks)?.release()
     mkdirSync(dirname(mirror), { recursive: true, mode: 0o700 })
-    const unfinished = unfinishedFile(mirror, 'restore')
+    const folder = lockRestore(mirror)
     try {
-      const takenAt = markIn(source.db)
-      const facts = await copyBackup(source, unfinished.path, { file, signal, onProgress })
-      if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
-      const swapped = swap(mirror, unfinished, { force: plan.force, ...clocks })
-      return { mirror: plan.mirror, file, takenAt, ...facts, ...swapped } satisfies Restored
+      removeUnfinished(mirror, 'restore')
+      const unfinished = unfinishedFile(mirror, 'restore')
+      try {
+        const takenAt = markIn(source.db)
+        const facts = await copyBackup(source, unfinished.path, { file, signal, onProgress })
+        if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
+        const swapped = swap(mirror, unfinished, { force: plan.force, ...clocks })
+        return { mirror: plan.mirror, file, takenAt, ...facts, ...swapped } satisfies Restored
+      } finally {
+        unfinished.remove()
+      }
     } finally {
-      unfinished.remove()
+      folder.release()
     }
   } catch (error) {
     throw isRoom(error) ? noRoom(mirror, error) : fileError(error, mirror)
   } finally {
     source.close()
   }
-}
-
-function requireBackup({ db }: OpenedToRead, file: string): void {
-  if (Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID) return
-  throw new MirrorUnusable(
-    `${file}: is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.`,
-    { code: 'foreign' },
-  )
 }
 
 /** Copies the backup, reads all of the copy, and brings it into the form of this program. */
@@ -95,15 +94,15 @@ async function copyBackup(
   { file, ...copying }: Copying & { file: string },
 ): Promise<Counted> {
   const expected = await copyMirror(source, path, copying).catch((error: unknown) => {
-    throw isDamage(error) ? damaged(file, [error.message]) : error
+    throw isDamage(error) ? damagedBackup(file, [error.message]) : error
   })
   const copy = new Database(path, { fileMustExist: true })
   try {
     const damage = findDamage(copy)
-    if (damage.length > 0 || !isDeepStrictEqual(countRows(copy), expected)) throw damaged(file, damage)
+    if (damage.length > 0 || !isDeepStrictEqual(countRows(copy), expected)) throw damagedBackup(file, damage)
     copy.exec('DELETE FROM leases')
   } catch (error) {
-    throw isDamage(error) ? damaged(file, [error.message]) : error
+    throw isDamage(error) ? damagedBackup(file, [error.message]) : error
   } finally {
     copy.close()
   }
@@ -217,12 +216,5 @@ function noRoom(mirror: string, cause: unknown): MirrorUnusable {
       'needs room for the backup beside the mirror.',
     { code: 'full' },
     { cause },
-  )
-}
-
-function damaged(file: string, [first = 'rows are missing']: readonly string[]): MirrorUnusable {
-  return new MirrorUnusable(
-    `${file}: is damaged (${first}). Nothing was restored; the mirror is as it was. Name an older backup.`,
-    { code: 'corrupt' },
   )
 }

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -224,7 +224,27 @@ describe('nothing is changed', () => {
       ({ backup }) => damaged(backup),
       { code: 'mirror-corrupt', message: expect.stringMatching(/older backup/) },
     ],
-    ['is cut short', ({ backup }) => shortened(backup), { code: 'mirror-corrupt' }],
+    [
+      'is cut short',
+      ({ backup }) => shortened(backup),
+      { code: 'mirror-corrupt', message: expect.stringMatching(/Nothing was restored/) },
+    ],
+    [
+      'is empty',
+      ({ backup }) => overwritten(backup, ''),
+      { code: 'mirror-missing', message: expect.stringMatching(/holds nothing\. Nothing was restored/) },
+    ],
+    [
+      'is encrypted',
+      ({ backup }) => overwritten(backup, 'x'.repeat(8192)),
+      { code: 'mirror-foreign', message: expect.stringMatching(/or is encrypted\. Nothing was restored/) },
+    ],
+    [
+      'is a device',
+      () => '/dev/null',
+      { code: 'mirror-foreign', message: expect.stringMatching(/a pipe or a device/) },
+    ],
+    ['is a pipe', ({ backup }) => aPipe(`${backup}.pipe`), { code: 'mirror-foreign' }],
   ])('by a backup that %s', async (_, make, expected) => {
     const place = await aBackup()
     const file = await make(place)
@@ -287,6 +307,30 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
+test('what a killed restore left is removed by the next one', async () => {
+  const { mirror, backup } = await aBackup()
+  for (const ending of ['', '-journal', '-wal'])
+    writeFileSync(join(dirname(mirror), `.customers.db.0123456789abcdef.restore${ending}`), 'half')
+  await restore(backup, mirror)
+
+  expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
+})
+
+test('while another restore is under way, the second one is refused, and the first one is not disturbed', async () => {
+  const { mirror, backup } = await aBackup()
+  let second: Promise<unknown> | undefined
+  const first = restore(backup, mirror, {
+    onProgress: () => (second ??= restore(backup, mirror).catch((error: unknown) => error)),
+  })
+
+  await expect(first).resolves.toMatchObject({ customers: 10 })
+  expect(await second).toMatchObject({
+    code: 'mirror-locked',
+    message: expect.stringMatching(/another restore is under way/),
+  })
+  expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
+})
+
 test('the command says what was restored, what was kept, and what is left to do', async () => {
   const here = await aMirroredWorkplace()
   await runCommand(syncCommand, ['--config', here.config])
@@ -303,6 +347,11 @@ test('the command says what was restored, what was kept, and what is left to do'
     restored: { mirror: here.mirror, file: here.backup, customers: 900, kept: expect.stringContaining('-replaced-') },
   })
 })
+
+function aPipe(path: string): string {
+  expect(spawnSync('mkfifo', [path]).status).toBe(0)
+  return path
+}
 
 /** Locks a mirror, waits until its parent has opened it too, and then puts another file in its place. */
 const REPLACING = `

@@ -1,0 +1,25 @@
+import { rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { MirrorUnusable } from '../../errors.ts'
+import { lock } from '../folder-lock.ts'
+
+/** How long a restore waits for another one in the same folder. */
+const LOCK_WAIT_MS = 2000
+
+/**
+ * Takes the lock of restores in the folder of a mirror: no other one works there, so unfinished files are of processes that were
+ * killed. Throws MirrorUnusable `mirror-locked` while another restore has it.
+ */
+export function lockRestore(mirror: string): { release: () => void } {
+  const path = join(dirname(mirror), '.restore.lock')
+  const taken = lock(path, LOCK_WAIT_MS, (cause) => {
+    const message = `${mirror}: another restore is under way. Nothing was restored; wait until it ends.`
+    return new MirrorUnusable(message, { code: 'locked' }, { cause })
+  })
+  return {
+    release() {
+      rmSync(path, { force: true })
+      taken.release()
+    },
+  }
+}
