@@ -44,12 +44,22 @@ export function selectRows(
     return {
       columns,
       sql: `${select} customers_history AS selected
-        WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND ${isSelected}`,
-      parameters: [selection.asOf, selection.asOf, ids],
+        WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ? AND NOT ${WAS_REPLACED}) AND ${isSelected}`,
+      parameters: [selection.asOf, selection.asOf, selection.asOf, ids],
     }
   const isActive = table === 'active_customers' ? 'AND removed_at IS NULL' : ''
   return { columns, sql: `${select} customers AS selected WHERE ${isSelected} ${isActive}`, parameters: [ids] }
 }
+
+/**
+ * Whether a change after the one that ended a version is dated before that time, as after a clock that was set back. The last change
+ * by then counts, so that each customer has one version.
+ */
+const WAS_REPLACED = `EXISTS (SELECT 1 FROM changes AS sooner
+  WHERE sooner.organization = selected.organization AND sooner.id = selected.id AND sooner.at <= ?
+    AND sooner.seq > (SELECT MIN(seq) FROM changes AS closing
+      WHERE closing.organization = selected.organization AND closing.id = selected.id
+        AND closing.at = selected.valid_to AND closing.change = selected.closed_by))`
 
 /** The public columns of a table, those that the file has. Numbers of rows within a file say nothing elsewhere. */
 function columnsIn(db: Connection, table: string): ExportColumn[] {

@@ -320,7 +320,9 @@ test('while another restore is under way, the second one is refused, and the fir
   const { mirror, backup } = await aBackup()
   let second: Promise<unknown> | undefined
   const first = restore(backup, mirror, {
-    onProgress: () => (second ??= restore(backup, mirror).catch((error: unknown) => error)),
+    onProgress: () => {
+      second ??= restore(backup, mirror).catch((error: unknown) => error)
+    },
   })
 
   await expect(first).resolves.toMatchObject({ customers: 10 })

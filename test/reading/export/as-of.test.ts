@@ -96,6 +96,19 @@ test('an organization that is being loaded has no customers yet that could be wh
   )
 })
 
+test('after a clock that was set back, each customer is what the last change dated until then made of it', async () => {
+  const mirror = await aMirror()
+  const rule = { after: 1, maxShare: 1 }
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 10, [aCustomer(1, { name: 'Ahead' }), aCustomer(2, { name: 'Ahead' }), aCustomer(3)], { rule })
+  await night(mirror, 2, [aCustomer(1, { name: 'Back' }), aCustomer(3)], { rule })
+  const namesOf = async (n: number) =>
+    (await exportedFrom(mirror.file, { asOf: ofNight(n) })).rows.map(({ name }) => name)
+
+  expect((await namesOf(1)).toSorted()).toEqual(['Customer 1', 'Customer 2', 'Customer 3'])
+  for (const n of [2, 5, 10, 11]) expect((await namesOf(n)).toSorted(), `night ${n}`).toEqual(['Back', 'Customer 3'])
+})
+
 test('after any nights, each of them is exported as readers found it then', async () => {
   await fc.assert(
     fc.asyncProperty(someNights, async (nights) => {
