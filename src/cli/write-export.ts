@@ -43,6 +43,7 @@ async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<E
       return done
     }
     if (to === undefined) return await exportTo(1)
+    outliveTerminal()
     const unfinished = beginExport(to.path, to.file)
     try {
       const done = await exportTo(unfinished.descriptor)
@@ -54,6 +55,11 @@ async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<E
   } finally {
     opened.close()
   }
+}
+
+/** A terminal that is closed or that quits ends the command; this process notices that, and removes what it wrote. */
+function outliveTerminal(): void {
+  for (const signal of ['SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {})
 }
 
 async function exportPartitions(opened: OpenedToRead, folder: string, plan: Planned) {

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { linkSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -78,6 +79,20 @@ describe('a stop', () => {
       if (code === 0) expect(isWhole).toBe(true)
     },
   )
+
+  test.each(['SIGHUP', 'SIGQUIT'] as const)('of the terminal, by %s, leaves nothing behind', async (signal) => {
+    const child = spawn(process.execPath, [PROGRAM, ...started('-o', file)], { detached: true, stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    while (readdirSync(folder).length === 0 && child.exitCode === null)
+      await new Promise((resolve) => setImmediate(resolve))
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal)
+    await ended
+
+    await eventually(
+      () => readdirSync(folder),
+      (names) => !names.some((name) => name.endsWith('.exporting')),
+    )
+  })
 })
 
 describe('without room', () => {

@@ -103,7 +103,7 @@ test('after a clock that was set back, each customer is what the last change dat
   await night(mirror, 10, [aCustomer(1, { name: 'Ahead' }), aCustomer(2, { name: 'Ahead' }), aCustomer(3)], { rule })
   await night(mirror, 2, [aCustomer(1, { name: 'Back' }), aCustomer(3)], { rule })
   const namesOf = async (n: number) =>
-    (await exportedFrom(mirror.file, { asOf: ofNight(n) })).rows.map(({ name }) => name)
+    (await exportedFrom(mirror.file, { asOf: ofNight(n) })).rows.map(({ name }) => String(name))
 
   expect((await namesOf(1)).toSorted()).toEqual(['Customer 1', 'Customer 2', 'Customer 3'])
   for (const n of [2, 5, 10, 11]) expect((await namesOf(n)).toSorted(), `night ${n}`).toEqual(['Back', 'Customer 3'])
