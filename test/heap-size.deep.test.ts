@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { YOUNG_MEGABYTES } from './support/heap-room.ts'
+
+const MODULE = fileURLToPath(new URL('../src/heap-size.ts', import.meta.url))
+
+/** Objects that live long enough to be copied, as pages do that wait to be saved; prints the room given to young objects. */
+const PROGRAM = `
+  const kept = []
+  for (let round = 0; round < 300; round += 1) {
+    kept.push(Array.from({ length: 5000 }, (_, index) => ({ round, text: 'customer ' + index })))
+    if (kept.length > 20) kept.shift()
+    if (round % 10 === 0) await new Promise(setImmediate)
+  }
+  console.log(${YOUNG_MEGABYTES})
+`
+
+test('the room for young objects is there at once and does not grow, which it does by itself', async () => {
+  const grown = await numberPrinted(PROGRAM)
+  const setFirst = `
+    import { setHeapSize } from ${JSON.stringify(MODULE)}
+    setHeapSize()`
+  const atOnce = await numberPrinted(`${setFirst}; console.log(${YOUNG_MEGABYTES})`)
+  const kept = await numberPrinted(setFirst + PROGRAM)
+
+  expect(grown).toBeGreaterThan(40)
+  expect(atOnce).toBeGreaterThanOrEqual(8)
+  // A collection that is under way when the factor is set back may still let it grow, once, to less than twice as much.
+  expect(kept).toBeLessThanOrEqual(32)
+})
+
+async function numberPrinted(program: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  return Number(stdout)
+}
