@@ -185,6 +185,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/window-failure.ts',
   'src/cli/statement-suggestion.ts',
   'src/mirror/mirror.ts',
+  'src/reading/backup/open-backup.ts',
   'src/cli/output/explain-failure.ts',
   'src/cli/output/failure-blocks.ts',
   'src/source/signed-requests.ts',

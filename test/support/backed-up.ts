@@ -12,7 +12,7 @@ export function namesBeside(file: string): string[] {
   return readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
 }
 
-export async function aMirroredWorkplace() {
+export async function aBackedUpWorkplace() {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [900] })))
   await runCommand(syncCommand, ['--config', workplace.config])
   const backup = join(workplace.folder, 'backups', 'customers.db')

@@ -9,12 +9,12 @@ import { restoreCommand } from '../../../src/cli/restore.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { startCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { COUNT, namesBeside, aMirroredWorkplace } from '../../support/backed-up.ts'
+import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../src/cli/customer-mirror.mjs', import.meta.url))
 
 test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
-  const here = await aMirroredWorkplace()
+  const here = await aBackedUpWorkplace()
   const kilobytes = Math.floor(statSync(here.backup).size / 2048)
   const command = `ulimit -f ${kilobytes}; exec "$0" "$1" restore "$2" --config "$3"`
   const args = [process.execPath, PROGRAM, here.backup, here.config]
@@ -30,7 +30,7 @@ test('where no more can be written, the mirror is as it was, and nothing half wr
 })
 
 test('killed at any moment, the mirror is the one from before or the restored one, whole', async () => {
-  const here = await aMirroredWorkplace()
+  const here = await aBackedUpWorkplace()
   for (let kill = 0; kill < 4; kill += 1) {
     const child = spawn(process.execPath, [PROGRAM, 'restore', here.backup, '--config', here.config], {
       stdio: 'ignore',
@@ -50,7 +50,7 @@ test('killed at any moment, the mirror is the one from before or the restored on
 })
 
 test('the exit codes are those of the mistakes', async () => {
-  const here = await aMirroredWorkplace()
+  const here = await aBackedUpWorkplace()
   const copy = join(here.folder, 'copies', 'customers.db')
   await runCommand(publishCommand, [copy, '--config', here.config])
   const ends = [copy, join(here.folder, 'none.db')].map((file) =>

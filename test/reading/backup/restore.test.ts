@@ -14,7 +14,7 @@ import { customerId, customers, MINUTE_MS, START_MS } from '../../support/builde
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { COUNT, namesBeside, aMirroredWorkplace } from '../../support/backed-up.ts'
+import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
 
 describe('a restore', () => {
   test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
@@ -334,7 +334,7 @@ test('while another restore is under way, the second one is refused, and the fir
 })
 
 test('the command says what was restored, what was kept, and what is left to do', async () => {
-  const here = await aMirroredWorkplace()
+  const here = await aBackedUpWorkplace()
   await runCommand(syncCommand, ['--config', here.config])
   tamper(here.mirror, `UPDATE last_update SET updated_at = '2100-01-01 00:00:00.000'`)
   const first = await runCommand(restoreCommand, [here.backup, '--config', here.config])
