@@ -42,7 +42,7 @@ async function forget({ organization, id }: Customer, config: Config): Promise<F
     mirror.forgetCustomer(forgetting),
   )
   const { deleted, traces, forgottenAtMs, wasForgotten } = asked
-  const erased = eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
+  const erased = await eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
   const copies = copiesThatHold(config, organization)
   const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: config.mirror }
   return { ...report, copies, replaced: replacedMirrors(config.mirror) }

@@ -1,5 +1,5 @@
 import type { Organizations } from '../organizations.ts'
-import type { Mirror } from '../store.ts'
+import type { Erased, Mirror } from '../store.ts'
 import { MirrorUnusable } from '../errors.ts'
 import {
   findDamage,
@@ -10,9 +10,10 @@ import {
   type Connection,
 } from './database.ts'
 import { writeDictionary } from './dictionary.ts'
+import type * as Erase from './forget/erase.ts'
+import type * as Retention from './retention/retention-verbs.ts'
 import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../process-name.ts'
-import { forgetting } from './forget/forget.ts'
 import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved, savePages } from './pages.ts'
@@ -22,12 +23,10 @@ import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
 import { findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
 import { finishRun, startRun } from './runs.ts'
-import { retentionVerbs } from './retention/retention-verbs.ts'
 import { findRun, listFreshness, listLastRuns, listRuns } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
 import { recallWindows } from './windows.ts'
 
-export { eraseTraces } from './forget/erase.ts'
 export { replaced } from './open-file.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
@@ -53,6 +52,12 @@ export async function rehearseMirror(file: string, organizations: readonly strin
 export async function openOrganizations(file: string): Promise<Organizations> {
   const organizations = await import('./organizations/organizations.ts')
   return organizations.openOrganizations(file)
+}
+
+/** As `erase.ts` has it, which is loaded only when it is called. */
+export async function eraseTraces(...args: Parameters<typeof Erase.eraseTraces>): Promise<Erased> {
+  const erase = await import('./forget/erase.ts')
+  return erase.eraseTraces(...args)
 }
 
 /** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
@@ -82,7 +87,6 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
     standing: () => place?.standing() ?? 'same',
     startRun: async (start) => writeInPlace(() => startRun(db, start, holder)),
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
-    ...retentionVerbs(db, { isKept: place !== undefined, writeInPlace }),
     savePages: async (run, pages, nowMs) => {
       const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
       addSaved(run, saved)
@@ -107,11 +111,28 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
     approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
     discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
     ...readingVerbs(db, file),
-    ...forgetting(db, file),
+    ...rareVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     close: async () => {
       place?.letGo(db)
       await wal?.close()
       db.close()
+    },
+  }
+}
+
+type Rare = Pick<Mirror, 'forgetCustomer' | 'readmitCustomer' | 'prune'>
+
+/** Verbs that few commands and runs need: each is loaded when it is called. */
+function rareVerbs(db: Connection, file: string, place: Parameters<typeof Retention.retentionVerbs>[1]): Rare {
+  const forget = async () => (await import('./forget/forget.ts')).forgetting(db, file)
+  let retention: Pick<Mirror, 'prune'> | undefined
+  return {
+    forgetCustomer: async (asked) => (await forget()).forgetCustomer(asked),
+    readmitCustomer: async (asked) => (await forget()).readmitCustomer(asked),
+    prune: async (...args) => {
+      const { retentionVerbs } = await import('./retention/retention-verbs.ts')
+      retention ??= retentionVerbs(db, place)
+      return retention.prune(...args)
     },
   }
 }

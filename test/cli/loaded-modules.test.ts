@@ -23,7 +23,11 @@ test.each([
     { '@commander-js/extra-typings': 1, commander: 7, yaml: 72 },
     /^(jobs|src\/(mirror|scan|run|list-memory)\/|src\/cli\/status)/,
   ],
-  ['status', { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR }, /^(jobs|src\/(scan|run|service)\/|src\/cli\/sync)/],
+  [
+    'status',
+    { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
+    /^(jobs|src\/(scan|run|service|mirror\/retention)\/|src\/mirror\/forget\/forget\.|src\/cli\/sync)/,
+  ],
   [
     'query',
     { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
@@ -32,7 +36,7 @@ test.each([
   [
     'sync',
     { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR, ...SOURCE },
-    /^(jobs|src\/service\/|src\/log|src\/cli\/status|src\/cli\/output\/(live|failure|held))/,
+    /^(jobs|src\/(service|mirror\/retention)\/|src\/mirror\/forget\/(forget|erase)\.|src\/log|src\/cli\/status|src\/cli\/output\/(live|failure|held))/,
   ],
 ])('a start of %s loads what it needs and nothing else', async (command, most: Record<string, number>, unused) => {
   const { packages, ours, ofNode } = await loadedBy(command)

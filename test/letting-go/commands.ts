@@ -15,7 +15,7 @@ export async function forget(it: World, name: string): Promise<string> {
   const asked = { organization: name, id: m.idOf(n), nowMs: it.nowMs, monotonicMs: it.nowMs }
   const forgotten = await it.withMirror((mirror) => mirror.forgetCustomer(asked).catch(refusal))
   if (typeof forgotten === 'string') return `forget ${name} ${n}: ${forgotten}`
-  const erased = eraseTraces(it.file, forgotten.traces, { isThorough: forgotten.wasForgotten })
+  const erased = await eraseTraces(it.file, forgotten.traces, { isThorough: forgotten.wasForgotten })
   if (erased !== 'erased') throw new Error(`not erased: ${erased}`)
   held.active.delete(n)
   held.absent.delete(n)

@@ -87,7 +87,7 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
   const { deleted, traces } = await forgotten(file)
 
   expect(deleted).toEqual({ customers: 1, changes: 3, rejects: 5 })
-  expect(eraseTraces(file, traces)).toBe('erased')
+  expect(await eraseTraces(file, traces)).toBe('erased')
   expect(tracesIn(file)).toEqual([])
   expect(rowsOf(file, 'SELECT * FROM customers ORDER BY row_id')).toEqual(kept)
   expect(rowsOf(file, `SELECT certificate FROM runs WHERE certificate LIKE '%found%'`)).toEqual([
@@ -215,7 +215,7 @@ test('rows of another customer that hold the id stay, and are reported', async (
   const { traces } = await mirror.forgetCustomer(forgetting())
   await mirror.close()
 
-  expect(eraseTraces(file, traces)).toBe('held')
+  expect(await eraseTraces(file, traces)).toBe('held')
   expect(valueOf(file, 'SELECT extra FROM customers')).toBe(JSON.stringify({ referred_by: ID }))
 })
 
@@ -248,10 +248,10 @@ test('a reader with an open transaction keeps the bytes for now, and the next tr
   reader.prepare('SELECT count(*) FROM customers').get()
   const { traces } = await forgotten(file)
 
-  expect(eraseTraces(file, traces)).toBe('busy')
+  expect(await eraseTraces(file, traces)).toBe('busy')
 
   reader.exec('COMMIT')
-  expect(eraseTraces(file, traces, { isThorough: true })).toBe('erased')
+  expect(await eraseTraces(file, traces, { isThorough: true })).toBe('erased')
   expect(tracesIn(file)).toEqual([])
 })
 
