@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { path } from './path.ts'
 
 /** A copy for readers, as configured. The path is absolute, and may hold `{organization}`. */
 export type PublishSettings = {
@@ -12,11 +13,7 @@ export type PublishSettings = {
 
 const ORGANIZATION = '{organization}'
 
-const file = z
-  .string()
-  .regex(/\S/, 'must be a path')
-  .refine((text) => !text.includes('\0'), 'must be a path without NUL characters')
-  .refine((text) => !text.startsWith('~'), 'must be a full path: ~ is not expanded here')
+const file = path
   .refine((text) => !/[/\\]$/.test(text), 'must name a file, such as ./copies/customers.db, and not a folder')
   .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
 
@@ -67,10 +64,10 @@ export const publish = z
       default: false,
     }),
   })
-  .superRefine(({ file: path, group: owner, splitBy }, context) => {
+  .superRefine(({ file: place, group: owner, splitBy }, context) => {
     if (splitBy !== undefined) return
     const message = `holds ${ORGANIZATION}, which needs splitBy: organization`
-    if (path.includes(ORGANIZATION)) context.addIssue({ code: 'custom', path: ['file'], message })
+    if (place.includes(ORGANIZATION)) context.addIssue({ code: 'custom', path: ['file'], message })
     if (typeof owner === 'string' && owner.includes(ORGANIZATION))
       context.addIssue({ code: 'custom', path: ['group'], message })
   })

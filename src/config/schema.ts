@@ -8,7 +8,8 @@ import { retention } from './retention.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { privacy } from './privacy.ts'
 import { ownSchedule, schedule } from './schedule.ts'
-import { path, secretReferenceForm } from './secret-reference.ts'
+import { path } from './path.ts'
+import { secretReferenceForm } from './secret-reference.ts'
 import { signing } from './signing.ts'
 
 /** Built-in values for settings that neither the organization nor `defaults` has; durations in milliseconds. */
