@@ -46,12 +46,13 @@ async function tidy(folder: string): Promise<void> {
 
 /** Throws UsageError and ExportFailed for a file that cannot be replaced. */
 async function placeFor(file: string, mirror: string): Promise<{ path: string; file: string }> {
-  const [{ requireReplaceable }, { unfinishedName }] = await Promise.all([
+  const [{ requireReplaceable }, { EXPORTING }, { privateName }] = await Promise.all([
     import('../reading/export/export-target.ts'),
     import('../reading/export/export-file.ts'),
+    import('../reading/private-name.ts'),
   ])
   requireReplaceable(file, mirror)
-  return { path: unfinishedName(file), file }
+  return { path: privateName(file, EXPORTING), file }
 }
 
 /** On a terminal, unless rows appear there too. */

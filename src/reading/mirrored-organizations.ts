@@ -1,5 +1,6 @@
 import type { Connection } from '../mirror/database.ts'
 import { fromSqlTime } from '../mirror/sql-time.ts'
+import { hasTable } from './has-table.ts'
 import { openToRead } from './open-to-read.ts'
 
 /** An organization of which a mirror, or a published copy, holds anything. */
@@ -66,7 +67,7 @@ type FreshnessRow = {
 }
 
 function leaving(db: Connection): MirroredOrganization[] {
-  if (db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'unfinished_forgets'`).get() === undefined) return []
+  if (!hasTable(db, 'unfinished_forgets')) return []
   const none = { active: 0, removed: 0, readAsOfMs: undefined, retiredAtMs: undefined }
   return db
     .prepare<[], string>(

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { BackupFailed } from '../../errors.ts'
+import { isFull, PLACES, systemCode } from '../place-error.ts'
 
 const NO_ROOM =
   'the backup could not be written: the disk is full, a quota is used up, or the disk failed. A backup that was there before is ' +
@@ -9,7 +10,7 @@ const NO_ROOM =
 export function backupError(error: unknown, file: string): unknown {
   const code = codeOf(error)
   if (code === undefined) return error
-  if (/^(ENOSPC|EDQUOT|EFBIG|EIO|SQLITE_FULL|SQLITE_IOERR)/.test(code))
+  if (isFull(code) || /^SQLITE_(FULL|IOERR)/.test(code))
     return failed(`${file}: ${NO_ROOM} (${code})`, 'backup-full', error)
   const what = MEANINGS[code.replace(/^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)).*$/, '$1')]
   if (what === undefined && code.startsWith('SQLITE_'))
@@ -26,24 +27,25 @@ export function backupError(error: unknown, file: string): unknown {
 }
 
 function codeOf(error: unknown): string | undefined {
-  if (error instanceof Database.SqliteError) return error.code
-  return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
+  return error instanceof Database.SqliteError ? error.code : systemCode(error)
+}
+
+/** Whether SQLite found the file damaged, or to be no database. */
+export function isDamage(error: unknown): error is Error {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
 }
 
 const DENIED = 'this user may not write there. Check who owns the folder, or name another one.'
 
 const MEANINGS: Readonly<Record<string, string>> = {
+  ...PLACES,
   EACCES: DENIED,
   EPERM: DENIED,
   SQLITE_CANTOPEN: DENIED,
   SQLITE_READONLY: DENIED,
   SQLITE_PERM: DENIED,
   SQLITE_AUTH: DENIED,
-  EROFS: 'lies on a read-only file system.',
   EEXIST: 'has a file where a folder should be in its path.',
-  ENOTDIR: 'has a file where a folder should be in its path.',
-  ELOOP: 'leads through links that lead to each other.',
-  ENAMETOOLONG: 'has a name that is too long.',
 }
 
 function failed(message: string, code: BackupFailed['code'], cause: unknown): BackupFailed {

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { closeSync, lstatSync, openSync, readSync } from 'node:fs'
 import { kindOfFile } from '../file-kind.ts'
+import { hasTable } from '../has-table.ts'
 
 /** Marks a file as a backup: one row with the moment of which it is. Whatever opens it to write as a mirror removes the mark. */
 const MARK = 'backup_mark'
@@ -13,7 +14,7 @@ export function markAsBackup(db: Database.Database, takenAt: string): void {
 
 /** The moment of which the open file is a backup; undefined for a mirror that is none, or that was written since. */
 export function markIn(db: Database.Database): string | undefined {
-  if (db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(MARK) === undefined) return undefined
+  if (!hasTable(db, MARK)) return undefined
   return db.prepare<[], string>(`SELECT taken_at FROM ${MARK}`).pluck().get()
 }
 

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { carryForgotten } from './carry-forgotten.ts'
-import { hasTable } from './has-table.ts'
+import { hasTable } from '../has-table.ts'
 
 /** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = {

@@ -4,7 +4,7 @@ import { MirrorUnusable, OrganizationLeased } from '../../errors.ts'
 import { APPLICATION_ID } from '../../mirror/database.ts'
 import { fileError } from '../../mirror/file-errors.ts'
 import { findHeldLease } from '../../mirror/lease.ts'
-import { hasTable } from './has-table.ts'
+import { hasTable } from '../has-table.ts'
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
 export type LockedMirror = {

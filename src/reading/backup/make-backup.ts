@@ -8,8 +8,8 @@ import { sqliteError } from '../../mirror/file-errors.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
 import { lock } from '../folder-lock.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
-import { flushFolder } from '../replace-copy.ts'
-import { backupError } from './backup-error.ts'
+import { flushFolder } from '../flush.ts'
+import { backupError, isDamage } from './backup-error.ts'
 import { markAsBackup } from './backup-mark.ts'
 import { prepareBackupFolder, requireBackupTarget } from './backup-target.ts'
 import { copyMirror, countRows, type Copying, type RowCounts } from './copy-mirror.ts'
@@ -107,8 +107,7 @@ function finishBackup(
       db.close()
     }
   } catch (error) {
-    const isDamage = error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
-    throw isDamage ? damaged(mirror, [error.message]) : backupError(error, file)
+    throw isDamage(error) ? damaged(mirror, [error.message]) : backupError(error, file)
   }
 }
 

@@ -1,5 +1,5 @@
 import { linkSync, renameSync, rmSync } from 'node:fs'
-import { listOlder, olderName, timeIn } from '../publish/older-copies.ts'
+import { listOlder, olderName, timeIn } from '../dated-name.ts'
 import { backupTakenAt } from './backup-mark.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { listOlder } from '../publish/older-copies.ts'
+import { listOlder } from '../dated-name.ts'
 
 /** The mirrors that restores have replaced, beside the one at `file`, oldest first. */
 export function replacedMirrors(file: string): string[] {

@@ -9,9 +9,10 @@ import { fileError } from '../../mirror/file-errors.ts'
 import { deletingSecurely, purge } from '../../mirror/purge.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
 import { isTheMirror } from '../publish/copy-target.ts'
-import { olderName, timeIn } from '../publish/older-copies.ts'
+import { olderName, timeIn } from '../dated-name.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
-import { flushFolder } from '../replace-copy.ts'
+import { flushFolder } from '../flush.ts'
+import { isDamage } from './backup-error.ts'
 import { markIn } from './backup-mark.ts'
 import { replacedName } from './replaced-mirrors.ts'
 import { carryOver, type CarriedOver } from './carry-over.ts'
@@ -136,10 +137,6 @@ function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): Lock
       { cause: error },
     )
   }
-}
-
-function isDamage(error: unknown): error is Error {
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
 }
 
 /**

@@ -1,6 +1,6 @@
-import { closeSync, fsyncSync, openSync, readdirSync, rmSync } from 'node:fs'
-import { randomBytes } from 'node:crypto'
-import { basename, dirname, join } from 'node:path'
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { flushFile } from '../flush.ts'
+import { listPrivate, privateName } from '../private-name.ts'
 
 /** What SQLite may keep beside a file while it is open. */
 export const JOURNALS = ['-journal', '-wal', '-shm'] as const
@@ -16,18 +16,11 @@ export type UnfinishedFile = {
 
 /** Makes an empty private file beside `file`. `ending` says what it is for: `backup` or `restore`. */
 export function unfinishedFile(file: string, ending: Ending): UnfinishedFile {
-  const path = join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.${ending}`)
+  const path = privateName(file, ending)
   closeSync(openSync(path, 'wx', 0o600))
   return {
     path,
-    flush() {
-      const descriptor = openSync(path, 'r+')
-      try {
-        fsyncSync(descriptor)
-      } finally {
-        closeSync(descriptor)
-      }
-    },
+    flush: () => flushFile(path),
     remove() {
       for (const name of ['', ...JOURNALS]) rmSync(path + name, { force: true })
     },
@@ -38,10 +31,6 @@ type Ending = 'backup' | 'restore'
 
 /** Removes what was left by a process that was killed. The caller makes sure that none is under way. */
 export function removeUnfinished(file: string, ending: Ending): void {
-  const start = `.${basename(file)}.`
-  for (const name of readdirSync(dirname(file))) {
-    const rest = name.startsWith(start) ? name.slice(start.length) : ''
-    if (new RegExp(`^[0-9a-f]{16}\\.${ending}(-journal|-wal|-shm)?$`).test(rest))
-      rmSync(join(dirname(file), name), { force: true })
-  }
+  const endings = new RegExp(`${ending}(${JOURNALS.join('|')})?`)
+  for (const path of listPrivate(file, endings)) rmSync(path, { force: true })
 }

@@ -1,25 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { flushFolder } from '../replace-copy.ts'
+import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { flushFolder } from '../flush.ts'
+import { listPrivate } from '../private-name.ts'
 import { exportError } from './export-error.ts'
 
-/** A private name beside a file, under which the export that will replace it is written. */
-export function unfinishedName(file: string): string {
-  return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.exporting`)
-}
+/** What the names of exports end with that are being written. */
+export const EXPORTING = 'exporting'
 
-/** An export that is being written under such a name. */
+/** An export that is being written under a private name. */
 export type UnfinishedExport = {
   descriptor: number
   /** Puts it on the disk and then in its place. Throws ExportFailed. */
@@ -63,11 +51,8 @@ const ABANDONED_MS = 3_600_000
 
 /** Removes what exports to this file left behind that were killed. The clock is that of the file system, on a new file. */
 function removeLeftovers(file: string, path: string): void {
-  const start = `.${basename(file)}.`
   const nowMs = statSync(path).mtimeMs
-  for (const name of readdirSync(dirname(file))) {
-    if (!name.startsWith(start) || !/^[0-9a-f]{16}\.exporting$/.test(name.slice(start.length))) continue
-    const place = join(dirname(file), name)
+  for (const place of listPrivate(file, new RegExp(EXPORTING))) {
     const found = lstatSync(place, { throwIfNoEntry: false })
     if (found?.isFile() === true && nowMs - found.mtimeMs > ABANDONED_MS) removeIfOurs(place)
   }

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, r
 import { basename, dirname, join } from 'node:path'
 import { ExportFailed, UsageError } from '../../errors.ts'
 import { lock as takeLock } from '../folder-lock.ts'
-import { flushFolder } from '../replace-copy.ts'
+import { flushFolder } from '../flush.ts'
 import { exportError } from './export-error.ts'
 import { isOurs, readPartitionManifest, writePartitionManifest, type PartitionFile } from './partition-manifest.ts'
 

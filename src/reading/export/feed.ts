@@ -1,4 +1,5 @@
 import type { Connection } from '../../mirror/database.ts'
+import { hasTable } from '../has-table.ts'
 
 /** The highest seq that was ever given; 0 where there was no change. A copy for readers knows only its own. */
 export function lastSeq(db: Connection): number {
@@ -30,8 +31,4 @@ export function feedStart(db: Connection, organizations: readonly string[]): { s
     .safeIntegers(false)
     .get(JSON.stringify(organizations))
   return { seq: Number(found?.seq ?? 0) + 1, at: found?.at ?? '' }
-}
-
-function hasTable(db: Connection, name: string): boolean {
-  return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
 }

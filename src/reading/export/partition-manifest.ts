@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
+import { digestOfFile } from '../file-digest.ts'
 
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
 const MANIFEST = '_manifest.json'
@@ -63,19 +63,6 @@ export function isOurs(folder: string, path: string, written: readonly Partition
   if (found?.isFile() !== true) return false
   const alike = written.filter((file) => file.path === path && file.bytes === found.size)
   if (alike.length === 0) return false
-  const sha256 = digestOf(place)
+  const { sha256 } = digestOfFile(place)
   return alike.some((file) => file.sha256 === sha256)
-}
-
-/** The SHA-256 of a file. */
-function digestOf(place: string): string {
-  const descriptor = openSync(place, 'r')
-  try {
-    const digest = createHash('sha256')
-    const chunk = Buffer.allocUnsafe(1024 * 1024)
-    for (let read; (read = readSync(descriptor, chunk)) > 0;) digest.update(chunk.subarray(0, read))
-    return digest.digest('hex')
-  } finally {
-    closeSync(descriptor)
-  }
 }

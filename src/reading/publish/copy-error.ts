@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { CopyFailed } from '../../errors.ts'
 import { sqliteError } from '../../mirror/file-errors.ts'
+import { isFull, PLACES, systemCode } from '../place-error.ts'
 
 const NO_ROOM =
   'the copy could not be written: the disk (or the folder for temporary files) is full, a quota is used up, or the disk failed. ' +
@@ -9,9 +10,9 @@ const NO_ROOM =
 /** A failure of SQLite or of the file system while a copy was made, as CopyFailed; any other error unchanged. */
 export function copyError(error: unknown, file: string): unknown {
   if (error instanceof Database.SqliteError) return describeSqlite(error, file)
-  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
-  const code = String(error.code)
-  if (/^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(code)) return failed(`${file}: ${NO_ROOM} (${code})`, 'copy-full', error)
+  const code = systemCode(error)
+  if (code === undefined) return error
+  if (isFull(code)) return failed(`${file}: ${NO_ROOM} (${code})`, 'copy-full', error)
   const what = MEANINGS[code] ?? 'cannot be written there.'
   return failed(`${file}: ${what} Nothing was published. (${code})`, 'copy-unwritable', error)
 }
@@ -39,12 +40,9 @@ function isRoom({ code }: { code: string }): boolean {
 const DENIED = 'this user may not write there. Check who owns the folder, or publish as its owner.'
 
 const MEANINGS: Readonly<Record<string, string>> = {
+  ...PLACES,
   EACCES: DENIED,
   EPERM: DENIED,
-  EROFS: 'lies on a read-only file system.',
-  ENOTDIR: 'has a file where a folder should be in its path.',
-  ELOOP: 'leads through links that lead to each other.',
-  ENAMETOOLONG: 'has a name that is too long.',
 }
 
 function failed(message: string, code: CopyFailed['code'], cause: unknown): CopyFailed {

@@ -2,7 +2,8 @@ import { lstatSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { tablesOfCopy } from './copy-tables.ts'
 import { datasetteMetadata } from '../dictionary.ts'
-import { makeFile, temporaryName } from './unfinished-copy.ts'
+import { privateName } from '../private-name.ts'
+import { makeFile, PUBLISHING } from './unfinished-copy.ts'
 
 /**
  * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column
@@ -22,7 +23,7 @@ export function describeCopies(
   if (found === text) return undefined
   if (found !== undefined && !found.startsWith('{\n  "title": "Customer Mirror",'))
     return `${place}: is not of this program and was left as it is; the copies are not described for Datasette.`
-  const unfinished = temporaryName(place)
+  const unfinished = privateName(place, PUBLISHING)
   makeFile(unfinished, { file: place, gid, mode: forAll ? 0o444 : 0o440, content: text })
   renameSync(unfinished, place)
   return undefined

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3'
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../dictionary.ts'
+import { hasTable } from '../has-table.ts'
 import type { CopySettings } from './build-copy.ts'
 import type { LeftOut } from './publish-plan.ts'
 
@@ -143,7 +144,7 @@ function addSameView(db: Database.Database, { name, columns }: PublishedTable): 
 
 /** The dictionary of a copy describes the columns that are in it. */
 function describeCopy(db: Database.Database): void {
-  if (db.prepare('SELECT 1 FROM main.sqlite_schema WHERE name = ?').get(SHARED) === undefined) return
+  if (!hasTable(db, SHARED)) return
   db.exec(`DELETE FROM main.${SHARED} WHERE NOT EXISTS
     (SELECT 1 FROM pragma_table_info(${SHARED}."table", 'main') WHERE name = ${SHARED}."column")`)
 }

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
 import { COLUMNS_OF_MANIFEST } from './manifest-columns.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
@@ -32,7 +33,7 @@ const READ_ORGANIZATIONS = `
 /** Each table is read once, whatever the number of organizations. */
 function countRows(db: Database.Database): void {
   const counted = (table: string, counts: Readonly<Record<string, string>>) => {
-    if (db.prepare('SELECT 1 FROM main.sqlite_schema WHERE name = ?').get(table) === undefined) return
+    if (!hasTable(db, table)) return
     const columns = Object.entries(counts)
     db.exec(`UPDATE main.manifest SET ${columns.map(([name]) => `${name} = found.${name}`).join(', ')}
       FROM (SELECT organization, ${columns.map(([name, sql]) => `${sql} AS ${name}`).join(', ')}

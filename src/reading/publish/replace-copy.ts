@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { UnfinishedCopy } from './publish/unfinished-copy.ts'
+import { flushFolder } from '../flush.ts'
+import type { UnfinishedCopy } from './unfinished-copy.ts'
 
 /**
  * Puts a finished copy, and then its digest, in their places. Readers that have the copy from before open go on reading it;
@@ -16,14 +17,4 @@ export function replaceCopy(file: string, { path, digestPath }: UnfinishedCopy, 
   flushFolder(dirname(file))
   renameSync(digestPath, `${file}.sha256`)
   flushFolder(dirname(file))
-}
-
-/** Waits until the names in a folder are on the disk. */
-export function flushFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
 }

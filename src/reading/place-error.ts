@@ -1,0 +1,17 @@
+/** The code of a system call that failed; undefined for any other error. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
+}
+
+/** Whether the code of a system call says that nothing more can be written: for want of room, or because the disk failed. */
+export function isFull(code: string): boolean {
+  return /^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(code)
+}
+
+/** What is wrong with a place where a file is to be made, by the codes of the system that mean the same for every file. */
+export const PLACES: Readonly<Record<string, string>> = {
+  EROFS: 'lies on a read-only file system.',
+  ENOTDIR: 'has a file where a folder should be in its path.',
+  ELOOP: 'leads through links that lead to each other.',
+  ENAMETOOLONG: 'has a name that is too long.',
+}

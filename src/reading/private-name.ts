@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
+/** A private name beside a file, under which what will replace it is made. `ending` says what makes it, such as `backup`. */
+export function privateName(file: string, ending: string): string {
+  return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.${ending}`)
+}
+
+/** The files beside `file` that have such a name, with an ending that `endings` matches as a whole. */
+export function listPrivate(file: string, endings: RegExp): string[] {
+  const start = `.${basename(file)}.`
+  const rest = new RegExp(`^[0-9a-f]{16}\\.(?:${endings.source})$`)
+  return readdirSync(dirname(file))
+    .filter((name) => name.startsWith(start) && rest.test(name.slice(start.length)))
+    .map((name) => join(dirname(file), name))
+}
