@@ -9,6 +9,16 @@ abstract class OurError extends Error {
   abstract readonly code: ErrorCode
 }
 
+/** An error with one of several codes. */
+abstract class WithCode<Code extends ErrorCode> extends OurError {
+  readonly code: Code
+
+  constructor(message: string, details: { code: Code }, options?: ErrorOptions) {
+    super(message, options)
+    this.code = details.code
+  }
+}
+
 /** One mistake in the configuration, with its place. */
 export type Problem = {
   /** The file, or `environment`. */
@@ -47,9 +57,8 @@ export class UsageError extends OurError {
 export type RefusalCode = CodesOf<'SourceRefused'>
 
 /** Stop this organization and keep its data: the service refused, and would refuse a retry. */
-export class SourceRefused extends OurError {
+export class SourceRefused extends WithCode<RefusalCode> {
   override name = 'SourceRefused' as const
-  readonly code: RefusalCode
   readonly status: number
   /** Milliseconds by which the service's clock is ahead of ours, if known. */
   readonly clockOffsetMs: number | undefined
@@ -61,8 +70,7 @@ export class SourceRefused extends OurError {
     details: { code: RefusalCode; status: number; clockOffsetMs?: number | undefined; said?: string | undefined },
     options?: ErrorOptions,
   ) {
-    super(message, options)
-    this.code = details.code
+    super(message, details, options)
     this.status = details.status
     this.clockOffsetMs = details.clockOffsetMs
     this.said = details.said ?? ''
@@ -86,9 +94,8 @@ export class RateLimited extends OurError {
 export type UnavailableCode = CodesOf<'SourceUnavailable'>
 
 /** Retry later: the network or the service failed. This says nothing about the data. */
-export class SourceUnavailable extends OurError {
+export class SourceUnavailable extends WithCode<UnavailableCode> {
   override name = 'SourceUnavailable' as const
-  readonly code: UnavailableCode
   /** The HTTP status, if there was an answer. */
   readonly status: number | undefined
   /** Milliseconds the service asked to wait (Retry-After of a 503); undefined if it named no time. */
@@ -99,8 +106,7 @@ export class SourceUnavailable extends OurError {
     details: { code: UnavailableCode; status?: number | undefined; waitMs?: number | undefined },
     options?: ErrorOptions,
   ) {
-    super(message, options)
-    this.code = details.code
+    super(message, details, options)
     this.status = details.status
     this.waitMs = details.waitMs
   }
@@ -110,14 +116,8 @@ export class SourceUnavailable extends OurError {
 export type ContractCode = CodesOf<'ContractBroken'>
 
 /** Stop this run and keep its data: the answer cannot be trusted, for the reason named by `code`. */
-export class ContractBroken extends OurError {
+export class ContractBroken extends WithCode<ContractCode> {
   override name = 'ContractBroken' as const
-  readonly code: ContractCode
-
-  constructor(message: string, details: { code: ContractCode }, options?: ErrorOptions) {
-    super(message, options)
-    this.code = details.code
-  }
 }
 
 /** The problems of a mirror file. */
@@ -125,25 +125,17 @@ export type MirrorCode = WithoutMirror<CodesOf<'MirrorUnusable'>>
 type WithoutMirror<Code extends string> = Code extends `mirror-${infer Rest}` ? Rest : never
 
 /** Stop: the mirror file cannot be used as it is. Nothing was written. */
-export class MirrorUnusable extends OurError {
+export class MirrorUnusable extends WithCode<`mirror-${MirrorCode}`> {
   override name = 'MirrorUnusable' as const
-  readonly code: `mirror-${MirrorCode}`
 
-  constructor(message: string, details: { code: MirrorCode }, options?: ErrorOptions) {
-    super(message, options)
-    this.code = `mirror-${details.code}`
+  constructor(message: string, { code }: { code: MirrorCode }, options?: ErrorOptions) {
+    super(message, { code: `mirror-${code}` }, options)
   }
 }
 
 /** Retry later: another run holds the lease of the organization, or took it over while this one was paused. */
-export class OrganizationLeased extends OurError {
+export class OrganizationLeased extends WithCode<CodesOf<'OrganizationLeased'>> {
   override name = 'OrganizationLeased' as const
-  readonly code: CodesOf<'OrganizationLeased'>
-
-  constructor(message: string, details: { code: CodesOf<'OrganizationLeased'> }, options?: ErrorOptions) {
-    super(message, options)
-    this.code = details.code
-  }
 }
 
 /** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
@@ -153,36 +145,18 @@ export class QueueUnavailable extends OurError {
 }
 
 /** The copy for readers could not be made. The mirror is untouched, and a copy published before stays as it was. */
-export class CopyFailed extends OurError {
+export class CopyFailed extends WithCode<CodesOf<'CopyFailed'>> {
   override name = 'CopyFailed' as const
-  readonly code: CodesOf<'CopyFailed'>
-
-  constructor(message: string, details: { code: CodesOf<'CopyFailed'> }, options?: ErrorOptions) {
-    super(message, options)
-    this.code = details.code
-  }
 }
 
 /** The export could not be written. The mirror is untouched, and a file that was there before stays as it was. */
-export class ExportFailed extends OurError {
+export class ExportFailed extends WithCode<CodesOf<'ExportFailed'>> {
   override name = 'ExportFailed' as const
-  readonly code: CodesOf<'ExportFailed'>
-
-  constructor(message: string, details: { code: CodesOf<'ExportFailed'> }, options?: ErrorOptions) {
-    super(message, options)
-    this.code = details.code
-  }
 }
 
 /** The backup could not be made. The mirror is untouched, and a backup made before stays as it was. */
-export class BackupFailed extends OurError {
+export class BackupFailed extends WithCode<CodesOf<'BackupFailed'>> {
   override name = 'BackupFailed' as const
-  readonly code: CodesOf<'BackupFailed'>
-
-  constructor(message: string, details: { code: CodesOf<'BackupFailed'> }, options?: ErrorOptions) {
-    super(message, options)
-    this.code = details.code
-  }
 }
 
 /** The numbers of a page or a run do not add up. A defect of this program; the transaction was rolled back. */
@@ -208,17 +182,11 @@ export class MaxRunReached extends OurError {
  * other data.
  */
 export function reportedError({ code, message }: { code: string; message: string }): Error {
-  return isErrorCode(code) ? new ReportedError(message, code) : new Error(message)
+  return isErrorCode(code) ? new ReportedError(message, { code }) : new Error(message)
 }
 
-class ReportedError extends OurError {
+class ReportedError extends WithCode<ErrorCode> {
   override name = 'ReportedError' as const
-  readonly code: ErrorCode
-
-  constructor(message: string, code: ErrorCode) {
-    super(message)
-    this.code = code
-  }
 }
 
 /** Whether an error was thrown on purpose, with a message for people. */
