@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
 import type { Mirror } from '../store.ts'
-import type { ForgetReport } from './output/forgotten-text.ts'
+import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
 import { isoTime, jsonDocument, requireKnown } from './reading.ts'
 
@@ -21,10 +21,11 @@ export function forgetCommand(io: Io) {
       const customer = { organization, id }
       if (undo) return readmit(customer, { config, json, io })
       const report = await forget(customer, config)
-      const { forgottenText, unfinishedText } = await import('./output/forgotten-text.ts')
-      io.stdout.write(json ? jsonDocument(asJson(report)) : forgottenText(report))
+      const { forgottenCustomerText } = await import('./output/customer-forgotten.ts')
+      io.stdout.write(json ? jsonDocument(asJson(report)) : forgottenCustomerText(report))
       if (report.erased !== 'busy') return
-      io.stderr.write(unfinishedText(report))
+      const { unfinishedText } = await import('./output/unfinished-text.ts')
+      io.stderr.write(unfinishedText(report.mirror, `customer-mirror forget ${organization} ${id}`))
       io.exitWith(5)
     })
 }

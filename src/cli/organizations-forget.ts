@@ -18,11 +18,12 @@ export function organizationsForgetCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (id, own, command) => {
       const { config: file, json, yes } = { ...own, ...optionsToChange(command) }
-      const { forgottenText, unfinishedText } = await import('./output/organization-forgotten.ts')
+      const { forgottenOrganizationText } = await import('./output/organization-forgotten.ts')
       const forgotten = await forget(id, file, yes === true)
-      io.stdout.write(json ? jsonDocument(forgotten) : forgottenText(forgotten))
+      io.stdout.write(json ? jsonDocument(forgotten) : forgottenOrganizationText(forgotten))
       if (forgotten.finished) return
-      io.stderr.write(unfinishedText(forgotten))
+      const { unfinishedText } = await import('./output/unfinished-text.ts')
+      io.stderr.write(unfinishedText(forgotten.mirror, `customer-mirror organizations forget ${id} --yes`))
       io.exitWith(5)
     })
 }

@@ -14,17 +14,8 @@ export type ForgetReport = Omit<ForgottenCustomer, 'traces'> & {
 }
 
 /** What was deleted, and what cannot be reached from here. */
-export function forgottenText(report: ForgetReport): string {
+export function forgottenCustomerText(report: ForgetReport): string {
   return [...doneLines(report), '', ...beyondLines(report)].join('\n').concat('\n')
-}
-
-/** How to finish the work of a command that could not empty the WAL. */
-export function unfinishedText({ mirror, organization, id }: ForgetReport): string {
-  return (
-    `✖ Not finished: the rows are deleted, but ${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program ` +
-    'that has the mirror open, or too little free space, kept it from being cleaned. Wait until queries and runs end, then run ' +
-    `again:\n  customer-mirror forget ${organization} ${id}\n`
-  )
 }
 
 function doneLines({ organization, deleted, forgottenAtMs, wasForgotten, erased, mirror }: ForgetReport): string[] {

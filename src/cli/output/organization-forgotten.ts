@@ -1,5 +1,5 @@
 import type { Contents } from '../../organizations.ts'
-import { replacedLines } from './forgotten-text.ts'
+import { replacedLines } from './customer-forgotten.ts'
 import { count } from './wording.ts'
 
 /** An organization that was forgotten, and the copies for readers that may hold it. */
@@ -14,7 +14,7 @@ export type ForgottenOrganization = {
 }
 
 /** What was deleted, and what cannot be reached from here. */
-export function forgottenText({
+export function forgottenOrganizationText({
   organization,
   deleted,
   finished,
@@ -62,14 +62,5 @@ export function unconfirmedText(organization: string, contents: Contents): strin
   return (
     `${organization}: nothing was changed. This would delete ${rowsText(contents)} for good, and only a backup brings them back. ` +
     `If you mean it: customer-mirror organizations forget ${organization} --yes`
-  )
-}
-
-/** How to finish the work where the file could not be cleaned. */
-export function unfinishedText({ mirror, organization }: ForgottenOrganization): string {
-  return (
-    `✖ Not finished: the rows are deleted, but ${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program ` +
-    'that has the mirror open, or too little free space, kept it from being cleaned. Wait until queries and runs end, then run ' +
-    `again:\n  customer-mirror organizations forget ${organization} --yes\n`
   )
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { replacedLines } from '../../../src/cli/output/forgotten-text.ts'
+import { replacedLines } from '../../../src/cli/output/customer-forgotten.ts'
 import { restoredText } from '../../../src/cli/output/restored-text.ts'
 import { replacedMirrors } from '../../../src/reading/backup/replaced-mirrors.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
