@@ -39,6 +39,16 @@ async function mirrorList(
   return mirrorOrganization(mirroring(mirror, source, { scan: 'chain', privacy, now: () => nowMs, ...overrides }))
 }
 
+/** The mirror, and a stop that is asked for while a run's first step rewrites what the policy hides. */
+function stoppedWhileItRewrites(mirror: Mirror): { stopping: Mirror; signal: AbortSignal } {
+  const stopped = new AbortController()
+  const applyPrivacy: Mirror['applyPrivacy'] = (run, nowMs) => {
+    stopped.abort()
+    return mirror.applyPrivacy(run, nowMs)
+  }
+  return { stopping: { ...mirror, applyPrivacy }, signal: stopped.signal }
+}
+
 /** Whether any of these texts stands in the bytes of the file, its WAL or its index of the WAL. */
 function textsIn(file: string, texts: readonly string[]): string[] {
   const bytes = ['', '-wal', '-shm'].flatMap((suffix) =>
@@ -244,16 +254,8 @@ test('a run that is stopped while it rewrites is continued by the next, and hash
   const mirror = await aMirror()
   const list = customers(1, 2500)
   await mirrorList(mirror, list, undefined, { pageSize: 100 })
-  const stopped = new AbortController()
-  const failing: Mirror = {
-    ...mirror,
-    applyPrivacy: async (run, nowMs) => {
-      const isMore = await mirror.applyPrivacy(run, nowMs)
-      stopped.abort()
-      return isMore
-    },
-  }
-  const { report } = await mirrorList(failing, list, POLICY, { signal: stopped.signal, pageSize: 100 })
+  const { stopping, signal } = stoppedWhileItRewrites(mirror)
+  const { report } = await mirrorList(stopping, list, POLICY, { signal, pageSize: 100 })
 
   expect(report).toMatchObject({ status: 'interrupted', received: 0 })
   expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE phone LIKE 'hmac:%'`)).toBe(2000)
@@ -269,15 +271,8 @@ test('a policy that changes again while it is applied leaves no value of either'
   const mirror = await aMirror()
   const list = customers(1, 2500)
   await mirrorList(mirror, list, undefined, { pageSize: 100 })
-  const stopped = new AbortController()
-  const failing: Mirror = {
-    ...mirror,
-    applyPrivacy: async (run, nowMs) => {
-      stopped.abort()
-      return mirror.applyPrivacy(run, nowMs)
-    },
-  }
-  await mirrorList(failing, list, POLICY, { signal: stopped.signal, pageSize: 100 })
+  const { stopping, signal } = stoppedWhileItRewrites(mirror)
+  await mirrorList(stopping, list, POLICY, { signal, pageSize: 100 })
   const other = privacyPolicy({ drop: ['fax'], hash: ['phone'], key: OTHER_KEY })
   const { report } = await mirrorList(mirror, list, other, { pageSize: 100 })
 
@@ -451,15 +446,8 @@ test('a policy that hides the same and more, after one that was interrupted, hid
   const list = customers(1, 5)
   await mirrorList(mirror, list)
   await mirrorList(mirror, [...list.slice(1), aCustomer(1, { phone: 'first phone' })])
-  const stopped = new AbortController()
-  const stopping: Mirror = {
-    ...mirror,
-    applyPrivacy: async (run, nowMs) => {
-      stopped.abort()
-      return mirror.applyPrivacy(run, nowMs)
-    },
-  }
-  await mirrorList(stopping, list, privacyPolicy({ drop: ['phone'] }), { signal: stopped.signal })
+  const { stopping, signal } = stoppedWhileItRewrites(mirror)
+  await mirrorList(stopping, list, privacyPolicy({ drop: ['phone'] }), { signal })
   expect(changesOf(mirror)[0]?.['fields']).toContain('first phone')
   await mirrorList(mirror, list, privacyPolicy({ drop: ['phone', 'address'] }))
 

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { customers } from '../support/builders.ts'
@@ -9,8 +8,8 @@ import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aShellOnTerminal } from '../support/shell-on-terminal.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { LAUNCHER } from '../support/launcher.ts'
 
-const LAUNCHER = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
 const ORGANIZATIONS = 'organizations:\n  - id: acme\n  - id: acme-two\n  - id: globex\n'
 
 describe('the words that may stand at the cursor', () => {

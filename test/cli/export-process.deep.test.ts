@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -9,7 +8,8 @@ import { aDuckDb } from '../support/duckdb.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 import { asPlainUser, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aMirrorOfMany, CUSTOMERS, PROGRAM } from '../support/mirror-of-many.ts'
+import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
+import { runInShell } from '../support/run-in-shell.ts'
 
 const PLAIN_USER = asPlainUser()
 
@@ -22,16 +22,7 @@ let file: string
 const started = (...args: string[]) => ['export', '--format', 'csv', '--mirror', mirror.file, ...args]
 
 /** The program as a shell starts it. */
-function shell(command: string) {
-  const line = command.replace('customer-mirror', `'${process.execPath}' '${PROGRAM}'`)
-  const { status, stdout, stderr } = spawnSync('/bin/bash', ['--norc', '-c', line], {
-    encoding: 'utf8',
-    maxBuffer: 1e9,
-    cwd: folder,
-    env: { PATH: '/usr/bin:/bin' },
-  })
-  return { code: status, stdout, stderr }
-}
+const shell = (command: string) => runInShell(command, { cwd: folder })
 
 beforeEach(async () => {
   mirror = await aMirror(await aMirrorOfMany())

@@ -9,7 +9,9 @@ import { aMirror, valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aMirrorOfMany, CUSTOMERS, PROGRAM } from '../support/mirror-of-many.ts'
+import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
+import { runInShell } from '../support/run-in-shell.ts'
+import { LAUNCHER } from '../support/launcher.ts'
 
 let mirror: Mirror
 
@@ -20,16 +22,7 @@ let file: string
 const started = (...args: string[]) => ['export', '--format', 'csv', '--mirror', mirror.file, ...args]
 
 /** The program as a shell starts it. */
-function shell(command: string) {
-  const line = command.replace('customer-mirror', `'${process.execPath}' '${PROGRAM}'`)
-  const { status, stdout, stderr } = spawnSync('/bin/bash', ['--norc', '-c', line], {
-    encoding: 'utf8',
-    maxBuffer: 1e9,
-    cwd: folder,
-    env: { PATH: '/usr/bin:/bin' },
-  })
-  return { code: status, stdout, stderr }
-}
+const shell = (command: string) => runInShell(command, { cwd: folder })
 
 beforeEach(async () => {
   mirror = await aMirror(await aMirrorOfMany())
@@ -81,7 +74,7 @@ describe('a stop', () => {
   )
 
   test.each(['SIGHUP', 'SIGQUIT'] as const)('of the terminal, by %s, leaves nothing behind', async (signal) => {
-    const child = spawn(process.execPath, [PROGRAM, ...started('-o', file)], { detached: true, stdio: 'ignore' })
+    const child = spawn(process.execPath, [LAUNCHER, ...started('-o', file)], { detached: true, stdio: 'ignore' })
     const ended = once(child, 'exit')
     while (readdirSync(folder).length === 0 && child.exitCode === null)
       await new Promise((resolve) => setImmediate(resolve))

@@ -1,29 +1,17 @@
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { customers } from '../support/builders.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
-
-const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
+import { runInShell } from '../support/run-in-shell.ts'
 
 let file: string
 
 /** The program as a shell starts it, with a text on its standard input. */
-function shell(command: string, input = '') {
-  const line = command.replace('customer-mirror', `'${process.execPath}' '${PROGRAM}'`)
-  const { status, stdout, stderr } = spawnSync('/bin/bash', ['--norc', '-c', line], {
-    input,
-    encoding: 'utf8',
-    maxBuffer: 1e9,
-    cwd: dirname(file),
-    env: { PATH: '/usr/bin:/bin' },
-  })
-  return { code: status, stdout, stderr }
-}
+const shell = (command: string, input?: string) =>
+  runInShell(command, { cwd: dirname(file), ...(input !== undefined && { input }) })
 
 beforeAll(async () => {
   file = join(mkdtempSync(join(tmpdir(), 'customer-mirror-')), 'customers.db')

@@ -1,11 +1,10 @@
 import Database from 'better-sqlite3'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
@@ -16,8 +15,8 @@ import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-
-const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
+import { runInShell } from '../support/run-in-shell.ts'
+import { LAUNCHER } from '../support/launcher.ts'
 
 /** Counts without end. */
 const ENDLESS = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c'
@@ -28,17 +27,8 @@ const sql = (statement: string, ...args: string[]) =>
   runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
 
 /** The program as a shell starts it, with a text on its standard input. */
-function shell(command: string, input = '') {
-  const line = command.replace('customer-mirror', `'${process.execPath}' '${PROGRAM}'`)
-  const { status, stdout, stderr } = spawnSync('/bin/bash', ['--norc', '-c', line], {
-    input,
-    encoding: 'utf8',
-    maxBuffer: 1e9,
-    cwd: dirname(file),
-    env: { PATH: '/usr/bin:/bin' },
-  })
-  return { code: status, stdout, stderr }
-}
+const shell = (command: string, input?: string) =>
+  runInShell(command, { cwd: dirname(file), ...(input !== undefined && { input }) })
 
 beforeAll(async () => {
   file = join(mkdtempSync(join(tmpdir(), 'customer-mirror-')), 'customers.db')
@@ -131,7 +121,7 @@ test.each([
   ['SIGTERM', 143],
 ] as const)('%s ends a statement at once', async (signal, code) => {
   const rowsThenNone = ENDLESS.replace('COUNT(*)', 'x').concat(' WHERE x < 100000')
-  const child = spawn(process.execPath, [PROGRAM, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
+  const child = spawn(process.execPath, [LAUNCHER, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
   const said = text(child.stderr)
   const ended = once(child, 'close')
   await once(child.stdout, 'data')
@@ -146,7 +136,7 @@ test.each([
 test('a statement ends when the command that would end it is killed', async () => {
   // Two rows, each of which is too long to be kept back, and then none.
   const rowsThenNone = ENDLESS.replace('COUNT(*)', `printf('%070000d', x)`).concat(' WHERE x < 3')
-  const child = spawn(process.execPath, [PROGRAM, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
+  const child = spawn(process.execPath, [LAUNCHER, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
   const ended = once(child, 'close')
   let received = 0
   for await (const chunk of child.stdout) {

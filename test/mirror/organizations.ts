@@ -1,10 +1,9 @@
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { openOrganizations } from '../../src/mirror/mirror.ts'
 import type { Organizations } from '../../src/organizations.ts'
-import type { Report } from '../../src/report.ts'
 import type { Mirror } from '../../src/store.ts'
 import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, rowsOf, tamper, type Row } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper, valueOf, type Row } from '../support/mirror-file.ts'
 import { DAY_MS, night, scanEnding } from './nights.ts'
 
 /** A moment after the nights of `aMirrorWithEverything`. */
@@ -83,11 +82,18 @@ function fillInternal(file: string, organization: string): void {
 }
 
 /** A run of another organization, of which one page is saved before `work` and one after; it must end as if alone. */
-export async function whileAnotherRuns(mirror: Mirror, work: () => Promise<unknown>): Promise<Report> {
+export async function expectAnotherRunsMeanwhile(
+  mirror: Mirror & { file: string },
+  work: () => Promise<unknown>,
+): Promise<void> {
   const atMs = START_MS + 8 * DAY_MS
   const run = await mirror.startRun({ organization: 'wayne', trigger: 'sync', nowMs: atMs })
   await mirror.savePages(run, [aPage(1, customers(201, 240))], atMs)
   await work()
   await mirror.savePages(run, [aPage(2, customers(241, 260))], atMs)
-  return mirror.finishRun(run, scanEnding({}), atMs)
+  const report = await mirror.finishRun(run, scanEnding({}), atMs)
+
+  expect(report).toMatchObject({ status: 'complete', inserted: 60, received: 60 })
+  expect(await night(mirror, 12, customers(201, 260), { organization: 'wayne' })).toMatchObject({ unchanged: 60 })
+  expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
 }

@@ -1,11 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { night } from '../mirror/nights.ts'
 import { customers } from './builders.ts'
 import { aMirrorFile } from './mirror-file.ts'
-
-export const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
 
 /** More than pipes hold. */
 export const CUSTOMERS = 3000

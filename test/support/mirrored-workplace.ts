@@ -1,9 +1,6 @@
-import { fileURLToPath } from 'node:url'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { runCommand } from './run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
-
-export const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
 
 export async function aMirroredWorkplace(counts = [12]) {
   const organizations = organizationsOf(await aSandbox({ customers: counts }))

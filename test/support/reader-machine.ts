@@ -1,14 +1,12 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
-import { fileURLToPath } from 'node:url'
 import { publishedCopy } from './five-nights.ts'
 import { blocksIn, PAGES, type Block } from './documents.ts'
 import { INSTALLED_TOOLS } from './reader-tools.ts'
 import { startCli, type Running } from './run-cli.ts'
 import { temporaryFolder } from './temp-folder.ts'
-
-const LAUNCHER = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
+import { LAUNCHER } from './launcher.ts'
 
 /** Stands before each value. */
 const MARK = '@@value@@'

@@ -4,10 +4,10 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { PLAIN_USER } from './plain-user-setup.ts'
 import { runHere } from './run-here.ts'
+import { LAUNCHER } from './launcher.ts'
 
 /** How a process of the program ended, and everything it wrote. */
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
@@ -39,14 +39,12 @@ export type ProcessOptions = CliOptions & {
 }
 
 const PLAIN_ENVIRONMENT = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` }
-const PROGRAM = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
-
 /** Starts the program as a shell would, without a terminal. */
 export function startCli(
   args: readonly string[],
   { cwd, env = {}, unread, uid, program, onFirstOutput }: ProcessOptions,
 ): Running {
-  const [command, before] = program === undefined ? [process.execPath, [PROGRAM]] : [program, []]
+  const [command, before] = program === undefined ? [process.execPath, [LAUNCHER]] : [program, []]
   const child = spawn(command, [...before, ...args], {
     cwd,
     env: {
@@ -92,7 +90,7 @@ export async function runCli(
  */
 export function asPlainUser(): Pick<ProcessOptions, 'uid'> | undefined {
   if (process.getuid?.() !== 0) return {}
-  return [PROGRAM, process.execPath].every(isReachableByAll) ? { uid: PLAIN_USER } : undefined
+  return [LAUNCHER, process.execPath].every(isReachableByAll) ? { uid: PLAIN_USER } : undefined
 }
 
 function isReachableByAll(path: string): boolean {

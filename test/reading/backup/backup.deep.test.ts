@@ -10,7 +10,8 @@ import { aWriter, backUp } from '../../support/backing-up.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { PROGRAM, aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
+import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
+import { LAUNCHER } from '../../support/launcher.ts'
 
 describe('a backup', () => {
   test('is one state of the mirror, however much another process writes meanwhile', async () => {
@@ -50,7 +51,7 @@ describe('the command', () => {
     for (const ending of ['', '-journal', '-wal'])
       writeFileSync(join(dirname(file), `.customers.db.0123456789abcdef.backup${ending}`), 'half')
     for (let kill = 0; kill < 3; kill += 1) {
-      const child = spawn(process.execPath, [PROGRAM, 'backup', file, '--config', here.config], { stdio: 'ignore' })
+      const child = spawn(process.execPath, [LAUNCHER, 'backup', file, '--config', here.config], { stdio: 'ignore' })
       const exited = once(child, 'exit')
       const isWriting = () => readdirSync(dirname(file)).some((name) => /^\.customers.*\.backup$/.test(name))
       while (!isWriting() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))

@@ -12,7 +12,8 @@ import { asPlainUser, startCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aWorkplace } from '../../support/workplace.ts'
-import { PROGRAM, aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
+import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
+import { LAUNCHER } from '../../support/launcher.ts'
 
 describe('a backup', () => {
   test('holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
@@ -209,7 +210,9 @@ describe('the command', () => {
     await runCommand(backupCommand, [file, '--config', here.config])
     const before = readFileSync(file)
     const command = `ulimit -f ${Math.floor(before.length / 2048)}; exec "$0" "$1" backup "$2" --config "$3"`
-    const ended = spawnSync('bash', ['-c', command, process.execPath, PROGRAM, file, here.config], { encoding: 'utf8' })
+    const ended = spawnSync('bash', ['-c', command, process.execPath, LAUNCHER, file, here.config], {
+      encoding: 'utf8',
+    })
 
     expect(ended).toMatchObject({
       status: 5,

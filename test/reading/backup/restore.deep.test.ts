@@ -2,7 +2,6 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { publishCommand } from '../../../src/cli/publish.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
@@ -10,14 +9,13 @@ import { valueOf } from '../../support/mirror-file.ts'
 import { startCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
-
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/customer-mirror.mjs', import.meta.url))
+import { LAUNCHER } from '../../support/launcher.ts'
 
 test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
   const here = await aBackedUpWorkplace()
   const kilobytes = Math.floor(statSync(here.backup).size / 2048)
   const command = `ulimit -f ${kilobytes}; exec "$0" "$1" restore "$2" --config "$3"`
-  const args = [process.execPath, PROGRAM, here.backup, here.config]
+  const args = [process.execPath, LAUNCHER, here.backup, here.config]
   const ended = spawnSync('bash', ['-c', command, ...args], { encoding: 'utf8' })
 
   expect(ended).toMatchObject({
@@ -32,7 +30,7 @@ test('where no more can be written, the mirror is as it was, and nothing half wr
 test('killed at any moment, the mirror is the one from before or the restored one, whole', async () => {
   const here = await aBackedUpWorkplace()
   for (let kill = 0; kill < 4; kill += 1) {
-    const child = spawn(process.execPath, [PROGRAM, 'restore', here.backup, '--config', here.config], {
+    const child = spawn(process.execPath, [LAUNCHER, 'restore', here.backup, '--config', here.config], {
       stdio: 'ignore',
     })
     const exited = once(child, 'exit')

@@ -19,7 +19,7 @@ async function aPrunedMirror(): Promise<string> {
 const seqs = async (file: string, changesSince: number) =>
   (await exportedFrom(file, { changesSince })).rows.flatMap(({ seq }) => (typeof seq === 'bigint' ? [Number(seq)] : []))
 
-test('a reader who has all changes that were deleted goes on without a gap, and one who lacks some is told', async () => {
+test('a reader who has read all deleted changes goes on without a gap, and a reader who has not is refused', async () => {
   const file = await aPrunedMirror()
 
   expect(await seqs(file, 2)).toEqual([3, 4])
