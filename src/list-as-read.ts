@@ -1,4 +1,5 @@
 import type { Warnings } from './customer.ts'
+import type { OrderFacts } from './order-facts.ts'
 
 /** Customers in list order: entry `n` of each column belongs to the customer at place `n`. */
 export type ListColumns = {
@@ -33,6 +34,8 @@ export type ListAsRead = {
   readonly windows: readonly ListedWindow[]
   /** The different warnings of records; the first is empty. */
   readonly warnings: readonly Warnings[]
+  /** What is known of its order, for the next scan. */
+  readonly order: OrderFacts
 }
 
 /** Columns for `count` customers, filled with zeros. */
@@ -47,4 +50,4 @@ export function emptyColumns(count: number): ListColumns {
 }
 
 /** A list without customers. */
-export const EMPTY_LIST: ListAsRead = { columns: emptyColumns(0), windows: [], warnings: [{}] }
+export const EMPTY_LIST: ListAsRead = { columns: emptyColumns(0), windows: [], warnings: [{}], order: {} }

@@ -1,6 +1,7 @@
 import type { Mirror } from '../src/store.ts'
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../src/fingerprint.ts'
+import { EMPTY_LIST } from '../src/list-as-read.ts'
 import { ListMemory } from '../src/list-memory/list-memory.ts'
 import { sortPage } from '../src/run/read-page.ts'
 import { expectAlike, makeNight, type Night } from './support/alike-nights.ts'
@@ -89,7 +90,7 @@ test('where all records have one fingerprint, only those of their own customers 
     comparisons: new Uint8Array(4),
     oddities: new Uint8Array(4),
   }
-  const memory = new ListMemory({ columns, windows: [], warnings: [{}] }, { doubted: new Set(), written: new Set() })
+  const memory = new ListMemory({ ...EMPTY_LIST, columns }, { doubted: new Set(), written: new Set() })
 
   const { sorted } = sortPage(aSourcePage(1, sent), undefined, { memory, fingerprint })
 

@@ -22,6 +22,17 @@ test('an unchanged list is recognized the next night, with the same result', asy
   expect(known).toEqual([5, 5])
 })
 
+test('what a scan knows of the order goes through the mirror to the next scan', async () => {
+  const mirror = await aMirror()
+  await makeNight(mirror, 0, { list: customers(1, 45), told: CHAIN })
+  tamper(mirror.file, `UPDATE lists SET order_facts = '{"overlap":7}'`)
+
+  await makeNight(mirror, 1, { list: customers(1, 46), told: CHAIN })
+
+  const stored = valueOf(mirror.file, 'SELECT order_facts FROM lists')
+  expect(JSON.parse(String(stored))).toMatchObject({ overlap: 7 })
+})
+
 test('a customer who changes while a page is read twice is compared again the next night', async () => {
   const before = customers(1, 45)
   const after = before

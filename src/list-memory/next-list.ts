@@ -1,4 +1,5 @@
 import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
+import type { OrderFacts } from '../order-facts.ts'
 import type { ListRecorder, RecordedWindow } from './list-recorder.ts'
 import { PlaceIndex } from './place-index.ts'
 
@@ -7,6 +8,8 @@ export type NextListOptions = {
   customers: number
   /** The list the run began with, and whether a customer is still stored as in that list. */
   before: { list: ListAsRead; isCertain: (rowId: number) => boolean }
+  /** What the scan found out about its order; unknown without it. */
+  order?: OrderFacts | undefined
 }
 
 /**
@@ -14,9 +17,9 @@ export type NextListOptions = {
  * it was met. A customer that came with two different records is kept without a fingerprint, since only one of them is stored;
  * a window that is not one unbroken part of that list, or holds a customer without a fingerprint, is not kept.
  */
-export function nextList(recorder: ListRecorder, { customers, before }: NextListOptions): ListAsRead {
+export function nextList(recorder: ListRecorder, { customers, before, order = {} }: NextListOptions): ListAsRead {
   const windows = [...recorder.windows].toSorted((one, other) => one.start - other.start)
-  if (isUnchanged(windows, before.list)) return before.list
+  if (isUnchanged(windows, before.list)) return withOrder(before.list, order)
   const columns = emptyColumns(customers)
   const index = new PlaceIndex(columns.rowIds)
   let count = 0
@@ -28,13 +31,17 @@ export function nextList(recorder: ListRecorder, { customers, before }: NextList
   }
   carryOver(columns, count, before)
   const kept = firstOfEachDigest(listed).filter((window) => isRecognizable(columns, window))
-  return { columns: cut(columns, count), windows: kept, warnings: recorder.warnings }
+  return { columns: cut(columns, count), windows: kept, warnings: recorder.warnings, order }
 }
 
 /** Whether every window is known from the list before, at the same place. */
 function isUnchanged(windows: readonly RecordedWindow[], { columns, windows: known }: ListAsRead): boolean {
   if (windows.length === 0 || windows.length !== known.length) return false
   return windows.every((window, number) => window.columns === columns && window.from === known[number]?.place)
+}
+
+function withOrder(list: ListAsRead, order: OrderFacts): ListAsRead {
+  return JSON.stringify(list.order) === JSON.stringify(order) ? list : { ...list, order }
 }
 
 type Growing = { columns: ListColumns; index: PlaceIndex; count: number }

@@ -41,6 +41,7 @@ const MIGRATIONS = [
   '0009-organizations.sql',
   '0010-forgotten.sql',
   '0011-retention.sql',
+  '0012-order-facts.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length

@@ -1,4 +1,5 @@
 import type { Run } from '../run.ts'
+import { readOrderFacts } from '../order-facts.ts'
 import { EMPTY_LIST, emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
 import { TEXT_FIELDS, type Warnings } from '../customer.ts'
 import { RowSet } from '../row-set.ts'
@@ -14,9 +15,9 @@ const READER = `${version()} ${TEXT_FIELDS.join(' ')}`
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export function loadList(db: Connection, organization: string): ListAsRead {
-  const list = statement<[string, string], { customers: number; warnings: string }>(
+  const list = statement<[string, string], { customers: number; warnings: string; order_facts: string | null }>(
     db,
-    'SELECT customers, warnings FROM lists WHERE organization = ? AND reader = ?',
+    'SELECT customers, warnings, order_facts FROM lists WHERE organization = ? AND reader = ?',
   ).get(organization, READER)
   if (list === undefined) return EMPTY_LIST
   const columns = emptyColumns(list.customers)
@@ -26,7 +27,7 @@ export function loadList(db: Connection, organization: string): ListAsRead {
   // A damaged list is ignored.
   if (copied !== list.customers) return EMPTY_LIST
   const warnings: Warnings[] = JSON.parse(list.warnings)
-  return { columns, windows: loadWindows(db, organization), warnings }
+  return { columns, windows: loadWindows(db, organization), warnings, order: readOrderFacts(list.order_facts) }
 }
 
 type Chunk = { chunk: number } & Record<
@@ -61,16 +62,15 @@ function loadWindows(db: Connection, organization: string): ListedWindow[] {
 /** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
 export function storeList(db: Connection, run: ListOfRun, list: ListAsRead): void {
   const { organization, id } = run
-  if (list !== run.list) {
-    storeChunks(db, organization, { before: run.list.columns, after: list.columns })
-    storeWindows(db, organization, { before: run.list.windows, after: list.windows })
-  }
+  const { columns, windows, warnings, order } = list
+  if (columns !== run.list.columns) storeChunks(db, organization, { before: run.list.columns, after: columns })
+  if (windows !== run.list.windows) storeWindows(db, organization, { before: run.list.windows, after: windows })
   statement(
     db,
-    `INSERT INTO lists (organization, run_id, reader, customers, warnings) VALUES (?, ?, ?, ?, ?)
+    `INSERT INTO lists (organization, run_id, reader, customers, warnings, order_facts) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader,
-       customers = excluded.customers, warnings = excluded.warnings`,
-  ).run(organization, id, READER, list.columns.rowIds.length, JSON.stringify(list.warnings))
+       customers = excluded.customers, warnings = excluded.warnings, order_facts = excluded.order_facts`,
+  ).run(organization, id, READER, columns.rowIds.length, JSON.stringify(warnings), JSON.stringify(order))
   // Edits since the run began are for the next run.
   statement(db, 'DELETE FROM edited_customers WHERE organization = ? AND edit <= ?').run(organization, run.lastEdit)
 }

@@ -90,7 +90,7 @@ export async function readList(
   if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
   const customers = run.seen.size + run.rejectedIds.size
   const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
-  return { certificate, list: nextList(recorder, { customers, before }) }
+  return { certificate, list: nextList(recorder, { customers, before, order: scan.order }) }
 }
 
 async function readAndSort(

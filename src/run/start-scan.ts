@@ -27,7 +27,12 @@ export async function startScan(
   const whole =
     scan === 'plain'
       ? plainScan({ pageSize, seen })
-      : chainScan({ pageSize, seen, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
+      : chainScan({
+          pageSize,
+          seen,
+          recalled: recalledReads(await mirror.recallWindows(run), recorder),
+          order: run.list.order,
+        })
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
 }
 

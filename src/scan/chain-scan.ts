@@ -1,3 +1,4 @@
+import type { OrderFacts } from '../order-facts.ts'
 import type { Certificate } from './certificate.ts'
 import { Findings } from './findings.ts'
 import { prepareWindow, type ReadWindow } from './read-window.ts'
@@ -23,6 +24,8 @@ export type ChainScanOptions = {
   readonly seen?: SeenIds
   /** Windows read before an interruption, in the order of their positions: those that still link are not read again. */
   readonly recalled?: Iterable<WindowAnswer>
+  /** What the scans before found out about the order of the list. */
+  readonly order?: OrderFacts
 }
 
 /** A scan of overlapping windows that says whether they prove that every row was read (see certificate.ts). */
@@ -64,8 +67,8 @@ class ChainScan implements Scan {
   #stoppedAt: StoppedAt | undefined
   #verdict: Verdict | undefined
 
-  constructor({ pageSize = 100, caps = {}, seen = seenIds(), recalled = [] }: ChainScanOptions) {
-    this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)))
+  constructor({ pageSize = 100, caps = {}, seen = seenIds(), recalled = [], order }: ChainScanOptions) {
+    this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)), order)
     this.#sizes = new PageSizes(this.#findings)
     this.#caps = { ...USUAL_CAPS, ...caps }
     this.#budget = new RequestBudget(this.#caps.requests)
@@ -115,6 +118,10 @@ class ChainScan implements Scan {
 
   get done(): boolean {
     return this.#verdict !== undefined
+  }
+
+  get order(): OrderFacts {
+    return this.#findings.nextOrder
   }
 
   certificate(): Certificate {

@@ -1,3 +1,4 @@
+import type { OrderFacts } from '../order-facts.ts'
 import type { ReadWindow } from './read-window.ts'
 import type { Reason } from './reasons.ts'
 import type { Window } from './window.ts'
@@ -15,10 +16,16 @@ export class Findings {
   readonly witnesses = new Witnesses()
   /** Page numbers that were answered wrongly in any size: other windows are read in their place. */
   readonly avoid = new Set<number>()
+  /** What the scans before found out about the order of this list. */
+  readonly order: OrderFacts
+  /** The same for the next scan; what this one does not find out again is left as it was, except what must be earned anew. */
+  nextOrder: OrderFacts
   readonly #notes = new Map<Reason, number>()
 
-  constructor(pageSize: number) {
+  constructor(pageSize: number, order: OrderFacts = {}) {
     this.pageSize = pageSize
+    this.order = order
+    this.nextOrder = { ...order, still: undefined }
   }
 
   learn(read: ReadWindow): void {

@@ -25,6 +25,9 @@ export function limitedScan(scan: Scan, limit: number): Scan {
     get done() {
       return scan.done || cutShort()
     },
+    get order() {
+      return scan.order
+    },
     certificate(): Certificate {
       const certificate = scan.certificate()
       return cutShort() ? { ...certificate, proof: 'unproven', reasons: ['page-limit'] } : certificate

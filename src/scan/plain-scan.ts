@@ -130,6 +130,11 @@ class PlainScan implements Scan {
     return this.#ended && this.#underWay === 0 && !this.#mustLookBack()
   }
 
+  /** Nothing: pages that share no row show no order of the whole list. */
+  get order() {
+    return {}
+  }
+
   certificate(): Certificate {
     return {
       proof: 'unproven',

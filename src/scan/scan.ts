@@ -1,3 +1,4 @@
+import type { OrderFacts } from '../order-facts.ts'
 import type { Certificate } from './certificate.ts'
 import type { Window, WindowFailure, WindowAnswer } from './window.ts'
 
@@ -16,6 +17,8 @@ export interface Scan {
   readonly done: boolean
   /** What the scan has proven. Before it is done: unproven, because interrupted. */
   certificate(): Certificate
+  /** What it found out about the order of the list, for the next scan of it. */
+  readonly order: OrderFacts
 }
 
 export type ScanCaps = {

@@ -13,6 +13,7 @@ const LIST: ListAsRead = {
   },
   windows: [{ place: 0, count: 2, digest: 'first', outline: '{"ends":[]}' }],
   warnings: [{}, { odd_email: 1 }, { odd_email: 1, unknown_field: 2 }],
+  order: {},
 }
 
 test('a page whose digest is known is the rows at its place, with what is odd about them', () => {

@@ -7,6 +7,7 @@ import { fingerprintWith } from '../../src/fingerprint.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
 import { ListRecorder } from '../../src/list-memory/list-recorder.ts'
 import { nextList } from '../../src/list-memory/next-list.ts'
+import type { OrderFacts } from '../../src/order-facts.ts'
 import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { sortPage } from '../../src/run/read-page.ts'
 import {
@@ -79,6 +80,37 @@ test.each([
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(0)
   await aNight(mirror, customers(1, 3), { night: 1 })
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(3)
+})
+
+test('what is known of the order is given back with the list, and goes with it', async () => {
+  const mirror = await aMirror()
+  const order: OrderFacts = { overlap: 7, direction: 'last-change', still: 3 }
+  await aNight(mirror, customers(1, 3), { order })
+  expect((await nextRun(mirror)).list.order).toEqual(order)
+
+  await aNight(mirror, customers(1, 3), { night: 1, order: { overlap: 8 } })
+  expect((await nextRun(mirror)).list.order).toEqual({ overlap: 8 })
+
+  tamper(mirror.file, 'DELETE FROM lists')
+  expect((await nextRun(mirror)).list.order).toEqual({})
+})
+
+test.each([
+  ['no JSON', '{"still":', {}],
+  ['no object', '[3]', {}],
+  ['nothing', null, {}],
+  ['values of another kind', '{"overlap":0,"direction":"up","still":-1}', {}],
+  ['a key of another program', '{"still":2,"mood":"calm"}', { still: 2 }],
+  ['one bad value', '{"overlap":"2","still":2}', { still: 2 }],
+])('order facts with %s are unknown as far as they cannot be read', async (_, stored, known) => {
+  const mirror = await aMirror()
+  await aNight(mirror, customers(1, 3), { order: { still: 1 } })
+  tamper(mirror.file, `UPDATE lists SET order_facts = ${stored === null ? 'NULL' : `'${stored}'`}`)
+
+  const { list } = await nextRun(mirror)
+
+  expect(list.order).toEqual(known)
+  expect(list.columns.rowIds).toHaveLength(3)
 })
 
 test('a run that fails leaves the list as it was, and the customers it wrote are doubted', async () => {
@@ -220,11 +252,16 @@ async function aMirrorOfVersion(migrations: readonly string[]) {
   return { file, db }
 }
 
-type NightOptions = { night?: number; ending?: { status?: 'complete' | 'failed' }; beforeItEnds?: () => void }
+type NightOptions = {
+  order?: OrderFacts
+  night?: number
+  ending?: { status?: 'complete' | 'failed' }
+  beforeItEnds?: () => void
+}
 
 /** A run that received one page; it leaves the list where it completes. */
 async function aNight(mirror: Mirror, records: readonly SentRecord[], told: NightOptions = {}): Promise<void> {
-  const { night = 0, ending = {}, beforeItEnds } = told
+  const { night = 0, ending = {}, beforeItEnds, order } = told
   const atMs = START_MS + night * DAY_MS
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: atMs })
   const memory = new ListMemory(run.list, run)
@@ -241,6 +278,7 @@ async function aNight(mirror: Mirror, records: readonly SentRecord[], told: Nigh
   const list = nextList(recorder, {
     customers: size,
     before: { list: run.list, isCertain: (row) => memory.isCertain(row) },
+    order,
   })
   await mirror.finishRun(run, anEnding({ ...ending, list }), atMs)
 }

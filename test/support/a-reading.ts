@@ -63,6 +63,9 @@ function patient(scan: Scan): Scan {
       return scan.done
     },
     certificate: () => scan.certificate(),
+    get order() {
+      return scan.order
+    },
   }
 }
 

@@ -1,0 +1,27 @@
+import * as z from 'zod'
+
+/** What is known of the order of a list from the runs before. A key that is absent is unknown. */
+export type OrderFacts = z.output<typeof factsSchema>
+
+const factsSchema = z.object({
+  /** How many rows neighbouring windows usually have to share. */
+  overlap: z.int().min(1).max(100).optional().catch(undefined),
+  /** `last-change`: rows that change move to the top. */
+  direction: z.literal('last-change').optional().catch(undefined),
+  /** Over how many complete runs, up to the last one, no customer has changed places with another. */
+  still: z.int().min(0).optional().catch(undefined),
+})
+
+/** The facts in a stored text. What cannot be read, or has no meaning for this program, is unknown. */
+export function readOrderFacts(text: string | null): OrderFacts {
+  const result = factsSchema.safeParse(parsed(text))
+  return result.success ? result.data : {}
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return text === null ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
