@@ -73,5 +73,6 @@ function organizationOf(id: string, { origin, scan, concurrency }: Task): Organi
     rateLimit: {},
     signing: recipeOf(DEFAULT_PRESET),
     schedule: undefined,
+    quick: { maxRequests: { share: 0.05 } },
   }
 }

@@ -13,10 +13,12 @@ export function crossCheck(data: unknown): Mistake[] {
   const organizations = listAt(data, 'organizations')
   return [
     ...twoForms(data, ['defaults', 'signing']),
+    ...quickAtNight(data, ['schedule']),
     ...organizations.flatMap((organization, index) => [
       ...twoForms(data, ['organizations', index, 'signing']),
       ...exposedSecrets(organization, index),
       ...unfinishedSchedule(data, index),
+      ...quickAtNight(data, ['organizations', index, 'schedule']),
       ...clashingHeaders(data, index),
     ]),
     ...repeatedIds(organizations),
@@ -53,6 +55,24 @@ function unfinishedSchedule(data: unknown, index: number): Mistake[] {
   return ['cron', 'timezone']
     .filter((name) => own[name] === undefined && at(data, 'schedule', name) === undefined)
     .map((name) => value([...path, name], 'is missing, and there is no schedule at the top level to take it from'))
+}
+
+/** A quick run at the moment of a full one has nothing to look for. Reported where one of the two lines is written. */
+function quickAtNight(data: unknown, path: readonly PropertyKey[]): Mistake[] {
+  const [own, shared] = [at(data, ...path), at(data, 'schedule')]
+  const written = ['quick', 'cron'].find((name) => at(own, name) !== undefined)
+  const [quick, cron] = ['quick', 'cron'].map((name) => at(own, name) ?? at(shared, name))
+  if (written === undefined || typeof quick !== 'string' || typeof cron !== 'string') return []
+  if (fieldsOf(quick) !== fieldsOf(cron)) return []
+  const [other, advice] =
+    written === 'quick'
+      ? ['cron', 'name moments between these nights, such as "*/15 * * * *"']
+      : ['quick of the schedule at the top level', 'change one of the two, or add quick: never']
+  return [value([...path, written], `is the same as ${other}, and then the whole list is read anyway: ${advice}`)]
+}
+
+function fieldsOf(cron: string): string {
+  return cron.trim().split(/\s+/).join(' ')
 }
 
 function clashingHeaders(data: unknown, index: number): Mistake[] {

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
+import type { QuickLimit } from '../quick-limit.ts'
 import type { Retention } from '../run.ts'
 import type { Recipe } from '../source/signing.ts'
 import { privacySettings, type PrivacySettings } from './privacy.ts'
+import { quickLimit } from './quick.ts'
 import { mergeRetention } from './retention.ts'
+import { mergeSchedule } from './schedule.ts'
 import { BUILT_IN } from './schema.ts'
 import type { ReferenceForm } from './secret-reference.ts'
 import type { ConfigFile } from './schema.ts'
@@ -31,7 +34,10 @@ export type Organization = {
   signing: Recipe
   /** Undefined where every field is stored as sent. */
   privacy?: PrivacySettings<SecretReference> | undefined
-  schedule: { cron: string; timezone: string; spreadMs: number } | undefined
+  /** The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. */
+  schedule: { cron: string; timezone: string; spreadMs: number; quick?: string } | undefined
+  /** What a quick run may cost. */
+  quick: { maxRequests: QuickLimit }
 }
 
 /** The place of a secret. Literals are allowed only for a service on this machine. File paths are absolute. */
@@ -63,6 +69,7 @@ export function mergeOrganizations(file: ConfigFile, folder: string): Organizati
       signing: recipe(own.signing ?? {}, shared.signing ?? {}),
       privacy: privacySettings(own.privacy, shared.privacy, (written) => secretReference(written, folder)),
       schedule: mergeSchedule(file.schedule, own.schedule),
+      quick: { maxRequests: quickLimit(file.quick, own.quick) },
     }
   })
 }
@@ -89,9 +96,4 @@ function secretReference(written: WrittenSecret, folder: string): SecretReferenc
   if ('literal' in written) return written
   if (written.file !== undefined) return { file: resolve(folder, written.file) }
   return { env: written.env ?? '' }
-}
-
-function mergeSchedule(shared: ConfigFile['schedule'], own: Written['schedule']): Organization['schedule'] {
-  const { cron, timezone, spread = 0 } = { ...shared, ...own }
-  return cron === undefined || timezone === undefined ? undefined : { cron, timezone, spreadMs: spread }
 }

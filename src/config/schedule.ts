@@ -20,11 +20,39 @@ const spread = duration({ min: '0s', max: '1d' }).exactOptional().meta({
   default: '0s',
 })
 
+/** Written instead of a cron line where an organization has no quick runs although the others have. */
+const NEVER = 'never'
+
+const quick = z
+  .string(`must be text of five fields, such as "*/15 * * * *", or ${NEVER}`)
+  .check(z.superRefine((text, context) => report(text === NEVER ? undefined : cronProblem(text, QUICK), context)))
+  .exactOptional()
+  .meta({
+    description:
+      'When to look, in a few requests, which customers came and which left since: five cron fields in the same time zone, ' +
+      `or ${NEVER}. Removes no customer.`,
+    examples: ['*/15 * * * *', NEVER],
+  })
+
 /** The schedule of all organizations. */
-export const schedule = z.strictObject({ cron, timezone, spread })
+export const schedule = z.strictObject({ cron, timezone, spread, quick })
 
 /** The schedule of one organization; missing fields come from the schedule of all. */
-export const ownSchedule = z.strictObject({ cron: cron.exactOptional(), timezone: timezone.exactOptional(), spread })
+export const ownSchedule = z.strictObject({
+  cron: cron.exactOptional(),
+  timezone: timezone.exactOptional(),
+  spread,
+  quick,
+})
+
+type Written = z.output<typeof ownSchedule>
+
+/** When an organization is mirrored: its own fields, then the shared ones; undefined without a cron line. */
+export function mergeSchedule(shared: Written | undefined, own: Written | undefined) {
+  const { cron: night, timezone: zone, spread: spreadMs = 0, quick: between = NEVER } = { ...shared, ...own }
+  if (night === undefined || zone === undefined) return undefined
+  return { cron: night, timezone: zone, spreadMs, ...(between !== NEVER && { quick: between }) }
+}
 
 const FIELDS = [
   { name: 'minute', min: 0, max: 59 },
@@ -37,10 +65,13 @@ const FIELDS = [
 // Names (MON, JAN), ranges, steps, and the L, ? and # of the day fields.
 const CRON_PART = /^(?:\*|\?|L|[A-Za-z]{3}|\d+)(?:-(?:[A-Za-z]{3}|\d+))?(?:[/#]\d+)?L?$/
 
+const NIGHTLY = '"0 2 * * *" for every night at two'
+const QUICK = `"*/15 * * * *" for every quarter of an hour, or be ${NEVER}`
+
 /** The mistake in a cron line, as a sentence. A rough check: the scheduler decides in the end. */
-function cronProblem(text: string): string | undefined {
+function cronProblem(text: string, example = NIGHTLY): string | undefined {
   const fields = text.trim().split(/\s+/)
-  if (fields.length !== FIELDS.length) return 'must have five fields, such as "0 2 * * *" for every night at two'
+  if (fields.length !== FIELDS.length) return `must have five fields, such as ${example}`
   for (const [index, field] of FIELDS.entries()) {
     for (const part of (fields[index] ?? '').split(',')) {
       if (!CRON_PART.test(part)) return `has an unreadable ${field.name} (field ${index + 1} of five)`

@@ -7,6 +7,7 @@ import { DEFAULT_MIRROR } from './default-mirror.ts'
 import { retention } from './retention.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { privacy } from './privacy.ts'
+import { quick } from './quick.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { path } from './path.ts'
 import { secretReferenceForm } from './secret-reference.ts'
@@ -121,6 +122,7 @@ const organization = z.strictObject({
   schedule: ownSchedule
     .exactOptional()
     .meta({ description: 'When to mirror this organization, where it differs from the others.' }),
+  quick: quick.exactOptional().meta({ description: 'What a quick run of this organization may cost.' }),
 })
 
 /** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
@@ -138,6 +140,9 @@ export const configFile = z
       examples: ['redis://127.0.0.1:6379'],
     }),
     schedule: schedule.exactOptional().meta({ description: 'When the worker mirrors every organization.' }),
+    quick: quick
+      .exactOptional()
+      .meta({ description: 'What a quick run may cost: one that looks for changes between nights.' }),
     publish: publish.exactOptional().meta({
       description: 'A copy of the mirror for readers, made after each night.',
     }),

@@ -35,8 +35,12 @@ mirror: ./data/customers.db
 # When the worker mirrors every organization (minute, hour, day of month, month, day of week).
 # A cron line or a systemd timer that runs \`customer-mirror sync\` needs neither of these two.
 # spread starts organizations at different moments; queue may be postgres://, or embedded for one worker with no server.
-# schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m }
+# quick asks between those runs, in a few requests, which customers came and which left; quick: never leaves it out.
+# schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m, quick: "*/15 * * * *" }
 # queue: redis://127.0.0.1:6379
+
+# The most requests of such a quick run: a share of those of a full scan, or a number.
+# quick: { maxRequests: 5% }
 
 # A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
 # publish: { file: ./copies/customers.db, group: analysts, keep: 7 }

@@ -61,6 +61,7 @@ test('every line that is commented out of the starter file is a setting that wor
     'mirror',
     'schedule',
     'queue',
+    'quick',
     'publish',
     'defaults',
     'organizations',

@@ -48,6 +48,7 @@ function configured({ organizations, recipe }: Sandbox, settings: Partial<Organi
     rateLimit: {},
     signing: recipe,
     schedule: undefined,
+    quick: { maxRequests: { share: 0.05 } },
     ...settings,
   }
 }
