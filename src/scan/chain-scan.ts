@@ -1,10 +1,12 @@
 import type { OrderFacts } from '../order-facts.ts'
 import type { Certificate } from './certificate.ts'
+import { certificateOf } from './certificate-of.ts'
 import { Findings } from './findings.ts'
 import { prepareWindow, type ReadWindow } from './read-window.ts'
 import { ClosedPass } from './closed-pass.ts'
 import { Bisections } from './bisections.ts'
 import type { Pass } from './pass.ts'
+import { Passes } from './passes.ts'
 import { PageSizes, sizeAfterRefusal } from './page-sizes.ts'
 import { USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
@@ -12,9 +14,8 @@ import { RequestBudget } from './request-budget.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
 import { Coverage } from './coverage.ts'
-import { nextPass, type Verdict, verdictOn } from './verdict.ts'
 import { SMALLEST_PAGE } from './witness.ts'
-import { type StoppedAt, windowKey, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
+import { windowKey, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
 
 export type ChainScanOptions = {
   /** Rows to ask for at once, 1 to 100 (default). */
@@ -41,40 +42,35 @@ export function chainScan(options: ChainScanOptions = {}): Scan {
  *               ▼     │    the pass is over: the list ends, a flaw, a cap, or a service that takes other page sizes
  *   ──────▶  reading ─┴──────────────────────────▶ draining: asks for nothing, windows under way arrive
  *               ▲                                      │
- *               └── no verdict yet, or #restarting: ───┤ nothing is under way
+ *               └── no verdict yet, or a restart: ─────┤ nothing is under way
  *                   the next pass                      │
  *                                                      └── a verdict ──▶ done
  *
- *   reading: #pass.over is false      draining: #pass.over is true      done: #verdict is known
+ *   reading: #pass.over is false      draining: #pass.over is true      done: #passes.verdict is known
  *
  * The page sizes go their own way over all passes: unknown ──▶ agreed ──▶ fixed (page-sizes.ts).
  */
 class ChainScan implements Scan {
   readonly #findings: Findings
-  readonly #caps: ScanCaps
   readonly #coverage: Coverage
   readonly #underWay = new Set<string>()
   readonly #bisections = new Bisections()
   readonly #budget: RequestBudget
   readonly #sizes: PageSizes
-  #pass: Pass
-  #passes = 1
+  readonly #passes: Passes
   #answers = 0
-  /** The pass was stopped in order to begin another kind of pass. */
-  #restarting = false
-  /** A pass has come to the end of the list. */
-  #reachedEnd = false
-  #stoppedAt: StoppedAt | undefined
-  #verdict: Verdict | undefined
 
-  constructor({ pageSize = 100, caps = {}, seen = seenIds(), recalled = [], order }: ChainScanOptions) {
+  constructor({ pageSize = 100, caps, seen = seenIds(), recalled = [], order }: ChainScanOptions) {
     this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)), order)
     this.#sizes = new PageSizes(this.#findings)
-    this.#caps = { ...USUAL_CAPS, ...caps }
-    this.#budget = new RequestBudget(this.#caps.requests)
     this.#coverage = new Coverage(seen)
     this.#coverage.startPass()
-    this.#pass = this.#recall(recalled)
+    const usual = { ...USUAL_CAPS, ...caps }
+    this.#budget = new RequestBudget(usual.requests)
+    const [findings, sizes, coverage, budget] = [this.#findings, this.#sizes, this.#coverage, this.#budget]
+    const first = new ClosedPass(findings, USUAL_OVERLAP)
+    this.#passes = new Passes({ findings, sizes, coverage, budget, caps: usual }, first)
+    this.#recall(recalled, first)
     this.#conclude()
   }
 
@@ -117,7 +113,7 @@ class ChainScan implements Scan {
   }
 
   get done(): boolean {
-    return this.#verdict !== undefined
+    return this.#passes.verdict !== undefined
   }
 
   get order(): OrderFacts {
@@ -125,30 +121,21 @@ class ChainScan implements Scan {
   }
 
   certificate(): Certificate {
-    const verdict = this.#verdict ?? {
-      proof: 'unproven',
-      reasons: ['interrupted', ...this.#pass.flaws],
-      passProof: undefined,
-    }
-    return {
-      proof: verdict.proof,
-      basis: verdict.passProof?.basis,
-      witness: verdict.passProof?.witness,
-      reasons: verdict.reasons,
-      notes: this.#findings.notes,
+    return certificateOf({
       passes: this.#passes,
-      requests: this.#answers,
-      distinct: this.#coverage.distinct,
-      pageSize: this.#findings.pageSize,
-      total: this.#sizes.isKnown ? this.#findings.total : undefined,
-      stoppedAt: this.#reachedEnd ? undefined : this.#stoppedAt,
-      empty: this.#pass.complete && this.#coverage.distinct === 0 && this.#coverage.rejected === 0,
-      holes: this.#bisections.holes,
-    }
+      answers: this.#answers,
+      findings: this.#findings,
+      coverage: this.#coverage,
+      sizes: this.#sizes,
+      bisections: this.#bisections,
+    })
   }
 
-  #recall(answers: Iterable<WindowAnswer>): Pass {
-    const pass = new ClosedPass(this.#findings, USUAL_OVERLAP)
+  get #pass(): Pass {
+    return this.#passes.current
+  }
+
+  #recall(answers: Iterable<WindowAnswer>, pass: ClosedPass): void {
     let largest = 0
     for (const answer of answers) {
       if (pass.over || answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
@@ -158,7 +145,6 @@ class ChainScan implements Scan {
     }
     // Larger pages may have been refused.
     if (largest > 0) this.#findings.pageSize = Math.min(this.#findings.pageSize, largest)
-    return pass
   }
 
   #takeIn(answer: WindowAnswer): ReadWindow {
@@ -175,11 +161,10 @@ class ChainScan implements Scan {
   }
 
   #nextWithinCaps(): Window | undefined {
-    if (this.#pass.over || this.#verdict !== undefined) return undefined
+    if (this.#pass.over || this.done) return undefined
     const window = this.#bisections.next(this.#underWay) ?? this.#nextOfPass()
     if (window === undefined || this.#budget.allowsOneMore(this.#findings.pageSize)) return window
-    this.#stoppedAt = { window, failure: 'page-cap' }
-    this.#pass.stop('page-cap')
+    this.#passes.stop('page-cap', { window, failure: 'page-cap' })
     this.#conclude()
     return undefined
   }
@@ -194,26 +179,25 @@ class ChainScan implements Scan {
   #agreeOnSize(answer: WindowAnswer): boolean {
     const size = this.#sizes.agreeOn(answer)
     if (size === 'agreed') return true
-    if (this.#sizes.isFixed && size === 'smaller' && this.#passes < this.#caps.passes) this.#restarting = true
-    else if (this.#sizes.isFixed) this.#stoppedAt = { window: answer.window, failure: 'page-mismatch' }
-    this.#readSideBySide()
+    if (!this.#sizes.isFixed || (size === 'smaller' && this.#passes.mayRestart)) this.#readSideBySide()
+    else this.#passes.stop('size-refused', { window: answer.window, failure: 'page-mismatch' })
     return false
   }
 
   #refuse(window: Window): void {
-    if (window.size < this.#findings.pageSize) return this.#readSideBySide()
+    if (window.size < this.#findings.pageSize) {
+      return this.#sizes.isFixed ? this.#passes.stop('size-refused') : this.#readSideBySide()
+    }
     const smaller = this.#sizes.isKnown ? undefined : sizeAfterRefusal(this.#findings.pageSize)
     if (smaller === undefined) return this.#pass.failed(window, 'size-refused')
     this.#findings.pageSize = smaller
-    // Nothing was read yet, so this is still the first pass.
-    this.#pass = new ClosedPass(this.#findings, USUAL_OVERLAP)
+    this.#passes.beginAnew()
   }
 
   /** Begins again with equal pages, for a service that accepts only some page sizes. */
   #readSideBySide(because: Reason = 'size-refused'): void {
-    this.#restarting ||= !this.#sizes.isFixed
     this.#sizes.isFixed = true
-    this.#pass.stop(because)
+    this.#passes.restart(because)
   }
 
   #settleBisections(): void {
@@ -225,20 +209,8 @@ class ChainScan implements Scan {
 
   /** Ends the pass, and the scan where its pass decides it, once nothing is under way. */
   #conclude(): void {
-    if (!this.#pass.over || this.#underWay.size > 0 || this.#verdict !== undefined) return
+    if (!this.#pass.over || this.#underWay.size > 0 || this.done) return
     this.#bisections.clear()
-    this.#reachedEnd ||= this.#pass.complete
-    this.#stoppedAt = this.#pass.stoppedAt ?? this.#stoppedAt
-    const verdict = verdictOn(this.#pass, this.#passes, this.#coverage, this.#findings, this.#caps)
-    if (!this.#restarting) this.#verdict = verdict
-    if (this.#verdict !== undefined) return
-    this.#restarting = false
-    this.#stoppedAt = undefined
-    this.#passes += 1
-    this.#budget.startPass(this.#sizes.isKnown ? this.#findings.total : undefined)
-    this.#coverage.startPass()
-    this.#pass = this.#sizes.isKnown
-      ? nextPass(this.#findings, this.#passes, this.#sizes.isFixed, this.#caps)
-      : new ClosedPass(this.#findings, USUAL_OVERLAP)
+    this.#passes.conclude()
   }
 }

@@ -99,3 +99,16 @@ test.each<['created at the same second' | 'without a creation time']>([
     expect(requests).toBeLessThan(25)
   }
 })
+
+test('recalled windows larger than the page size of this run are read again side by side', () => {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, { size: 430, order: 'name' })
+  // The service serves 100 rows whatever is asked for.
+  const answer = ({ page }: Window) => list.answer({ page, size: 100 })
+  const first = drive(chainScan(), { answer }, { dice: luck, stopAfter: 2 })
+  const recalled = first.reads.map((read) => ({ ...read, window: { page: read.window.page, size: 50 } }))
+  const scan = chainScan({ pageSize: 50, recalled })
+  drive(scan, { answer: (window) => ({ ...answer(window), window }) }, { dice: luck })
+
+  expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['size-refused', 'no-overlap'] })
+})

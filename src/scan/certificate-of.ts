@@ -1,0 +1,42 @@
+import type { Bisections } from './bisections.ts'
+import type { Certificate } from './certificate.ts'
+import type { Coverage } from './coverage.ts'
+import type { Findings } from './findings.ts'
+import type { PageSizes } from './page-sizes.ts'
+import type { Pass } from './pass.ts'
+import type { Passes } from './passes.ts'
+import type { Verdict } from './verdict.ts'
+
+/** What a scan knows at one moment. */
+type Known = {
+  readonly passes: Passes
+  readonly answers: number
+  readonly findings: Findings
+  readonly coverage: Coverage
+  readonly sizes: PageSizes
+  readonly bisections: Bisections
+}
+
+/** The certificate of a scan; before it is done: unproven, because interrupted. */
+export function certificateOf({ passes, findings, coverage, ...known }: Known): Certificate {
+  const { proof, reasons, passProof } = passes.verdict ?? interrupted(passes.current)
+  return {
+    proof,
+    basis: passProof?.basis,
+    witness: passProof?.witness,
+    reasons,
+    notes: findings.notes,
+    passes: passes.count,
+    requests: known.answers,
+    distinct: coverage.distinct,
+    pageSize: findings.pageSize,
+    total: known.sizes.isKnown ? findings.total : undefined,
+    stoppedAt: passes.stoppedAt,
+    empty: passes.current.complete && coverage.distinct === 0 && coverage.rejected === 0,
+    holes: known.bisections.holes,
+  }
+}
+
+function interrupted({ flaws }: Pass): Verdict {
+  return { proof: 'unproven', reasons: ['interrupted', ...flaws] }
+}
