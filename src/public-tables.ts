@@ -163,8 +163,8 @@ function runColumns(): PublicColumn[] {
     own('trigger', 'TEXT', 'what started the run: sync, schedule, manual or catch-up'),
     own('started_at', 'DATETIME', 'when the run started, UTC'),
     orNull(own('finished_at', 'DATETIME', 'when the run ended, UTC; NULL while it runs')),
-    own('status', 'TEXT', 'running, complete, failed, interrupted or waiting'),
-    own('proof', 'TEXT', 'what the scan proved: proven, converged or unproven'),
+    own('status', 'TEXT', 'running, complete, failed, interrupted, waiting or partial (a quick run)'),
+    own('proof', 'TEXT', 'what the scan proved: proven, settled, converged or unproven'),
     own('reasons', 'TEXT', 'JSON array: why the scan is not proven'),
     count('requests', 'requests sent to the service'),
     count('pages', 'pages saved'),
@@ -189,6 +189,7 @@ function runColumns(): PublicColumn[] {
     orNull(count('duration_ms', 'how long the run took, in milliseconds; NULL while it runs')),
     count('read_before', 'customers read by the interrupted runs that this run continues'),
     count('suppressed', 'records of forgotten customers, of which nothing is kept'),
+    orNull(count('trusted_pages', 'pages that a quick run trusted without reading them; NULL for other runs')),
   ]
 }
 
@@ -200,7 +201,7 @@ function freshnessColumns(): PublicColumn[] {
     organization(),
     time('data_as_of', 'start of the last run that proved what its configuration asks for'),
     age('age_seconds', 'data_as_of'),
-    orNull(own('proof', 'TEXT', 'what that run proved: proven, converged or unproven (a plain scan)')),
+    orNull(own('proof', 'TEXT', 'what that run proved: proven, settled, converged or unproven (a plain scan)')),
     count('last_run_id', 'latest run, as runs.id'),
     own('last_status', 'TEXT', 'status of the latest run'),
     count('active', 'customers that are not removed'),

@@ -2,12 +2,12 @@ import type { Warnings } from './customer.ts'
 
 /**
  * The status of a run. `interrupted`: it was stopped before its end. `waiting`: the service asked to wait, and another run
- * continues by itself after the wait.
+ * continues by itself after the wait. `partial`: a quick run, which reads only a part of the list.
  */
-export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting'
+export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting' | 'partial'
 
-/** What a scan proves: whether it read every customer. */
-export type Proof = 'proven' | 'converged' | 'unproven'
+/** What a scan proves: whether it read every customer. `settled`: it read every customer who kept its place in the list. */
+export type Proof = 'proven' | 'settled' | 'converged' | 'unproven'
 
 /** What started a run. */
 export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
@@ -73,6 +73,8 @@ export type Report = RecordCounts &
     durationMs: number
     /** Unix milliseconds of the scan's start: the mirror shows every customer as of then or later. */
     dataAsOfMs: number | undefined
+    /** Pages that a quick run trusted without reading them; undefined for other runs. */
+    trustedPages: number | undefined
     error: { code: string; message: string } | undefined
     /** What retention deleted afterwards; absent where that was nothing. */
     pruned?: Pruned | undefined
@@ -100,6 +102,7 @@ export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'st
     finishedAtMs: start.startedAtMs,
     durationMs: 0,
     dataAsOfMs: undefined,
+    trustedPages: undefined,
     error: undefined,
   }
 }
@@ -160,6 +163,7 @@ export function toJson(report: Report) {
     resumedFrom: report.resumedFrom ?? null,
     readBefore: report.readBefore,
     suppressed: report.suppressed,
+    trustedPages: report.trustedPages ?? null,
     ...(report.pruned !== undefined && { pruned: { ...report.pruned, error: report.pruned.error ?? null } }),
   }
 }

@@ -88,6 +88,8 @@ export type Ending = {
   readToEnd: boolean
   /** The list as this run read it, for the next one; without it, the list before is kept. */
   list?: ListAsRead | undefined
+  /** Pages that a quick run trusted without reading them; undefined for other runs. */
+  trustedPages?: number | undefined
   /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined
   /** How to handle customers that were not received; without it, or without a proof, they are not changed. */
@@ -119,7 +121,7 @@ export type Reckoning = {
 }
 
 /** Grades of proof after which customers may be marked missing and removed. */
-export type RemovingProof = 'proven' | 'converged'
+export type RemovingProof = Exclude<Proof, 'unproven'>
 
 /** The results of searches for the customers about to be removed. */
 export type Searched = {

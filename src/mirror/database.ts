@@ -42,6 +42,7 @@ const MIGRATIONS = [
   '0010-forgotten.sql',
   '0011-retention.sql',
   '0012-order-facts.sql',
+  '0013-settled.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length

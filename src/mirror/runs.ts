@@ -119,7 +119,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     `UPDATE runs SET finished_at = @finishedAt, duration_ms = @durationMs, status = @status, proof = @proof, reasons = @reasons,
        certificate = @certificate,
        requests = @requests, throttled = @throttled, waited_ms = @waitedMs, warnings = @warnings,
-       missing = @missing, removed = @removed, held = @held,
+       missing = @missing, removed = @removed, held = @held, trusted_pages = @trustedPages,
        error_code = @errorCode, error = @errorMessage
      WHERE id = @id`,
   ).run({
@@ -135,6 +135,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     missing: report.missing,
     removed: report.removed,
     held: report.held,
+    trustedPages: ending.trustedPages ?? null,
     errorCode: ending.error?.code ?? null,
     errorMessage: ending.error?.message ?? null,
   })
@@ -175,6 +176,7 @@ function reportOf(run: Run, ending: Ending, nowMs: number): Report {
     finishedAtMs: Math.max(nowMs, startedAtMs),
     durationMs: run.tookMs(nowMs),
     dataAsOfMs: run.dataAsOfMs,
+    trustedPages: ending.trustedPages,
     error: ending.error,
   }
 }

@@ -50,11 +50,12 @@ type RunColumns = RecordCounts & {
   certificate: string | null
   error_code: string | null
   error: string | null
+  trusted_pages: number | null
 }
 
 function fromColumns(row: RunColumns): Report {
   const { id, started_at, finished_at, duration_ms, waited_ms, data_as_of, error_code, error, ...same } = row
-  const { resumed_from, read_before, certificate: _certificate, ...report } = same
+  const { resumed_from, read_before, trusted_pages, certificate: _certificate, ...report } = same
   const startedAtMs = fromSqlTime(started_at)
   return {
     ...report,
@@ -69,6 +70,7 @@ function fromColumns(row: RunColumns): Report {
     finishedAtMs: finished_at === null ? undefined : fromSqlTime(finished_at),
     durationMs: duration_ms ?? (finished_at === null ? 0 : Math.max(0, fromSqlTime(finished_at) - startedAtMs)),
     dataAsOfMs: fromSqlTime(data_as_of),
+    trustedPages: trusted_pages ?? undefined,
     error: error_code === null ? undefined : { code: error_code, message: error ?? '' },
   }
 }

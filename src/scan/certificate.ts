@@ -39,8 +39,11 @@ import type { StoppedAt } from './window.ts'
  * One window that holds the whole list needs none of this: it was cut from one list.
  */
 export type Certificate = {
-  /** `proven`: every row that was listed throughout the scan was read. `converged`: repeated passes agree. `unproven`: neither. */
-  readonly proof: 'proven' | 'converged' | 'unproven'
+  /**
+   * `proven`: every row that was listed throughout the scan was read. `settled`: every such row that kept its place among the
+   * others was. `converged`: repeated passes agree. `unproven`: none of these.
+   */
+  readonly proof: 'proven' | 'settled' | 'converged' | 'unproven'
   /** What the proof rests on; undefined without one. */
   readonly basis: Basis | undefined
   /** The order that vouches for the proof, e.g. `created_at desc`; undefined where it does not rest on one. */

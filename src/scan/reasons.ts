@@ -28,6 +28,11 @@ const EXPLANATIONS = {
   contradicted: 'A search found a customer that the scan had not received, so the scan did not read the whole list.',
   'older-list':
     'The newest known customers are absent and no newer one is listed: they are gone, or the list is older than the last one read.',
+  'capped-total':
+    'The total is a round number and the last page is full, so the service may show only the first part of a longer list.',
+  quick: 'A quick run reads only the pages on which something seems to have changed, so it proves nothing.',
+  'quick-budget': 'The quick run reached its limit of requests before it had found every change.',
+  'no-order': 'The order of the list is not remembered, so a quick run could not know where to look.',
 } as const
 
 export type Reason = keyof typeof EXPLANATIONS

@@ -3,8 +3,8 @@ import { z } from 'zod'
 /** One entry of `sync --json`, exactly as the contract has it. */
 const syncRun = z.strictObject({
   organization: z.string(),
-  status: z.enum(['complete', 'failed', 'interrupted']),
-  proof: z.enum(['proven', 'converged', 'unproven']),
+  status: z.enum(['complete', 'failed', 'interrupted', 'partial']),
+  proof: z.enum(['proven', 'settled', 'converged', 'unproven']),
   reasons: z.array(z.string()),
   requests: z.int(),
   pages: z.int(),
@@ -29,6 +29,7 @@ const syncRun = z.strictObject({
   resumedFrom: z.int().nullable(),
   readBefore: z.int(),
   suppressed: z.int(),
+  trustedPages: z.int().nullable(),
 })
 
 /** The keys of an entry, in the order in which they are printed. */

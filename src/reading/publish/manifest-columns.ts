@@ -4,7 +4,7 @@ export const COLUMNS_OF_MANIFEST = [
   { name: 'published_at', type: 'DATETIME', meaning: 'when the copy was made, UTC' },
   { name: 'left_out', type: 'TEXT', meaning: 'why its rows are not in the copy: never-read; NULL when they are' },
   { name: 'run_id', type: 'INTEGER', meaning: 'last run that read the list to its end, as runs.id' },
-  { name: 'proof', type: 'TEXT', meaning: 'what that run proved: proven, converged or unproven' },
+  { name: 'proof', type: 'TEXT', meaning: 'what that run proved: proven, settled, converged or unproven' },
   { name: 'read_as_of', type: 'DATETIME', meaning: 'start of that run, UTC' },
   { name: 'proven_as_of', type: 'DATETIME', meaning: 'start of the last run whose scan is proven, UTC; NULL if none' },
   { name: 'last_run_id', type: 'INTEGER', meaning: 'latest run, as runs.id; NULL if none' },
