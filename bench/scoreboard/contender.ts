@@ -40,6 +40,8 @@ export type Terms = {
   /** For contenders that request several pages at once. */
   concurrency: number
   rateLimit: RateLimit
+  /** The pace agreed with the service; undefined where there is none. */
+  requestsPerMinute: number | undefined
 }
 
 export type Organization = Sandbox['organizations'][number]

@@ -7,6 +7,7 @@ import type { Contender, Organization, Said, Terms } from './contender.ts'
  * the end. It signs, waits as the service asks, tries three times, and trusts every page.
  */
 export async function plainLoop(organization: Organization, terms: Terms): Promise<Contender> {
+  const { clock, requestsPerMinute } = terms
   let copy: ReadonlySet<string> = new Set()
   const mostPages = 10 + 5 * Math.ceil(terms.customers / SIZE)
 
@@ -15,6 +16,7 @@ export async function plainLoop(organization: Organization, terms: Terms): Promi
     try {
       for (let page = 1, lastPage = 1; page <= lastPage; page += 1) {
         if (page > mostPages) throw new PageRefused('no end')
+        if (requestsPerMinute !== undefined) await clock.sleep(60_000 / requestsPerMinute, NEVER)
         const { data, meta } = await askForPage(organization, { page, size: SIZE }, terms)
         for (const id of idsIn(data)) read.add(id)
         lastPage = meta.last_page
@@ -32,3 +34,4 @@ export async function plainLoop(organization: Organization, terms: Terms): Promi
 }
 
 const SIZE = 100
+const NEVER = new AbortController().signal

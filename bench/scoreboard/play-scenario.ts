@@ -4,22 +4,25 @@ import { createRateLimit } from '../../src/source/rate-limit.ts'
 import type { Contender, OpenContender, Organization, Terms } from './contender.ts'
 import { outOfReach } from './out-of-reach.ts'
 import type { Night } from './score.ts'
+import { scaleOf } from './scale.ts'
 import { skippingClock } from './skipping-clock.ts'
 
-export type PlaySettings = { customers: number; seed: string; concurrency: number }
+export type PlaySettings = { customers?: number | undefined; seed: string; concurrency: number }
 
 /** Lets a contender spend its nights with a scenario in a sandbox of its own, and notes how each of them went. */
 export async function playScenario(name: string, open: OpenContender, settings: PlaySettings): Promise<Night[]> {
-  const { customers, seed, concurrency } = settings
+  const { seed, concurrency } = settings
+  const { customers, requestsPerMinute } = scaleOf(name, settings)
   const clock = skippingClock(FIRST_NIGHT_MS)
   const sandbox = await startSandbox({
     ...{ scenario: name, customers, seed, now: clock.now, dripMs: 3 * REQUEST_TIMEOUT_MS },
     // A shared limit needs a second organization.
     organizations: scenarioNamed(name).service?.sharedRateLimit === undefined ? 1 : 2,
   })
-  const rateLimit = createRateLimit({ concurrency, monotonicMs: clock.now, sleep: clock.sleep })
+  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, monotonicMs: clock.now, sleep: clock.sleep })
   const { recipe } = sandbox
-  const terms = { recipe, clock, requestTimeoutMs: REQUEST_TIMEOUT_MS, customers, concurrency, rateLimit }
+  const pace = { concurrency, rateLimit, requestsPerMinute }
+  const terms = { recipe, clock, requestTimeoutMs: REQUEST_TIMEOUT_MS, customers, ...pace }
   const seats: Seat[] = []
   try {
     for (const organization of sandbox.organizations) {

@@ -84,7 +84,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const organizations = counts.map((count, index) => {
     const id = organizationId(index)
     const customers = generateCustomers({ seed: `${seed} ${id}`, count })
-    const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs })
+    const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs, now })
     return { id, ...credentials(seed, id, recipe), staged, atStart: [...staged.list.rows()] }
   })
   for (const id of options.forbidden ?? []) find(id, organizations)

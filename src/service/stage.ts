@@ -16,15 +16,16 @@ export type StageOptions = {
   /** The seed of every random choice. */
   seed: string
   dripMs: number
+  now: () => number
 }
 
 /** Starts a scenario for one organization. */
-export function stageOrganization({ scenario, customers, seed, dripMs }: StageOptions): Staged {
+export function stageOrganization({ scenario, customers, seed, dripMs, now }: StageOptions): Staged {
   const random = seededRandom(`${seed} ${scenario.name}`)
-  const play = scenario.create?.({ customers, random, newcomer: newcomers(seed), dripMs }) ?? {
+  const play = scenario.create?.({ customers, random, newcomer: newcomers(seed), dripMs, now }) ?? {
     list: movingList(customers),
   }
-  return { list: play.list, truth: withoutNameless(play), ...answersOf(play) }
+  return { list: play.list, truth: truthOf(play), ...answersOf(play) }
 }
 
 function answersOf({ list, before, arrange, answer }: Play): Pick<Staged, 'customers' | 'answer'> {
@@ -41,11 +42,18 @@ function answersOf({ list, before, arrange, answer }: Play): Pick<Staged, 'custo
   }
 }
 
-/** The truth without ids that are never sent: no reader can know them. */
-function withoutNameless({ list: { truth }, nameless = new Set() }: Play): Truth {
+/** The truth without ids that are never sent: no reader can know them. Customers that are arranged anew keep no place. */
+function truthOf({
+  list: { truth, rows },
+  arrange,
+  keepsPlace = () => arrange === undefined,
+  nameless = new Set(),
+}: Play): Truth {
+  const restless = () => new Set(rows().flatMap((row) => (keepsPlace(row) ? [] : [row.id])))
   return {
     mark: truth.mark,
     lived: (since) => truth.lived(since).difference(nameless),
+    stayed: (since) => truth.stayed(since).difference(nameless).difference(restless()),
     listed: () => truth.listed().difference(nameless),
     everDeleted: () => truth.everDeleted().difference(nameless),
   }

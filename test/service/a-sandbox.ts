@@ -25,7 +25,8 @@ export async function played(scenario: string | undefined, options: SandboxOptio
   onTestFinished(() => sandbox.close())
   const [acme] = sandbox.organizations
   if (acme === undefined) throw new Error('The sandbox has no organization')
-  const get: Played['get'] = (page, size = 100, search = '') => getPage(sandbox, acme, { page, size, search })
+  const get: Played['get'] = (page, size = 100, search = '') =>
+    getPage(sandbox, acme, { page, size, search, now: options.now })
   const readAll = async (size = 100): Promise<string[]> => {
     const ids: string[] = []
     for (let page = 1, last = 1; page <= last && page < 200; page += 1) {
@@ -41,11 +42,11 @@ export async function played(scenario: string | undefined, options: SandboxOptio
 export async function getPage(
   { recipe }: Pick<Sandbox, 'recipe'>,
   organization: Sandbox['organizations'][number],
-  { page, size, search }: { page: number; size: number; search: string },
+  { page, size, search, now = Date.now }: { page: number; size: number; search: string; now?: SandboxOptions['now'] },
 ): Promise<Got> {
   const url = new URL(`${organization.baseUrl}/customers?page=${page}&per_page=${size}`)
   if (search !== '') url.searchParams.set('search', search)
-  const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: Date.now() }, recipe)
+  const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: now() }, recipe)
   const response = await fetch(url, { headers })
   const text = await response.text()
   const { data, meta } = bodySchema.parse(text.startsWith('{') ? JSON.parse(text) : {})

@@ -11,6 +11,8 @@ export type MovingList = {
   delete: (id: string) => boolean
   /** Moves a listed customer to another position, with its new fields. */
   move: (customer: ServiceCustomer, to: number) => void
+  /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
+  change: (customer: ServiceCustomer) => void
   truth: Truth
 }
 
@@ -20,6 +22,8 @@ export type Truth = {
   mark: () => Mark
   /** Ids listed without a break from the mark until now. */
   lived: (since: Mark) => ReadonlySet<string>
+  /** Those of them that kept their place among the others of them. */
+  stayed: (since: Mark) => ReadonlySet<string>
   /** Ids listed now. */
   listed: () => ReadonlySet<string>
   /** Ids deleted at any time, including those listed again. */
@@ -43,10 +47,21 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   const rows = [...customers]
   // A customer that is not in it was listed from the start.
   const arrivals = new Map<string, number>()
+  const moves = new Map<string, number>()
   const deleted = new Set<string>()
   const listed = new Set(rows.map(({ id }) => id))
   let changes = 0
-  const positionOf = (id: string): number => rows.findIndex((row) => row.id === id)
+  const positionOf = (id: string): number => {
+    const position = rows.findIndex((row) => row.id === id)
+    if (position < 0) throw new UsageError(`The customer ${id} is not listed.`)
+    return position
+  }
+  const put = (customer: ServiceCustomer, from: number, to: number): void => {
+    rows.splice(to, 0, customer)
+    changes += 1
+    if (to !== from) moves.set(customer.id, changes)
+  }
+  const livedRows = (since: Mark) => rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)
 
   return {
     rows: () => rows,
@@ -66,14 +81,18 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     },
     move(customer, to) {
       const from = positionOf(customer.id)
-      if (from < 0) throw new UsageError(`The customer ${customer.id} is not listed.`)
       rows.splice(from, 1)
-      rows.splice(to, 0, customer)
-      changes += 1
+      put(customer, from, Math.min(to, rows.length))
+    },
+    change(customer) {
+      const from = positionOf(customer.id)
+      rows.splice(from, 1)
+      put(customer, from, placeFor(customer, rows, order))
     },
     truth: {
       mark: () => ({ changes }),
-      lived: (since) => idsOf(rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)),
+      lived: (since) => idsOf(livedRows(since)),
+      stayed: (since) => idsOf(livedRows(since).filter(({ id }) => (moves.get(id) ?? 0) <= since.changes)),
       listed: () => new Set(listed),
       everDeleted: () => new Set(deleted),
     },

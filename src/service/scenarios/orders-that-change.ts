@@ -1,4 +1,3 @@
-import type { ServiceCustomer } from '../customers.ts'
 import { below } from '../random.ts'
 import type { Random } from '../random.ts'
 import { movingList } from './moving-list.ts'
@@ -44,16 +43,17 @@ function unordered({ customers, random }: Stage, order: Order): MovingList {
 }
 
 /** The customers do not show which of two was changed first; a new customer goes to one end. */
-const FIRST: Order = () => 1
+export const FIRST: Order = () => 1
 const LAST: Order = () => -1
 
-function touch(list: MovingList, { random, newcomer }: Stage, to: 'front' | 'end'): void {
+/** Changes any customer, who moves to that end of the list. */
+export function touch(list: MovingList, { random, newcomer }: Stage, to: 'front' | 'end'): void {
   const touched = anyOf(list.rows(), random)
   if (touched === undefined) return
   const { phone } = newcomer(touched.created_at)
   list.move({ ...touched, phone }, to === 'front' ? 0 : list.rows().length)
 }
 
-function anyOf(rows: readonly ServiceCustomer[], random: Random): ServiceCustomer | undefined {
+export function anyOf<Row>(rows: readonly Row[], random: Random): Row | undefined {
   return rows[below(random, rows.length)]
 }

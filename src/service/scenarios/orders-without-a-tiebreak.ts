@@ -22,6 +22,24 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
     },
   },
   {
+    name: 'import-of-one-second',
+    says: 'A sixteenth of all customers was imported in one second, among dated ones, and stands in another order at every request.',
+    create: ({ customers, random }) => {
+      const salt = random()
+      const list = movingList(withImport(customers))
+      const second = list.rows()[importStart(customers.length)]?.created_at
+      const isImported = (row: ServiceCustomer | undefined) => row !== undefined && row.created_at === second
+      return {
+        list,
+        keepsPlace: (row) => !isImported(row),
+        arrange: (rows, { query, count }) => {
+          const same = (one: number, next: number) => isImported(rows[one]) && isImported(rows[next])
+          return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
+        },
+      }
+    },
+  },
+  {
     name: 'unstable',
     says: 'At every request, customers swap places with others up to twenty positions away.',
     create: ({ customers, random }) => {
@@ -52,6 +70,18 @@ function inGroups(customers: readonly ServiceCustomer[], size: number): ServiceC
     const first = customers[index - (index % size)] ?? customer
     return { ...customer, created_at: first.created_at }
   })
+}
+
+/** The customers, with one date for a sixteenth of them, who stand together. */
+function withImport(customers: readonly ServiceCustomer[]): ServiceCustomer[] {
+  const start = importStart(customers.length)
+  const end = start + Math.ceil(customers.length / 16)
+  const created_at = customers[start]?.created_at ?? ''
+  return customers.map((customer, index) => (index < start || index >= end ? customer : { ...customer, created_at }))
+}
+
+function importStart(length: number): number {
+  return Math.floor(length * 0.4)
 }
 
 /** The positions that a request reads; all of them if the request filters the list. */

@@ -83,6 +83,18 @@ export const PAGES_THAT_LIE: readonly Scenario[] = [
       answer: ({ query }, serve) => page(claiming(serve(query), (total) => Math.floor(total * 0.6))),
     }),
   },
+  {
+    name: 'capped-total',
+    says: 'The total is never over 10,000 (1,000 in a list of up to 10,000), and customers behind it are on no page; a search finds them.',
+    create: ({ customers }) => {
+      const cap = customers.length > 10_000 ? 10_000 : 1000
+      return {
+        list: movingList(customers),
+        keepsPlace: () => true,
+        arrange: (rows, { query }) => (isUnfiltered(query) ? rows.slice(0, cap) : rows),
+      }
+    },
+  },
 ]
 
 function page(envelope: ListEnvelope): Answer {

@@ -5,7 +5,10 @@ import type { Random } from '../random.ts'
 import type { RateLimit } from '../rate-limit.ts'
 import type { MovingList } from './moving-list.ts'
 
-/** One wrong behaviour of a service. It depends only on its seed and on requests, never on time, so that it can be repeated. */
+/**
+ * One wrong behaviour of a service. It depends only on its seed, on requests and, where it says so, on the clock it is given, so that
+ * it can be repeated.
+ */
 export type Scenario = {
   name: string
   /** Its description, in one sentence. */
@@ -25,6 +28,8 @@ export type Stage = {
   newcomer: (created_at: string) => ServiceCustomer
   /** The duration of a slow answer. */
   dripMs: number
+  /** The service's clock, in Unix milliseconds. */
+  now: () => number
 }
 
 /** A valid and authenticated request for the list, with its number within the organization, from 1. */
@@ -37,6 +42,8 @@ export type Play = {
   before?: (turn: Turn) => void
   /** The order in which this request sees the rows. */
   arrange?: (rows: readonly ServiceCustomer[], turn: Turn) => readonly ServiceCustomer[]
+  /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, none of them. */
+  keepsPlace?: (customer: ServiceCustomer) => boolean
   /** A wrong answer, in place of the correct one. */
   answer?: (turn: Turn, serve: Serve) => Answer
   /** Customers on the list whose ids are never sent. */

@@ -2,6 +2,7 @@ import { didYouMean } from '../../config/suggestion.ts'
 import { UsageError } from '../../errors.ts'
 import { ANSWERS_THAT_BREAK } from './answers-that-break.ts'
 import { LIMITS_AND_CLOCKS } from './limits-and-clocks.ts'
+import { LISTS_IN_OTHER_ORDERS } from './lists-in-other-orders.ts'
 import { LISTS_THAT_MOVE } from './lists-that-move.ts'
 import { ORDERS_THAT_CHANGE } from './orders-that-change.ts'
 import { ORDERS_WITHOUT_A_TIEBREAK } from './orders-without-a-tiebreak.ts'
@@ -21,6 +22,7 @@ export const SCENARIOS: readonly Scenario[] = [
   STILL,
   ...LISTS_THAT_MOVE,
   ...ORDERS_THAT_CHANGE,
+  ...LISTS_IN_OTHER_ORDERS,
   ...ORDERS_WITHOUT_A_TIEBREAK,
   ...SIZES_AND_ENDS,
   ...PAGES_THAT_LIE,

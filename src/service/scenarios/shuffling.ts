@@ -4,7 +4,7 @@ type Rows = readonly ServiceCustomer[]
 
 /** The rows in an order that depends on `salt` alone. */
 export function shuffled(rows: Rows, salt: number): ServiceCustomer[] {
-  const scored = rows.map((row) => ({ row, score: score(row.id, salt) }))
+  const scored = rows.map((row) => ({ row, score: scoreOf(row.id, salt) }))
   return scored.toSorted((one, other) => one.score - other.score).map(({ row }) => row)
 }
 
@@ -31,7 +31,7 @@ export function shuffledInBlocks(
 }
 
 /** A pseudo-random number for a text and a salt (FNV-1a with the finalizer of MurmurHash). */
-function score(text: string, salt: number): number {
+export function scoreOf(text: string, salt: number): number {
   let hash = 0x81_1c_9d_c5 ^ salt
   for (let index = 0; index < text.length; index += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93)
