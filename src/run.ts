@@ -24,6 +24,8 @@ export type Run = {
   readonly resumedFrom: number | undefined
   /** The customers in those windows. */
   readonly readBefore: number
+  /** Whether it is a quick run, between two nights: it reads a part of the list, and leaves alone what the next full run goes on from. */
+  readonly isQuick: boolean
   /** Whether this organization was never read to its end before: then new customers are not recorded as changes. */
   readonly isBaseline: boolean
   /** Row numbers of the customers that this run has received. */
@@ -70,6 +72,8 @@ export type Start = {
   organization: string
   trigger: Trigger
   nowMs: number
+  /** Whether to start a quick run: it continues no interrupted run, and takes nothing from it. */
+  isQuick?: boolean | undefined
   /** The clock of the run's duration and lease; without it, the wall clock. */
   monotonicMs?: (() => number) | undefined
   /** How old an interrupted scan may be and still be continued; undefined means never. */
@@ -90,9 +94,11 @@ export type Ending = {
   list?: ListAsRead | undefined
   /** Pages that a quick run trusted without reading them; undefined for other runs. */
   trustedPages?: number | undefined
+  /** Rows of customers that a quick run found absent: they become missing, and no absence is counted. For `partial` only. */
+  absentRows?: readonly number[] | undefined
   /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined
-  /** How to handle customers that were not received; without it, or without a proof, they are not changed. */
+  /** How to handle customers that were not received; without it, or without a proof, they are not changed. Required with `absentRows`. */
   removals?: Removals | undefined
   error?: { code: string; message: string } | undefined
 }

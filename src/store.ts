@@ -138,24 +138,26 @@ export type Freshness = {
   readAsOfMs: number | undefined
   /** The last run whose scan is proven. */
   provenAsOfMs: number | undefined
-  /** The last run that proved what its configuration asked of it: proven, converged, or a plain scan. */
+  /** The last run that proved what its configuration asked of it: proven, settled, converged, or a plain scan. */
   dataAsOfMs: number | undefined
   proof: Proof | undefined
   lastRunId: number
   lastStatus: RunStatus
+  /** The status of the latest run that was no quick run; undefined if there is none. */
+  lastFullStatus: RunStatus | undefined
   active: number
   missing: number
   removed: number
   /** The number of held removals that wait for a decision. */
   held: number
   openRejects: number
-  /** Why the last run, or the last one that read the list to its end, proved nothing: its error code, or its reasons. */
+  /** Why the last full run, or the last one that read the list to its end, is not proven: its error code, or its reasons. */
   why: string[]
   /** Since when it is retired; undefined if it is not. */
   retiredAtMs: number | undefined
 }
 
-/** How an organization's latest run ended, and its last complete reading. Times in Unix milliseconds. */
+/** How an organization's latest run ended, quick runs apart, and its last complete reading. Times in Unix milliseconds. */
 export type LastRun = {
   organization: string
   startedAtMs: number

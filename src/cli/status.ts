@@ -91,11 +91,11 @@ function isAhead(ageMs: number): boolean {
 /** Why an organization is not proven, not fresh, or waits for a decision: short codes. */
 function whyNot(freshness: Freshness | undefined, { tooOld, readTooOld }: Record<'tooOld' | 'readTooOld', boolean>) {
   if (freshness === undefined) return ['never-mirrored']
-  const { why, held, lastStatus, readAsOfMs } = freshness
+  const { why, held, lastFullStatus, readAsOfMs } = freshness
   // It is configured again, and its next run ends that.
   if (freshness.retiredAtMs !== undefined) return ['retired']
-  const isRunning = lastStatus === 'running' && (tooOld || readAsOfMs === undefined)
-  const isForgotten = readTooOld && lastStatus === 'complete' && !why.includes('page-limit')
+  const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
+  const isForgotten = readTooOld && lastFullStatus === 'complete' && !why.includes('page-limit')
   return [
     ...(isRunning ? ['running'] : []),
     ...(isForgotten ? ['no-run-since'] : []),

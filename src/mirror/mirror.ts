@@ -103,7 +103,7 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
     // A failed run is recorded in its file, even if that was moved away.
     finishRun: async (run, ending, nowMs) => {
       const finish = () => finishRun(db, run, ending, nowMs)
-      if (ending.status !== 'complete') return writeTransaction(db, file, finish)
+      if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
       const report = writeInPlace(finish)
       if (place !== undefined) indexForReaders(nowMs)
       return report

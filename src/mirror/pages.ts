@@ -49,7 +49,7 @@ function savePage(db: Connection, run: Run, page: SortedPage, saved: Saving, now
         'The page was not saved. This is a defect of Customer Mirror; please report it.',
     )
   }
-  if (page.window !== undefined) recordWindow(db, run, page.window, windowRows(page, saving))
+  if (page.window !== undefined && !run.isQuick) recordWindow(db, run, page.window, windowRows(page, saving))
   addRecords(saved.records, counts)
   addWarnings(saved.warnings, warnings)
   return saving

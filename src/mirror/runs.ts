@@ -11,6 +11,7 @@ import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects } from './rejects.ts'
 import { doubted, markAbsent } from './removals/mark-absent.ts'
+import { markGone } from './removals/mark-gone.ts'
 import { findHeldRows } from './removals/removals.ts'
 import { endRetirement } from './organizations/retirement.ts'
 import { findResumable } from './resume.ts'
@@ -29,19 +30,19 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   const isBaseline = !hasBaseline(db, organization)
   // First of all: it may forget the windows to continue from, and the list.
   const privacy = startPrivacy(db, start)
-  const resumable = findResumable(db, start)
+  const isQuick = start.isQuick === true
+  const resumable = isQuick ? undefined : findResumable(db, start)
   const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
   const { lastInsertRowid } = statement(
     db,
-    `INSERT INTO runs (organization, "trigger", started_at, data_as_of, resumed_from, status)
-     VALUES (?, ?, ?, ?, ?, 'running')`,
-  ).run(organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), resumable?.id ?? null)
+    `INSERT INTO runs (organization, "trigger", started_at, data_as_of, resumed_from, trusted_pages, status)
+     VALUES (?, ?, ?, ?, ?, ?, 'running')`,
+  ).run(organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), resumable?.id ?? null, isQuick ? 0 : null)
   const id = Number(lastInsertRowid)
   takeLease(db, { organization, id }, holder, { nowMs, monotonicMs: monotonicMs?.() })
   closeAbandoned(db, { organization, but: id }, nowMs)
-  endRetirement(db, organization)
-  if (resumable === undefined) forgetWindows(db, organization)
-  else inheritWindows(db, resumable.id, id)
+  if (!isQuick) endRetirement(db, organization)
+  if (!isQuick) takeOver(db, { organization, id, from: resumable?.id })
   const list = loadList(db, organization)
   const { seen, rejectedIds, suppressed } = recallSeen(db, { id, list })
   const readBefore = seen.size + rejectedIds.size + suppressed.size
@@ -56,6 +57,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     dataAsOfMs,
     resumedFrom: resumable?.id,
     readBefore,
+    isQuick,
     isBaseline,
     seen,
     rejectedIds,
@@ -72,6 +74,15 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     privacy,
     pages: 0,
   }
+}
+
+/** Gives the run the windows of the one that it continues, or forgets those that nothing continues. */
+function takeOver(
+  db: Connection,
+  { organization, id, from }: { organization: string; id: number; from: number | undefined },
+): void {
+  if (from === undefined) forgetWindows(db, organization)
+  else inheritWindows(db, from, id)
 }
 
 /** With a configured key, a reader of the file cannot try out which hidden values give a stored fingerprint. */
@@ -94,16 +105,23 @@ export function closeAbandoned(
 }
 
 /**
- * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete if it lost its lease to another one
- * (throws OrganizationLeased), or if its stored numbers do not add up (throws AccountingBroken). A run that failed after it lost its
+ * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete or partial if it lost its lease to
+ * another one (throws OrganizationLeased), or if its stored numbers do not add up (throws AccountingBroken). A run that failed after it lost its
  * lease changes nothing.
  */
 export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {
   let ending = asked
   const report = reportOf(run, ending, nowMs)
-  if (ending.status === 'complete') {
+  if (ending.status === 'complete' || ending.status === 'partial') {
     renewLease(db, run, nowMs)
     requireSum(db, run)
+  }
+  if (ending.status === 'partial') {
+    const { missing, held, reasons } = markGone(db, run, ending, nowMs)
+    ending = { ...ending, reasons: [...ending.reasons, ...reasons] }
+    Object.assign(report, { missing, held, reasons: [...ending.reasons] })
+  }
+  if (ending.status === 'complete') {
     // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
     if (ending.list !== undefined) storeList(db, run, ending.list)
     const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
@@ -119,7 +137,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     `UPDATE runs SET finished_at = @finishedAt, duration_ms = @durationMs, status = @status, proof = @proof, reasons = @reasons,
        certificate = @certificate,
        requests = @requests, throttled = @throttled, waited_ms = @waitedMs, warnings = @warnings,
-       missing = @missing, removed = @removed, held = @held, trusted_pages = @trustedPages,
+       missing = @missing, removed = @removed, held = @held, trusted_pages = coalesce(@trustedPages, trusted_pages),
        error_code = @errorCode, error = @errorMessage
      WHERE id = @id`,
   ).run({
@@ -135,7 +153,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     missing: report.missing,
     removed: report.removed,
     held: report.held,
-    trustedPages: ending.trustedPages ?? null,
+    trustedPages: report.trustedPages ?? null,
     errorCode: ending.error?.code ?? null,
     errorMessage: ending.error?.message ?? null,
   })
@@ -176,7 +194,7 @@ function reportOf(run: Run, ending: Ending, nowMs: number): Report {
     finishedAtMs: Math.max(nowMs, startedAtMs),
     durationMs: run.tookMs(nowMs),
     dataAsOfMs: run.dataAsOfMs,
-    trustedPages: ending.trustedPages,
+    trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
     error: ending.error,
   }
 }

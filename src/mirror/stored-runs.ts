@@ -75,7 +75,7 @@ function fromColumns(row: RunColumns): Report {
   }
 }
 
-/** The latest run of every organization that was ever mirrored. */
+/** The latest run of every organization that was ever mirrored, quick runs apart. */
 export function listLastRuns(db: Connection): LastRun[] {
   return statement<[], LastRunColumns>(db, LAST_RUNS)
     .all()
@@ -91,13 +91,16 @@ export function listLastRuns(db: Connection): LastRun[] {
 /** Whether a run read the list to its end: the condition of `freshness.read_as_of`. */
 export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-limit"%' AND reasons NOT LIKE '%"cached-answer"%'`
 
+/** Whether a run is no quick run: only those read the whole list, and are due every night. */
+export const IS_FULL = 'trusted_pages IS NULL'
+
 const LAST_RUNS = `
   SELECT last.organization, last.started_at, last.status, last.error_code,
     (SELECT data_as_of FROM runs WHERE id = (
       SELECT MAX(id) FROM runs
       WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of
   FROM runs AS last
-  WHERE last.id IN (SELECT MAX(id) FROM runs GROUP BY organization)
+  WHERE last.id IN (SELECT MAX(id) FROM runs WHERE ${IS_FULL} GROUP BY organization)
   ORDER BY last.organization`
 
 type LastRunColumns = {
@@ -120,6 +123,7 @@ export function listFreshness(db: Connection): Freshness[] {
       proof: row.proof ?? undefined,
       lastRunId: row.last_run_id,
       lastStatus: row.last_status,
+      lastFullStatus: row.last_full_status ?? undefined,
       active: row.active,
       missing: row.missing,
       removed: row.removed,
@@ -144,12 +148,14 @@ function reasonsIn(column: string | null): string[] {
 }
 
 const FRESHNESS = `
-  SELECT freshness.*, ended.error_code AS ended_error,
+  SELECT freshness.*, full_run.status AS last_full_status, ended.error_code AS ended_error,
     iif(ended.proof = 'proven', NULL, ended.reasons) AS ended_reasons,
     iif(whole.proof = 'proven', NULL, whole.reasons) AS read_reasons
   FROM freshness
   LEFT JOIN runs AS ended ON ended.id = (
-    SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND status <> 'running')
+    SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND status <> 'running' AND ${IS_FULL})
+  LEFT JOIN runs AS full_run ON full_run.id = (
+    SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${IS_FULL})
   LEFT JOIN runs AS whole ON whole.id = (
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${READ_TO_END})
   ORDER BY freshness.organization`
@@ -162,6 +168,7 @@ type FreshnessColumns = {
   proof: Proof | null
   last_run_id: number
   last_status: RunStatus
+  last_full_status: RunStatus | null
   active: number
   missing: number
   removed: number

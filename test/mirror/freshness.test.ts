@@ -5,6 +5,8 @@ import { APPLICATION_ID } from '../../src/mirror/database.ts'
 import { aCustomer, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
+const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
+
 test('freshness has a row for each organization', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[...customers(1, 4), null]], { organization: 'acme' })
@@ -13,7 +15,7 @@ test('freshness has a row for each organization', async () => {
   tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05' WHERE row_id = 1`)
 
   const none = { missing: 0, removed: 0, held: 0, openRejects: 0 }
-  const plain = { provenAsOfMs: undefined, proof: 'unproven', lastStatus: 'complete', why: ['plain-scan'] }
+  const plain = { provenAsOfMs: undefined, proof: 'unproven', ...COMPLETE, why: ['plain-scan'] }
   expect(await mirror.listFreshness()).toEqual([
     {
       ...{ organization: 'acme', readAsOfMs: START_MS, dataAsOfMs: START_MS, lastRunId: 1, ...plain },

@@ -14,13 +14,7 @@ import { updateStamp } from '../update-stamp.ts'
  */
 export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   if (run.seen.size === countListed(db, run.organization)) return []
-  const find = statement<[number], AbsentColumns>(
-    db,
-    `SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
-       coalesce(absences.scans, 0) AS missing_scans
-     FROM customers LEFT JOIN absences ON absences.row_id = customers.row_id AND missing_since IS NOT NULL
-     WHERE customers.row_id = ? AND removed_at IS NULL`,
-  )
+  const find = statement<[number], AbsentColumns>(db, FIND_NOT_REMOVED)
   const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
   const unseen: number[] = []
   let found = 0
@@ -32,6 +26,19 @@ export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   if (found < run.seen.size) return undefined
   const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
   return absent.filter(({ id }) => !run.rejectedIds.has(id))
+}
+
+const FIND_NOT_REMOVED = `
+  SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
+    coalesce(absences.scans, 0) AS missing_scans
+  FROM customers LEFT JOIN absences ON absences.row_id = customers.row_id AND missing_since IS NOT NULL
+  WHERE customers.row_id = ? AND removed_at IS NULL`
+
+/** One customer of the run's organization that is not removed and that the run did not receive; undefined otherwise. */
+export function findAbsentRow(db: Connection, run: Run, rowId: number): Absent | undefined {
+  const find = statement<[number, string], AbsentColumns>(db, `${FIND_NOT_REMOVED} AND customers.organization = ?`)
+  const row = run.seen.has(rowId) ? undefined : find.get(rowId, run.organization)
+  return row === undefined || run.rejectedIds.has(row.id) ? undefined : fromColumns(row)
 }
 
 /** The rows of an organization whose removal is held back. */

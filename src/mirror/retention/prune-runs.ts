@@ -2,7 +2,7 @@ import type { Connection } from '../database.ts'
 import type { Step } from './retention-verbs.ts'
 import { sqlTime } from '../sql-time.ts'
 import { statement } from '../statement.ts'
-import { READ_TO_END } from '../stored-runs.ts'
+import { IS_FULL, READ_TO_END } from '../stored-runs.ts'
 
 const DAY_MS = 86_400_000
 
@@ -49,8 +49,9 @@ const DELETE_UNUSED = `
         UNION ALL SELECT run_id FROM windows)
       AND id NOT IN (SELECT resumed_from ${OF} AND resumed_from IS NOT NULL)
       AND id NOT IN (SELECT MAX(id) ${OF} UNION ALL SELECT MAX(id) ${OF} AND status <> 'running'
+        UNION ALL SELECT MAX(id) ${OF} AND status <> 'running' AND ${IS_FULL}
         UNION ALL SELECT MIN(id) ${OF} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${OF} AND ${READ_TO_END}
         UNION ALL SELECT MAX(id) ${OF} AND status = 'complete' AND proof = 'proven'
         UNION ALL SELECT MAX(id) ${OF} AND status = 'complete'
-          AND (proof IN ('proven', 'converged') OR reasons = '["plain-scan"]'))
+          AND (proof <> 'unproven' OR reasons = '["plain-scan"]'))
     LIMIT @most)`

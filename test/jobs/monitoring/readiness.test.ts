@@ -187,6 +187,7 @@ function fresh(organization: string, atMs: number): Freshness {
     proof: 'proven',
     lastRunId: 1,
     lastStatus: 'complete',
+    lastFullStatus: 'complete',
     ...counts,
     why: [],
     retiredAtMs: undefined,

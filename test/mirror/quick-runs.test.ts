@@ -1,0 +1,205 @@
+import type { Ending, Run } from '../../src/run.ts'
+import type { Mirror } from '../../src/store.ts'
+import type { Report } from '../../src/report.ts'
+import { expect, test } from 'vitest'
+import { EMPTY_LIST } from '../../src/list-as-read.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { DAY_MS, fateOf, night } from './nights.ts'
+
+const HOUR_MS = 60 * MINUTE_MS
+const RULE = { after: 2, maxShare: 0.1 }
+const LISTED = customers(1, 50)
+const NOON_MS = START_MS + DAY_MS / 2
+
+test('a quick run saves customers and marks absent ones as missing, and is no night', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const before = await mirror.listFreshness()
+
+  const report = await quickly(mirror, [aCustomer(9, { name: 'Renamed' }), aCustomer(51)], { gone: [3, 4] })
+
+  expect(report).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], trustedPages: 12 })
+  expect(report).toMatchObject({ inserted: 1, updated: 1, missing: 2, removed: 0, held: 0 })
+  expect([fateOf(mirror, 3), fateOf(mirror, 4), fateOf(mirror, 5)]).toEqual(['missing', 'missing', 'listed'])
+  const after = { ...before[0], active: 51, missing: 2, lastRunId: 2, lastStatus: 'partial' }
+  expect(await mirror.listFreshness()).toEqual([after])
+  expect(await mirror.listRuns({ limit: 1 })).toMatchObject([{ status: 'partial', trustedPages: 12 }])
+  expect(rowsOf(mirror.file, 'SELECT id, trusted_pages FROM runs ORDER BY id')).toEqual([
+    { id: 1, trusted_pages: null },
+    { id: 2, trusted_pages: 12 },
+  ])
+})
+
+test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED, { ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } } })
+  const lastRuns = await mirror.listLastRuns()
+
+  await quickly(mirror, [], {})
+  await quickly(mirror, [], { ending: { status: 'failed', error: { code: 'network', message: 'gone' } } })
+
+  expect(await mirror.listLastRuns()).toEqual(lastRuns)
+  expect(await mirror.listFreshness()).toMatchObject([
+    { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
+  ])
+  expect(rowsOf(mirror.file, 'SELECT trusted_pages FROM runs')).toMatchObject([
+    { trusted_pages: null },
+    { trusted_pages: 12 },
+    { trusted_pages: 0 },
+  ])
+})
+
+test('a quick run whose process was killed is a quick run still', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const lastRuns = await mirror.listLastRuns()
+  await startQuickRun(mirror)
+  await startQuickRun(await aMirror(mirror.file), NOON_MS + HOUR_MS)
+
+  expect(await mirror.listLastRuns()).toEqual(lastRuns)
+  expect(await mirror.listRuns({ limit: 2 })).toMatchObject([{ status: 'running' }, { status: 'interrupted' }])
+  expect(valueOf(mirror.file, 'SELECT COUNT(*) FROM runs WHERE trusted_pages = 0')).toBe(2)
+})
+
+test('an interrupted run is continued after a quick run, as if that had not been', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
+  const first = await mirror.startRun({ ...start, nowMs: NOON_MS })
+  await mirror.savePages(first, [recorded(1), recorded(2)], NOON_MS)
+  const error = { code: 'network', message: 'gone' }
+  await mirror.finishRun(first, anEnding({ status: 'failed', readToEnd: false, error }), NOON_MS)
+
+  const quick = await mirror.startRun({ ...start, isQuick: true, nowMs: NOON_MS + HOUR_MS })
+  expect(quick).toMatchObject({ resumedFrom: undefined, readBefore: 0, isQuick: true })
+  await mirror.savePages(quick, [recorded(3)], NOON_MS + HOUR_MS)
+  await mirror.finishRun(quick, quickEnding(), NOON_MS + HOUR_MS)
+
+  const second = await mirror.startRun({ ...start, nowMs: NOON_MS + 2 * HOUR_MS })
+  expect(second).toMatchObject({ resumedFrom: first.id, readBefore: 20, isQuick: false })
+  expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
+})
+
+test('a quick run leaves the list as last read as it is, and the next run doubts what it wrote', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED, { ending: { list: EMPTY_LIST } })
+  const lists = () => rowsOf(mirror.file, 'SELECT * FROM lists')
+  const before = lists()
+  expect(before).toMatchObject([{ run_id: 1 }])
+
+  await quickly(mirror, [aCustomer(9, { name: 'Renamed' }), aCustomer(10), aCustomer(51)], { gone: [3] })
+
+  expect(lists()).toEqual(before)
+  const next = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + DAY_MS })
+  const isDoubted = (n: number) => rowIdsOf(mirror, [n]).map((rowId) => next.doubted.has(rowId))
+  expect([3, 9, 10, 51].flatMap(isDoubted)).toEqual([true, true, false, true])
+})
+
+test('an absence in a quick run counts for nothing: a customer is removed after as many nights as without it', async () => {
+  const mirror = await aMirror()
+  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
+  await night(mirror, 0, LISTED)
+  await quickly(mirror, [aCustomer(9)], { gone: [3] })
+  await quickly(mirror, [aCustomer(9)], { gone: [3] })
+
+  expect(await night(mirror, 1, without3)).toMatchObject({ missing: 1, removed: 0 })
+  await quickly(mirror, [aCustomer(9)], { gone: [3], atMs: START_MS + DAY_MS + HOUR_MS })
+  expect(rowsOf(mirror.file, 'SELECT proven, scans FROM absences')).toEqual([{ proven: 1, scans: 1 }])
+  expect(await night(mirror, 2, without3)).toMatchObject({ missing: 0, removed: 1 })
+})
+
+test('absences from before a customer was listed again are not brought back by a quick run', async () => {
+  const mirror = await aMirror()
+  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
+  await night(mirror, 0, LISTED)
+  await night(mirror, 1, without3)
+  await quickly(mirror, [aCustomer(3)], { atMs: START_MS + DAY_MS + HOUR_MS })
+  await quickly(mirror, [aCustomer(9)], { gone: [3], atMs: START_MS + DAY_MS + 2 * HOUR_MS })
+
+  expect(await night(mirror, 2, without3)).toMatchObject({ missing: 1, removed: 0 })
+})
+
+test('rows that a quick run received, and rows that are removed or of another organization, are not marked', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await night(mirror, 0, customers(100, 150), { organization: 'globex' })
+  await night(mirror, 1, customers(2, 50))
+  await night(mirror, 2, customers(2, 50))
+  const reject = { ...aCustomer(8), phone: { no: 'text' } }
+
+  const report = await quickly(mirror, [aCustomer(7), reject], { gone: [1, 7, 8, 120], atMs: START_MS + 3 * DAY_MS })
+
+  expect(report).toMatchObject({ missing: 0, rejected: 1 })
+  expect([1, 7, 8].map((n) => fateOf(mirror, n))).toEqual(['removed', 'listed', 'listed'])
+  expect(
+    valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE organization = 'globex' AND missing_since IS NOT NULL`),
+  ).toBe(0)
+})
+
+test('too many customers absent at once are not marked by a quick run', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 100))
+  const gone = Array.from({ length: 21 }, (_, index) => index + 1)
+
+  expect(await quickly(mirror, [aCustomer(99)], { gone })).toMatchObject({ missing: 0, held: 21 })
+  expect(await mirror.listHeldRemovals()).toEqual([])
+  expect(fateOf(mirror, 1)).toBe('listed')
+})
+
+test('the newest customers are not marked by a quick run: the list may be older than the last one read', async () => {
+  const mirror = await aMirror()
+  const dated = (n: number) => aCustomer(n, { created_at: `2025-01-${String(n).padStart(2, '0')}T10:00:00Z` })
+  await night(mirror, 0, [1, 2, 3, 4, 5, 6].map(dated))
+
+  const report = await quickly(mirror, [dated(3)], { gone: [2, 6] })
+
+  expect(report).toMatchObject({ missing: 1, reasons: ['quick', 'older-list'] })
+  expect([fateOf(mirror, 2), fateOf(mirror, 6)]).toEqual(['missing', 'listed'])
+})
+
+test('a quick run that lost its lease marks no customer', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const run = await startQuickRun(mirror, NOON_MS)
+  await (await aMirror(mirror.file)).startRun({ organization: 'acme', trigger: 'sync', nowMs: NOON_MS + HOUR_MS })
+
+  await expect(mirror.finishRun(run, quickEnding(rowIdsOf(mirror, [3])), NOON_MS + HOUR_MS)).rejects.toMatchObject({
+    code: 'lease-lost',
+  })
+  expect(fateOf(mirror, 3)).toBe('listed')
+})
+
+type Quickly = { gone?: readonly number[]; ending?: Partial<Ending>; atMs?: number }
+
+/** One quick run at noon that received these records, and found those customers absent. */
+async function quickly(mirror: Mirror, records: readonly unknown[], told: Quickly): Promise<Report> {
+  const { gone = [], ending = {}, atMs = NOON_MS } = told
+  const run = await startQuickRun(mirror, atMs)
+  if (records.length > 0) await mirror.savePages(run, [aPage(1, records)], atMs)
+  return mirror.finishRun(
+    run,
+    { ...quickEnding(rowIdsOf(mirror, gone)), ...(told.ending && { trustedPages: undefined }), ...ending },
+    atMs,
+  )
+}
+
+function startQuickRun(mirror: Mirror, nowMs = NOON_MS): Promise<Run> {
+  return mirror.startRun({ organization: 'acme', trigger: 'sync', isQuick: true, nowMs })
+}
+
+function quickEnding(absentRows: readonly number[] = []): Ending {
+  const removals = { rule: RULE, confirmed: new Set<string>() }
+  return anEnding({ status: 'partial', reasons: ['quick'], readToEnd: false, trustedPages: 12, absentRows, removals })
+}
+
+function rowIdsOf(mirror: Mirror, numbers: readonly number[]): number[] {
+  const ids = JSON.stringify(numbers.map(customerId))
+  const sql = 'SELECT row_id FROM customers WHERE id IN (SELECT value FROM json_each(?))'
+  return rowsOf(mirror.file, sql, ids).map(({ row_id }) => Number(row_id))
+}
+
+function recorded(page: number) {
+  const window = { page, size: 10, perPage: 10, total: 50, lastPage: 5, beyondEnd: false }
+  return { ...aPage(page, customers(10 * page - 9, 10 * page)), window }
+}
