@@ -145,6 +145,8 @@ export type Freshness = {
   lastStatus: RunStatus
   /** The status of the latest run that was no quick run; undefined if there is none. */
   lastFullStatus: RunStatus | undefined
+  /** Undefined where none of the latest runs was a quick one. */
+  lastQuick?: LastQuickRun | undefined
   active: number
   missing: number
   removed: number
@@ -157,6 +159,21 @@ export type Freshness = {
   retiredAtMs: number | undefined
 }
 
+/** What an organization's latest quick run did. */
+export type LastQuickRun = {
+  runId: number
+  /** Unix milliseconds. */
+  startedAtMs: number
+  status: RunStatus
+  reasons: string[]
+  errorCode: string | undefined
+  requests: number
+  trustedPages: number
+  inserted: number
+  updated: number
+  missing: number
+}
+
 /** How an organization's latest run ended, quick runs apart, and its last complete reading. Times in Unix milliseconds. */
 export type LastRun = {
   organization: string
@@ -165,6 +182,8 @@ export type LastRun = {
   errorCode: string | undefined
   /** `read_as_of`: start of the last run that read the list to its end, whatever it proved; undefined if there is none. */
   completeAsOfMs: number | undefined
+  /** The error of a quick run since then; undefined if the latest one had none, or there is none. */
+  quickErrorCode?: string | undefined
 }
 
 /** A run with its certificate, the evidence of its proof. */

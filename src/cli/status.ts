@@ -1,5 +1,5 @@
 import { LARGEST_STEP_MS } from '../clock-tolerance.ts'
-import type { Freshness } from '../store.ts'
+import type { Freshness, LastQuickRun } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
 import { UsageError } from '../errors.ts'
@@ -27,7 +27,7 @@ export function statusCommand(io: Io) {
       io.stdout.write(
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
-          : (await asTable(lines, limit, screenOf(io.stdout))) + (await leftText(left)),
+          : (await asTable(lines, limit, screenOf(io.stdout))) + (await quickText(lines)) + (await leftText(left)),
       )
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
@@ -70,6 +70,15 @@ function statusLines(
 function leftBehind(organizations: readonly Organization[], known: readonly Freshness[]): Freshness[] {
   const configured = new Set(organizations.map(({ id }) => id))
   return known.filter(({ organization, active }) => active > 0 && !configured.has(organization))
+}
+
+async function quickText(lines: readonly StatusLine[]): Promise<string> {
+  const found = lines.flatMap(({ organization, freshness }) =>
+    freshness?.lastQuick === undefined ? [] : [{ organization, lastQuick: freshness.lastQuick }],
+  )
+  if (found.length === 0) return ''
+  const { lastQuickText } = await import('./output/last-quick.ts')
+  return found.map(({ organization, lastQuick }) => lastQuickText(organization, lastQuick)).join('')
 }
 
 async function leftText(left: readonly Freshness[]): Promise<string> {
@@ -123,7 +132,12 @@ function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, to
     openRejects: freshness?.openRejects ?? 0,
     tooOld,
     why,
+    lastQuick: freshness?.lastQuick === undefined ? null : quickAsJson(freshness.lastQuick),
   }
+}
+
+function quickAsJson({ runId, startedAtMs, errorCode, ...same }: LastQuickRun) {
+  return { run: runId, startedAt: isoTime(startedAtMs), ...same, errorCode: errorCode ?? null }
 }
 
 function wholeSeconds(ms: number | undefined): number | null {

@@ -1,4 +1,4 @@
-import type { Freshness, LastRun, StoredRun } from '../store.ts'
+import type { Freshness, LastQuickRun, StoredRun } from '../store.ts'
 import type { Proof, RecordCounts, Report, RunStatus, Trigger } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fromSqlTime } from './sql-time.ts'
@@ -75,41 +75,11 @@ function fromColumns(row: RunColumns): Report {
   }
 }
 
-/** The latest run of every organization that was ever mirrored, quick runs apart. */
-export function listLastRuns(db: Connection): LastRun[] {
-  return statement<[], LastRunColumns>(db, LAST_RUNS)
-    .all()
-    .map(({ organization, started_at, status, error_code, complete_as_of }) => ({
-      organization,
-      startedAtMs: fromSqlTime(started_at),
-      status,
-      errorCode: error_code ?? undefined,
-      completeAsOfMs: complete_as_of === null ? undefined : fromSqlTime(complete_as_of),
-    }))
-}
-
 /** Whether a run read the list to its end: the condition of `freshness.read_as_of`. */
 export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-limit"%' AND reasons NOT LIKE '%"cached-answer"%'`
 
 /** Whether a run is no quick run: only those read the whole list, and are due every night. */
 export const IS_FULL = 'trusted_pages IS NULL'
-
-const LAST_RUNS = `
-  SELECT last.organization, last.started_at, last.status, last.error_code,
-    (SELECT data_as_of FROM runs WHERE id = (
-      SELECT MAX(id) FROM runs
-      WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of
-  FROM runs AS last
-  WHERE last.id IN (SELECT MAX(id) FROM runs WHERE ${IS_FULL} GROUP BY organization)
-  ORDER BY last.organization`
-
-type LastRunColumns = {
-  organization: string
-  started_at: string
-  status: RunStatus
-  error_code: string | null
-  complete_as_of: string | null
-}
 
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */
 export function listFreshness(db: Connection): Freshness[] {
@@ -124,6 +94,7 @@ export function listFreshness(db: Connection): Freshness[] {
       lastRunId: row.last_run_id,
       lastStatus: row.last_status,
       lastFullStatus: row.last_full_status ?? undefined,
+      lastQuick: lastQuickOf(row),
       active: row.active,
       missing: row.missing,
       removed: row.removed,
@@ -132,6 +103,22 @@ export function listFreshness(db: Connection): Freshness[] {
       why: whyUnproven(row),
       retiredAtMs: timeOf(row.retired_at),
     }))
+}
+
+function lastQuickOf(row: FreshnessColumns): LastQuickRun | undefined {
+  if (row.quick_id === null) return undefined
+  return {
+    runId: row.quick_id,
+    startedAtMs: fromSqlTime(row.quick_started_at ?? ''),
+    status: row.quick_status ?? 'partial',
+    reasons: reasonsIn(row.quick_reasons),
+    errorCode: row.quick_error ?? undefined,
+    requests: row.quick_requests ?? 0,
+    trustedPages: row.quick_trusted ?? 0,
+    inserted: row.quick_inserted ?? 0,
+    updated: row.quick_updated ?? 0,
+    missing: row.quick_missing ?? 0,
+  }
 }
 
 function timeOf(column: string | null): number | undefined {
@@ -150,12 +137,18 @@ function reasonsIn(column: string | null): string[] {
 const FRESHNESS = `
   SELECT freshness.*, full_run.status AS last_full_status, ended.error_code AS ended_error,
     iif(ended.proof = 'proven', NULL, ended.reasons) AS ended_reasons,
-    iif(whole.proof = 'proven', NULL, whole.reasons) AS read_reasons
+    iif(whole.proof = 'proven', NULL, whole.reasons) AS read_reasons,
+    quick.id AS quick_id, quick.started_at AS quick_started_at, quick.status AS quick_status, quick.reasons AS quick_reasons,
+    quick.error_code AS quick_error, quick.requests AS quick_requests, quick.trusted_pages AS quick_trusted,
+    quick.inserted AS quick_inserted, quick.updated AS quick_updated, quick.missing AS quick_missing
   FROM freshness
   LEFT JOIN runs AS ended ON ended.id = (
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND status <> 'running' AND ${IS_FULL})
   LEFT JOIN runs AS full_run ON full_run.id = (
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${IS_FULL})
+  LEFT JOIN runs AS quick ON quick.id = (
+    SELECT MAX(id) FROM (SELECT id, trusted_pages FROM runs WHERE organization = freshness.organization ORDER BY id DESC LIMIT 100)
+    WHERE trusted_pages IS NOT NULL)
   LEFT JOIN runs AS whole ON whole.id = (
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${READ_TO_END})
   ORDER BY freshness.organization`
@@ -178,4 +171,14 @@ type FreshnessColumns = {
   ended_reasons: string | null
   read_reasons: string | null
   retired_at: string | null
+  quick_id: number | null
+  quick_started_at: string | null
+  quick_status: RunStatus | null
+  quick_reasons: string | null
+  quick_error: string | null
+  quick_requests: number | null
+  quick_trusted: number | null
+  quick_inserted: number | null
+  quick_updated: number | null
+  quick_missing: number | null
 }

@@ -29,6 +29,20 @@ const statusDocument = z.strictObject({
       openRejects: z.int(),
       tooOld: z.boolean(),
       why: z.array(z.string()),
+      lastQuick: z
+        .strictObject({
+          run: z.int(),
+          startedAt: z.iso.datetime(),
+          status: z.string(),
+          reasons: z.array(z.string()),
+          requests: z.int(),
+          trustedPages: z.int(),
+          inserted: z.int(),
+          updated: z.int(),
+          missing: z.int(),
+          errorCode: z.string().nullable(),
+        })
+        .nullable(),
     }),
   ),
 })
@@ -109,4 +123,40 @@ test.each(['yesterday', '26', '-1h', '1w'])('--max-age %s ends with 2', async (a
 
   expect(code).toBe(2)
   expect(stderr).toContain('It must be a time such as 90m, 26h or 2d.')
+})
+
+test('a quick run is shown apart, and no date, age or reason of the table is about it', async () => {
+  const { config, mirror } = await mirroredYesterday()
+  tamper(
+    mirror,
+    `INSERT INTO runs (organization, "trigger", started_at, finished_at, status, reasons, requests, inserted, missing, trusted_pages,
+       data_as_of, error_code)
+     VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick","quick-budget"]', 31, 5, 2, 969,
+       '2026-01-05 10:15:00', NULL),
+       ('globex', 'schedule', '2026-01-05 10:30:00', '2026-01-05 10:30:02', 'failed', '["failed"]', 1, 0, 0, 0, '2026-01-05 10:30:00',
+       'server-error')`,
+  )
+  const text = await runCommand(statusCommand, ['--config', config])
+  const json = await runCommand(statusCommand, ['--config', config, '--json', '--max-age', '23h'])
+  const [acme, globex, initech] = statusDocument.parse(JSON.parse(json.stdout)).organizations
+
+  expect(text.stdout).toMatch(/^acme .* #3 partial +120 .* plain-scan$/m)
+  expect(text.stdout).toMatch(/^globex .* 24 h.* #4 failed +7 .* plain-scan$/m)
+  expect(text.stdout.split('\n').slice(-3)).toEqual([
+    'acme: last quick run #3 at 2026-01-05 10:15 UTC: 5 new, 2 missing, 0 changed (31 requests, 969 pages not read; quick-budget)',
+    'globex: last quick run #4 at 2026-01-05 10:30 UTC: failed, server-error',
+    '',
+  ])
+  expect(acme).toMatchObject({
+    lastRun: 3,
+    lastStatus: 'partial',
+    why: ['plain-scan'],
+    lastQuick: { run: 3, missing: 2 },
+  })
+  expect(globex).toMatchObject({
+    tooOld: true,
+    why: ['no-run-since', 'plain-scan'],
+    lastQuick: { errorCode: 'server-error' },
+  })
+  expect(initech).toMatchObject({ lastQuick: null })
 })

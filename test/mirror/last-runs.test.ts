@@ -41,3 +41,24 @@ test('the last run of each organization is listed, with the start of its last co
     },
   ])
 })
+
+test('a quick run is not the last run, whatever became of it; its error is known until the next run', async () => {
+  const mirror = await aMirror()
+  const quick = { reasons: ['quick'], readToEnd: false }
+  await mirrorPages(mirror, [customers(1, 2)], { atMs: START_MS })
+  await mirrorPages(mirror, [], { atMs: START_MS + MINUTE_MS, isQuick: true, ending: { ...quick, status: 'partial' } })
+  const [partial] = await mirror.listLastRuns()
+  await mirrorPages(mirror, [], {
+    atMs: START_MS + 2 * MINUTE_MS,
+    isQuick: true,
+    ending: { ...quick, status: 'failed', error: { code: 'unauthorized', message: 'no' } },
+  })
+  const [failed] = await mirror.listLastRuns()
+  await mirrorPages(mirror, [customers(1, 2)], { atMs: START_MS + 3 * MINUTE_MS })
+  const [read] = await mirror.listLastRuns()
+
+  const first = { startedAtMs: START_MS, status: 'complete', errorCode: undefined, completeAsOfMs: START_MS }
+  expect(partial).toMatchObject({ ...first, quickErrorCode: undefined })
+  expect(failed).toMatchObject({ ...first, quickErrorCode: 'unauthorized' })
+  expect(read).toMatchObject({ startedAtMs: START_MS + 3 * MINUTE_MS, quickErrorCode: undefined })
+})

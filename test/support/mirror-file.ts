@@ -77,14 +77,14 @@ export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): R
 export async function mirrorPages(
   mirror: Mirror,
   pages: readonly (readonly unknown[])[],
-  { organization = 'acme', atMs = START_MS, ending = {} }: RunOptions = {},
+  { organization = 'acme', atMs = START_MS, ending = {}, isQuick }: RunOptions = {},
 ): Promise<Report> {
-  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: atMs })
+  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: atMs, isQuick })
   for (const [index, records] of pages.entries()) await mirror.savePages(run, [aPage(index + 1, records)], atMs)
   return mirror.finishRun(run, anEnding(ending), atMs)
 }
 
-type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending> }
+type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isQuick?: boolean | undefined }
 
 function withReader<Result>(file: string, read: (db: Database.Database) => Result): Result {
   const db = new Database(file, { readonly: true, fileMustExist: true })

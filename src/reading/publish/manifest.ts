@@ -88,7 +88,7 @@ export function readManifest(file: string): Manifest | undefined {
   try {
     db = new Database(file, { readonly: true, fileMustExist: true })
     const rows = db
-      .prepare<[], ManifestRow>('SELECT organization, published_at, last_run_id, last_status FROM manifest')
+      .prepare<[], ManifestRow>('SELECT organization, published_at, run_id, last_run_id, last_status FROM manifest')
       .all()
     const [first] = rows
     if (first === undefined) return undefined
@@ -96,7 +96,9 @@ export function readManifest(file: string): Manifest | undefined {
       publishedAt: first.published_at,
       withoutPersonalData:
         db.prepare(`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'email'`).get() === undefined,
-      lastRuns: new Map(rows.map((row) => [row.organization, { runId: row.last_run_id, status: row.last_status }])),
+      lastRuns: new Map(
+        rows.map((row) => [row.organization, { runId: row.last_run_id, status: row.last_status, readBy: row.run_id }]),
+      ),
     }
   } catch {
     return undefined
@@ -108,13 +110,14 @@ export function readManifest(file: string): Manifest | undefined {
 export type Manifest = {
   publishedAt: string
   withoutPersonalData: boolean
-  /** The latest run of each organization, `running` where it was under way; null where it had none. */
-  lastRuns: Map<string, { runId: number | null; status: string | null }>
+  /** The latest run of each organization, `running` where it was under way; null where it had none. `readBy` read the whole list. */
+  lastRuns: Map<string, { runId: number | null; status: string | null; readBy: number | null }>
 }
 
 type ManifestRow = {
   organization: string
   published_at: string
+  run_id: number | null
   last_run_id: number | null
   last_status: string | null
 }

@@ -9,7 +9,7 @@ import { copyTargets, requireReplaceable, type CopyTarget } from './copy-target.
 import { lockFolder } from '../folder-lock.ts'
 import { groupNumber } from './group-number.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'
-import { keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
+import { isOfSameNight, keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { replaceCopy } from './replace-copy.ts'
 
@@ -98,7 +98,8 @@ function publishCopy(
       try {
         const built = buildCopy(unfinished.path, { ...plan, organization })
         const digest = unfinished.finish()
-        const kept = keep === undefined || keep === 0 ? undefined : keepOlderCopy(file)
+        const isKept = keep !== undefined && keep > 0 && !isOfSameNight(file, unfinished.path)
+        const kept = isKept ? keepOlderCopy(file) : undefined
         replaceCopy(file, unfinished, kept)
         if (keep !== undefined) pruneOlderCopies(file, keep)
         return { file, ...digest, ...built }

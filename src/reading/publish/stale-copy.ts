@@ -16,10 +16,12 @@ export function staleCopies(plan: PublishPlan): string[] {
     if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
     if (organization === undefined && holdsAnother(manifest, lastRuns)) return true
     const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
-    return concerned.some(({ organization: id, runId, status }) => {
+    return concerned.some(({ organization: id, runId, latestId, status }) => {
       const known = manifest.lastRuns.get(id)
+      const knownId = known?.runId ?? 0
+      if (knownId < runId || knownId > latestId) return true
       // A run that is under way says so itself when it ends.
-      return known?.runId !== runId || (status !== 'running' && known.status !== status)
+      return knownId === runId && status !== 'running' && known?.status !== status
     })
   })
   return stale.map(({ file }) => file)
@@ -31,12 +33,18 @@ function holdsAnother(manifest: Manifest, lastRuns: readonly LastRun[]): boolean
   return [...manifest.lastRuns].some(([organization, { runId }]) => runId !== null && !names.has(organization))
 }
 
-type LastRun = { organization: string; runId: number; status: string }
+/** The latest run that changed anything that a copy holds, and the latest of all. */
+type LastRun = { organization: string; runId: number; latestId: number; status: string }
+
+/** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
+const FOUND_NOTHING = `trusted_pages IS NOT NULL AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
 
 function listLastRuns(mirror: string): LastRun[] {
   const db = openDatabase(mirror, 'read')
   try {
-    const sql = 'SELECT organization, MAX(id) AS runId, status FROM runs GROUP BY organization'
+    const sql = `SELECT runs.organization, runId, latestId, status
+      FROM (SELECT MAX(id) AS latestId, MAX(iif(${FOUND_NOTHING}, 0, id)) AS runId FROM runs GROUP BY organization)
+      JOIN runs ON runs.id = iif(runId = 0, latestId, runId)`
     return db.prepare<[], LastRun>(sql).all()
   } finally {
     db.close()

@@ -1,0 +1,25 @@
+import type { LastQuickRun } from '../../store.ts'
+import { count, moment } from './wording.ts'
+
+/** What the latest quick run of an organization did, in one line: it is no reading of the list, and changes no age above. */
+export function lastQuickText(organization: string, quick: LastQuickRun): string {
+  return `${organization}: last quick run #${quick.runId} at ${moment(quick.startedAtMs)}: ${whatItDid(quick)}\n`
+}
+
+function whatItDid({
+  status,
+  errorCode,
+  reasons,
+  requests,
+  trustedPages,
+  inserted,
+  updated,
+  missing,
+}: LastQuickRun): string {
+  if (status === 'running') return 'under way'
+  if (errorCode !== undefined) return `${status}, ${errorCode}`
+  const found = `${inserted} new, ${missing} missing, ${updated} changed`
+  const cost = `${count(requests, 'request')}, ${count(trustedPages, 'page')} not read`
+  const why = reasons.filter((reason) => reason !== 'quick')
+  return `${found} (${cost}${why.length === 0 ? '' : `; ${why.join(', ')}`})`
+}
