@@ -10,6 +10,8 @@ const factsSchema = z.object({
   direction: z.literal('last-change').optional().catch(undefined),
   /** Over how many complete runs, up to the last one, no customer has changed places with another. */
   still: z.int().min(0).optional().catch(undefined),
+  /** The row number of the customer at the end of the list, as of the last run that knew where the list ends. */
+  end: z.int().min(1).optional().catch(undefined),
 })
 
 /** The facts in a stored text. What cannot be read, or has no meaning for this program, is unknown. */

@@ -7,7 +7,7 @@ export function scaleOf(scenario: string, { customers }: { customers?: number | 
   return customers === undefined ? usual : { ...usual, customers }
 }
 
-const USUAL_CUSTOMERS = 1000
+const USUAL_CUSTOMERS = 1050
 
 /** Scenarios that are about long lists, or a slow service. */
 const SCALES: Record<string, Scale> = {

@@ -151,7 +151,7 @@ class ChainScan implements Scan {
     const read = prepareWindow(answer, this.#coverage)
     this.#findings.learn(read)
     this.#coverage.add(read)
-    this.#budget.answered(read.total)
+    this.#budget.answered(read.total, this.#coverage.distinct)
     return read
   }
 

@@ -1,7 +1,7 @@
 import type { OrderFacts } from '../order-facts.ts'
 import type { ReadWindow } from './read-window.ts'
 import type { Reason } from './reasons.ts'
-import type { Window } from './window.ts'
+import { keyOf, type RowKey, type Window } from './window.ts'
 import { SMALLEST_PAGE, Witnesses } from './witness.ts'
 
 /** A service that answers more pages than this wrongly cannot be read around. */
@@ -13,6 +13,10 @@ export class Findings {
   pageSize: number
   /** The total of the answer that came last; 0 before the first. */
   total = 0
+  /** The greatest total of all answers. */
+  greatestTotal = 0
+  /** The last row of the window that reached the end of the list last; undefined before one did. */
+  lastKey: RowKey | undefined
   readonly witnesses = new Witnesses()
   /** Page numbers that were answered wrongly in any size: other windows are read in their place. */
   readonly avoid = new Set<number>()
@@ -30,6 +34,8 @@ export class Findings {
 
   learn(read: ReadWindow): void {
     if (read.total !== undefined) this.total = read.total
+    this.greatestTotal = Math.max(this.greatestTotal, this.total)
+    if (read.all.length > 0 && read.reach === read.total) this.lastKey = keyOf(read.all.at(-1))
     this.witnesses.observe(read)
     if (read.hasDuplicates) this.note('duplicate-id')
   }

@@ -205,6 +205,9 @@ export class LinkedPass implements Pass {
     this.#plan.pending.removeUpTo(endOf(pending.window))
     this.#end = { last: undefined, reach: Math.max(this.#end.reach, endOf(pending.window)) }
     this.#repair.cut()
+    // Behind the rows promised, a service may refuse whatever reaches there.
+    if (reason === 'hole' && this.#end.reach >= this.#findings.total && this.#plan.pending.empty)
+      return this.#conclude()
     const { count, emptied } = this.#unread
     if (reason !== 'short-page' || count <= FEW_TRIES) return
     if (emptied === undefined) this.#conclude()

@@ -1,3 +1,4 @@
+import { isRoundCap } from './capped-total.ts'
 import type { Certificate } from './certificate.ts'
 import { sizeAfterRefusal } from './page-sizes.ts'
 import { passCap } from './planner.ts'
@@ -88,7 +89,7 @@ class PlainScan implements Scan {
       this.#emptyAt ??= read.window
     }
     if (read.beyondEnd && read.total === undefined) this.#stopAt(read.window, 'not-found')
-    if (read.window.page * this.#size === read.total) this.#ended = true
+    if (read.window.page * this.#size === read.total && !isRoundCap(read.total)) this.#ended = true
   }
 
   failed(window: Window, failure: WindowFailure): void {
@@ -100,6 +101,11 @@ class PlainScan implements Scan {
   }
 
   #failedFor(window: Window, failure: WindowFailure): void {
+    // The total promises no rows there, and a service may refuse the page in any way.
+    if (isRoundCap(this.#total ?? 0) && startOf(window) === this.#total) {
+      this.#ended = true
+      return
+    }
     this.#reasons.add(failure)
     const isOfOnePage = failure === 'hole' || failure === 'cached-answer' || failure === 'too-large'
     if (!isOfOnePage || this.#total === undefined) this.#stopAt(window, failure)

@@ -29,7 +29,7 @@ const EXPLANATIONS = {
   'older-list':
     'The newest known customers are absent and no newer one is listed: they are gone, or the list is older than the last one read.',
   'capped-total':
-    'The total is a round number and the last page is full, so the service may show only the first part of a longer list.',
+    'The list ends at a round number at which services stop counting, so more customers may follow: ask its provider whether lists and totals stop there.',
   quick: 'A quick run reads only the pages on which something seems to have changed, so it proves nothing.',
   'quick-budget': 'The quick run reached its limit of requests before it had found every change.',
   'no-order': 'The order of the list is not remembered, so a quick run could not know where to look.',

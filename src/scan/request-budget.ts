@@ -1,3 +1,4 @@
+import { isRoundCap } from './capped-total.ts'
 import { passCap } from './planner.ts'
 
 /** How many requests a scan may make: a fixed number in all, and in each pass what a pass over its rows needs. */
@@ -18,8 +19,10 @@ export class RequestBudget {
     this.#rows = rows
   }
 
-  answered(total: number | undefined): void {
+  /** `found` rows were found so far: behind a total that stands at a round cap, the limit follows them. */
+  answered(total: number | undefined, found: number): void {
     this.#rows ??= total
+    if (total !== undefined && isRoundCap(total) && found > total) this.#rows = Math.max(this.#rows ?? 0, found)
   }
 
   spend(): void {

@@ -1,3 +1,4 @@
+import { isCapped, rememberEnd } from './capped-total.ts'
 import type { Certificate, PassProof } from './certificate.ts'
 import type { Findings } from './findings.ts'
 import { ClosedPass } from './closed-pass.ts'
@@ -37,9 +38,12 @@ export function verdictOn(
   findings: Findings,
   caps: ScanCaps,
 ): Verdict | undefined {
-  const passProof = believable(pass.proof(), coverage, findings)
   const duplicates: Reason[] = findings.noted('duplicate-id') > 0 ? ['duplicate-id'] : []
   const rejected: Reason[] = coverage.rejected > 0 ? ['rejected-without-id'] : []
+  if (isCapped(pass, findings))
+    return { proof: 'unproven', reasons: [...pass.flaws, ...duplicates, ...rejected, 'capped-total'] }
+  if (pass.complete) rememberEnd(findings)
+  const passProof = believable(pass.proof(), coverage, findings)
   if (passProof !== undefined)
     return { proof: rejected.length > 0 ? 'unproven' : 'proven', reasons: rejected, passProof }
 

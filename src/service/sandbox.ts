@@ -18,7 +18,7 @@ import type { Staged } from './stage.ts'
 
 export type { Mark, Truth } from './scenarios/moving-list.ts'
 
-/** Defaults: three organizations of 1,000 customers each, on a free port of 127.0.0.1. */
+/** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
 export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'explain401' | 'largePages' | 'intercept'> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
@@ -134,7 +134,7 @@ function inHand(organization: string, list: MovingList, log: RequestLog): Organi
 }
 
 /** How many customers each organization has. */
-function customerCounts({ organizations, customers = 1000 }: SandboxOptions): readonly number[] {
+function customerCounts({ organizations, customers = 1050 }: SandboxOptions): readonly number[] {
   const counts = typeof customers === 'number' ? Array<number>(organizations ?? 3).fill(customers) : customers
   if (organizations !== undefined && counts.length !== organizations) {
     throw new UsageError(

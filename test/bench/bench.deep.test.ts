@@ -6,7 +6,7 @@ import { createStage } from '../../bench/stage.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('a contender and its floor run in turns, make the same requests, and are measured', async () => {
-  const dataset = { organizations: 1, customers: 1000 }
+  const dataset = { organizations: 1, customers: 1100 }
   const stage = createStage(temporaryFolder(), {})
   onTestFinished(() => stage.clear())
   const rest = atRest('at rest', dataset, [[floorOf('at rest')]])
@@ -15,13 +15,13 @@ test('a contender and its floor run in turns, make the same requests, and are me
     ...{ name: floorOf('at rest'), program: 'download', repeats: 'at rest' },
   }
   const turns: string[] = []
-  const group = { name: 'small', about: 'a thousand', members: [rest, floor] }
+  const group = { name: 'small', about: 'eleven hundred', members: [rest, floor] }
   const result = await runRounds(group, stage, 2, ({ member }) => turns.push(member))
   const [contender, downloads] = result.rows.map(({ measurements }) => measurements)
 
   expect(turns).toEqual(['at rest', floor.name, 'at rest', floor.name])
   expect(contender).toHaveLength(2)
-  expect(contender?.[0]).toMatchObject({ customers: 1000, counts: { unchanged: 1000, inserted: 0, proven: 1 } })
+  expect(contender?.[0]).toMatchObject({ customers: 1100, counts: { unchanged: 1100, inserted: 0, proven: 1 } })
   expect(downloads?.[0]?.requests).toBe(contender?.[0]?.requests)
   for (const { wallMs, cpuMs, peakRssBytes } of [...(contender ?? []), ...(downloads ?? [])]) {
     expect(Math.min(wallMs, cpuMs ?? 0)).toBeGreaterThan(0)

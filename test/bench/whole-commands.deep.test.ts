@@ -12,7 +12,7 @@ test('whole commands are watched from the outside, and end with the rows that th
   const stage = createStage(temporaryFolder(), {})
   onTestFinished(() => stage.clear())
   const found = await findStarters(['python3'], '')
-  const group = equipped(wholeCommands({ organizations: 1, customers: 1000 }), found)
+  const group = equipped(wholeCommands({ organizations: 1, customers: 1100 }), found)
   const changed = group.members.filter(({ name }) => name.endsWith('1 % changed'))
   const members = changed.map((member) => ({ ...member, nightsBefore: 1 }))
   const { rows } = await runRounds({ ...group, members }, stage, 1, () => {})
@@ -24,7 +24,7 @@ test('whole commands are watched from the outside, and end with the rows that th
     expect(wallMs).toBeGreaterThan(0)
     expect(peakRssBytes).not.toBe(0)
     expect(requests).toBeGreaterThanOrEqual(10)
-    expect(customers).toBe(1000)
+    expect(customers).toBe(1100)
   }
   expect(sync?.measurements[0]?.counts).toMatchObject({ inserted: 0, missing: 0, proven: 1 })
   // A program by hand keeps what is no longer listed.

@@ -64,10 +64,10 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   expect(stderr).toMatch(/^globex +asked to slow down; continues in /m)
   expect(rowsOf(mirror, RUNS)).toEqual([
     { organization: 'acme', status: 'complete', inserted: 2500, updated: 0, unchanged: 0 },
-    { organization: 'globex', status: 'complete', inserted: 1000, updated: 0, unchanged: 0 },
+    { organization: 'globex', status: 'complete', inserted: 1050, updated: 0, unchanged: 0 },
     { organization: 'initech', status: 'complete', inserted: 40, updated: 0, unchanged: 0 },
     { organization: 'acme', status: 'complete', inserted: 0, updated: 0, unchanged: 2500 },
-    { organization: 'globex', status: 'complete', inserted: 0, updated: 0, unchanged: 1000 },
+    { organization: 'globex', status: 'complete', inserted: 0, updated: 0, unchanged: 1050 },
     { organization: 'initech', status: 'complete', inserted: 0, updated: 0, unchanged: 40 },
   ])
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)

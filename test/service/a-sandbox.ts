@@ -21,7 +21,12 @@ type Meta = z.output<typeof metaSchema>
 
 /** By default one organization of 1,000 customers. */
 export async function played(scenario: string | undefined, options: SandboxOptions = {}): Promise<Played> {
-  const sandbox = await startSandbox({ organizations: 1, ...options, ...(scenario !== undefined && { scenario }) })
+  const sandbox = await startSandbox({
+    organizations: 1,
+    customers: 1000,
+    ...options,
+    ...(scenario !== undefined && { scenario }),
+  })
   onTestFinished(() => sandbox.close())
   const [acme] = sandbox.organizations
   if (acme === undefined) throw new Error('The sandbox has no organization')

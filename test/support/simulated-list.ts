@@ -64,6 +64,12 @@ export class SimulatedList {
     return this.#customers.length
   }
 
+  /** From now on, the survivors are those of the customers listed now. */
+  rememberAll(): void {
+    this.#born.clear()
+    for (const { id } of this.#customers) this.#born.add(id)
+  }
+
   /** The customers listed from the start until now. */
   survivors(): string[] {
     return this.#customers.map(({ id }) => id).filter((id) => this.#born.has(id))

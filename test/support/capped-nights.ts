@@ -1,0 +1,29 @@
+import { CappedList, type CappedNight, CAPS } from './capped-list.ts'
+import { type Dice, dice } from './dice.ts'
+import { IMMUTABLE_ORDERS, type ListOrder } from './simulated-list.ts'
+
+const ORDERS: readonly ListOrder[] = [...IMMUTABLE_ORDERS, 'name', 'last change asc', 'last change desc', 'serial']
+const NIGHTS = 3
+
+/** Lists of about a thousand customers behind a cap of a thousand, changing while they are read, and between the nights. */
+export function* playCapped(count: number): Generator<CappedNight & { seed: number; night: number }> {
+  for (let seed = 1; seed <= count; seed += 1) {
+    const luck = dice(seed)
+    const order = ORDERS[luck.below(ORDERS.length)] ?? 'name'
+    const cap = CAPS[luck.below(CAPS.length)] ?? 'rows'
+    const capped = new CappedList(seed, { size: 985 + luck.below(30), order })
+    const churn = luck.next() ** 3 * 0.3
+    for (let night = 1; night <= NIGHTS; night += 1) {
+      const between = () => stir(luck, capped.list, churn)
+      yield { seed, night, ...capped.night({ most: 1000, cap }, between) }
+      for (let more = luck.below(6); more > 0; more -= 1) capped.list.insert()
+      for (let more = luck.below(6); more > 0; more -= 1) capped.list.delete()
+    }
+  }
+}
+
+function stir(luck: Dice, list: CappedList['list'], churn: number): void {
+  if (luck.chance(churn)) list.insert()
+  if (luck.chance(churn)) list.delete()
+  if (luck.chance(churn / 4)) list.move()
+}
