@@ -1,6 +1,7 @@
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { RateLimit } from '../../src/source/rate-limit.ts'
 import type { Hole } from '../../src/scan/certificate.ts'
+import type { PageRead } from './kept-places.ts'
 import type { SkippingClock } from './skipping-clock.ts'
 
 /** A program that keeps a copy of an organization's list and updates it every night. */
@@ -17,15 +18,15 @@ export type Contender = {
 
 /** What a contender says of its night. */
 export type Said = {
-  /** Every customer was read; some may not have been; or it gave up. */
-  claim: 'whole' | 'doubtful' | 'failed'
+  /** Every customer was read; every one who kept their place was; some may not have been; or it gave up. */
+  claim: 'whole' | 'settled' | 'doubtful' | 'failed'
   /** The claim in its own words, and why it is no better. */
   word: string
   reasons: readonly string[]
   /** It failed for a reason that is a defect of its own. */
   isDefect: boolean
-  /** The ids on the pages it took, in lower case. */
-  read: ReadonlySet<string>
+  /** The pages it took, searches aside, in the order of their answers. */
+  pages: readonly PageRead[]
   /** Positions it says it could not read. */
   holes: readonly Hole[]
 }

@@ -11,6 +11,7 @@ import { openMirror } from '../../src/mirror/mirror.ts'
 import { openSource, type Source } from '../../src/source/customers.ts'
 import { idsIn } from './contender.ts'
 import type { Contender, Organization, Said, Terms } from './contender.ts'
+import type { PageRead } from './kept-places.ts'
 
 /** This program with its built-in settings, over HTTP, into a mirror file of its own. */
 export async function ourScan(organization: Organization, terms: Terms): Promise<Contender> {
@@ -20,13 +21,13 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
 
   async function spendNight(listRead: () => void): Promise<Said> {
     const source = openOwnSource(organization, terms)
-    const read = new Set<string>()
+    const pages: PageRead[] = []
     try {
       const outcome = await mirrorOrganization({
         scan: 'chain',
         pageSize: BUILT_IN.pageSize,
         organization: organization.id,
-        source: watched(source, { read, listRead }),
+        source: watched(source, { pages, listRead }),
         mirror,
         trigger: 'schedule',
         concurrency: terms.concurrency,
@@ -37,7 +38,7 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
         random: () => 0.5,
         signal: new AbortController().signal,
       })
-      return { ...saidOf(outcome), read, holes: await holesOf(mirror, outcome) }
+      return { ...saidOf(outcome), pages, holes: await holesOf(mirror, outcome) }
     } finally {
       await source.close()
     }
@@ -69,17 +70,17 @@ function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms):
   })
 }
 
-type Watching = { read: Set<string>; listRead: () => void }
+type Watching = { pages: PageRead[]; listRead: () => void }
 
 /**
- * The source, noting which ids came and when the list was read: searches come after the scan.
+ * The source, noting the pages that came and when the list was read: searches come after the scan.
  */
-function watched(source: Source, { read, listRead }: Watching): Pick<Source, 'readPage' | 'search' | 'counters'> {
+function watched(source: Source, { pages, listRead }: Watching): Pick<Source, 'readPage' | 'search' | 'counters'> {
   return {
     counters: source.counters,
     async readPage(window, stopping) {
       const page = await source.readPage(window, stopping)
-      for (const id of idsIn(page.records())) read.add(id)
+      pages.push(idsIn(page.records()))
       return page
     },
     search(text, stopping) {
@@ -95,8 +96,10 @@ function saidOf({ report }: Outcome): Pick<Said, 'claim' | 'word' | 'reasons' | 
     const code = error?.code ?? status
     return { claim: 'failed', word: 'failed', reasons: [code], isDefect: error !== undefined && isDefect(code) }
   }
-  return { claim: proof === 'unproven' ? 'doubtful' : 'whole', word: proof, reasons, isDefect: false }
+  return { claim: CLAIMS[proof], word: proof, reasons, isDefect: false }
 }
+
+const CLAIMS = { proven: 'whole', settled: 'settled', converged: 'whole', unproven: 'doubtful' } as const
 
 /** Nothing a service does may lead to these. */
 function isDefect(code: string): boolean {

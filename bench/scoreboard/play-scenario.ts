@@ -1,7 +1,8 @@
-import { startSandbox, type Sandbox } from '../../src/service/sandbox.ts'
+import { startSandbox, type Mark, type Sandbox, type Truth } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import { createRateLimit } from '../../src/source/rate-limit.ts'
-import type { Contender, OpenContender, Organization, Terms } from './contender.ts'
+import type { Contender, OpenContender, Organization, Said, Terms } from './contender.ts'
+import { type KeptPlaces, owedBySettled } from './kept-places.ts'
 import { outOfReach } from './out-of-reach.ts'
 import type { Night } from './score.ts'
 import { scaleOf } from './scale.ts'
@@ -63,24 +64,43 @@ async function spendNight(seat: Seat, night: number): Promise<Night> {
   const hand = sandbox.organization(organization.id)
   const before = { active: contender.active(), requests: hand.requests.length }
   const mark = truth.mark()
-  let lived: ReadonlySet<string> | undefined
+  let history: History | undefined
   const said = await contender.spendNight(() => {
-    lived ??= truth.lived(mark)
+    history ??= historySince(mark, truth)
   })
-  lived ??= truth.lived(mark)
+  history ??= historySince(mark, truth)
+  const read = new Set(said.pages.flat())
+  const owed = customersOwed(said, history, read)
   const active = contender.active()
   const listed = truth.listed()
-  const requests = hand.requests.length - before.requests
-  const absent = lived.difference(active)
+  const requests = hand.requests.slice(before.requests)
+  const absent = history.lived.difference(active)
   return {
     night,
     said,
     absent,
-    excused: await excused(absent, said, seat, { isLast: night === NIGHTS || hasOvergrown(seat) }),
-    unread: lived.difference(said.read).size,
+    excused: await excused(absent, said, seat, { owed, isLast: night === NIGHTS || hasOvergrown(seat) }),
+    unread: owed.difference(read).size,
     wronglyRemoved: before.active.difference(active).intersection(listed),
-    requests,
+    requests: requests.length,
+    pages: requests.filter(({ search }) => search === '').length,
   }
+}
+
+type History = KeptPlaces & { lived: ReadonlySet<string> }
+
+function historySince(mark: Mark, truth: Truth): History {
+  return { lived: truth.lived(mark), stayed: truth.stayed(mark), moved: truth.moved(mark) }
+}
+
+/** The customers that must have been read, and must be in the copy, or the claim is false. */
+function customersOwed(
+  { claim, pages }: Said,
+  { lived, ...places }: History,
+  read: ReadonlySet<string>,
+): ReadonlySet<string> {
+  if (claim === 'settled') return owedBySettled(places, pages).union(lived.intersection(read))
+  return claim === 'whole' ? lived : new Set()
 }
 
 /**
@@ -91,9 +111,9 @@ async function excused(
   absent: Night['absent'],
   said: Night['said'],
   { sandbox, organization, terms }: Seat,
-  { isLast }: { isLast: boolean },
+  { owed, isLast }: { owed: ReadonlySet<string>; isLast: boolean },
 ): Promise<Night['excused']> {
-  if (said.claim === 'whole') return new Set()
+  if (said.claim === 'whole' || said.claim === 'settled') return absent.difference(owed)
   if (said.claim === 'failed' && !isLast) return absent
   const hand = sandbox.organization(organization.id)
   const inHoles = said.holes.flatMap(({ position, size }) => hand.customers.slice(position, position + size))

@@ -4,9 +4,11 @@ import { z } from 'zod'
 import { UsageError } from '../../src/errors.ts'
 import { SCENARIOS, scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import type { OpenContender } from './contender.ts'
+import { expectationOf, priceList } from './expectations.ts'
 import { ourScan } from './our-scan.ts'
 import { plainLoop } from './plain-loop.ts'
 import { NIGHTS, playScenario } from './play-scenario.ts'
+import { scaleOf } from './scale.ts'
 import { scoreOf } from './score.ts'
 import { scoreTable, type Line } from './score-table.ts'
 
@@ -27,14 +29,22 @@ export async function runScoreboard(
   const lines: Line[] = []
   for (const [index, scenario] of only.entries()) {
     stderr.write(`${index + 1}/${only.length} ${scenario}\n`)
-    const loop = scoreOf(await playScenario(scenario, contenders.loop, settings))
-    const scan = scoreOf(await playScenario(scenario, contenders.scan, settings))
-    lines.push({ scenario, loop, scan })
+    const loop = await playScenario(scenario, contenders.loop, settings)
+    const scan = await playScenario(scenario, contenders.scan, settings)
+    const { customers } = scaleOf(scenario, settings)
+    const expectation = settings.customers === undefined ? expectationOf(scenario, { loop, scan }) : undefined
+    lines.push({ scenario, customers, loop: scoreOf(loop), scan: scoreOf(scan), expectation })
   }
-  const violations = lines.flatMap(({ scenario, scan }) => scan.faults.map((fault) => `${scenario}, ${fault}`))
+  const violations = lines.flatMap(({ scenario, scan, expectation }) =>
+    [...scan.faults, ...(expectation?.shortfalls ?? [])].map((fault) => `${scenario}, ${fault}`),
+  )
   const deceived = lines.filter(({ loop }) => loop.deceived).length
   stdout.write(`${scoreTable(lines)}\n`)
-  if (!markdown) stdout.write(`\n${LEGEND}\n\n${deceit(deceived, lines.length)}\nOur scan: ${verdict(violations)}\n`)
+  if (!markdown) {
+    const prices = lines.flatMap(({ scenario, expectation }) => (expectation ? [priceList(scenario, expectation)] : []))
+    const summary = [deceit(deceived, lines.length), ...prices, `Our scan: ${verdict(violations)}`]
+    stdout.write(`\n${LEGEND}\n\n${summary.join('\n')}\n`)
+  }
   if (json !== undefined) {
     const document = { schemaVersion: 1, ...settings, nights: NIGHTS, deceived, violations, scenarios: lines }
     await writeFile(json, `${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 })
@@ -83,7 +93,8 @@ function deceit(scenarios: number, all: number): string {
 }
 
 function verdict(violations: readonly string[]): string {
-  if (violations.length === 0) return '0 lost, 0 wrongly removed, never proven or converged with a row missing'
+  if (violations.length === 0)
+    return '0 lost, 0 wrongly removed, never proven, settled or converged against its definition'
   return ['it did what it must never do:', ...violations.map((violation) => `  ${violation}`)].join('\n')
 }
 
@@ -93,5 +104,7 @@ const LEGEND = `Each reads the list on ${NIGHTS} nights, fewer once it has grown
 A customer counts once, however many nights they were lost.
 lost: listed from the first request of a night to the last answer, and not active in the copy afterwards.
 wrongly removed: taken out of the copy although listed at that moment.
-requests: over all nights, searches included.
+requests: over all nights, searches included; × loop: how many times those of the loop.
+proven, converged: every customer listed from the first request of a night to the last answer was read. settled: every one of
+them who kept their place among the others that kept theirs, as long as a customer shared by two pages did.
 missing as said: not in the copy, and the run itself reports this: another night may read them, or they are never sent.`

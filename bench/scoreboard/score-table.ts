@@ -1,11 +1,22 @@
+import type { Expectation } from './expectations.ts'
 import type { Score } from './score.ts'
 
 /** How both contenders did with one scenario. */
-export type Line = { scenario: string; loop: Score; scan: Score }
+export type Line = {
+  scenario: string
+  customers: number
+  loop: Score
+  scan: Score
+  expectation: Expectation | undefined
+}
 
 /** A table in Markdown, with its columns aligned, so that it can be read as it is. */
 export function scoreTable(lines: readonly Line[]): string {
-  const rows = lines.map(({ scenario, loop, scan }) => [`\`${scenario}\``, ...cells(loop), ...cells(scan)])
+  const rows = lines.map(({ scenario, customers, loop, scan }) => [
+    `\`${scenario}\``,
+    ...[customers.toLocaleString('en'), ...counts(loop), saying(loop)],
+    ...[...counts(scan), `${(scan.requests / Math.max(1, loop.requests)).toFixed(2)} ×`, saying(scan)],
+  ])
   const widths = HEAD.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
   const align = (row: readonly string[]): string => {
     const padded = row.map((cell, column) => {
@@ -19,18 +30,19 @@ export function scoreTable(lines: readonly Line[]): string {
 }
 
 const HEAD = [
-  'scenario',
+  ...['scenario', 'customers'],
   ...['loop: lost', 'wrongly removed', 'requests', 'it said'],
-  ...['scan: lost', 'wrongly removed', 'requests', 'it said'],
+  ...['scan: lost', 'wrongly removed', 'requests', '× loop', 'it said'],
 ]
 
+const TEXTS: ReadonlySet<string> = new Set(['scenario', 'it said'])
+
 function isNumeric(column: number): boolean {
-  return column % 4 !== 0
+  return !TEXTS.has(HEAD[column] ?? '')
 }
 
-function cells(score: Score): string[] {
-  const numbers = [score.lost, score.wronglyRemoved, score.requests].map((count) => count.toLocaleString('en'))
-  return [...numbers, saying(score)]
+function counts({ lost, wronglyRemoved, requests }: Score): string[] {
+  return [lost, wronglyRemoved, requests].map((count) => count.toLocaleString('en'))
 }
 
 /** E.g. `1 × failed (not-json), 3 × proven; 400 missing as said`. */

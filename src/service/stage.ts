@@ -54,6 +54,7 @@ function truthOf({
     mark: truth.mark,
     lived: (since) => truth.lived(since).difference(nameless),
     stayed: (since) => truth.stayed(since).difference(nameless).difference(restless()),
+    moved: (since) => truth.moved(since).difference(nameless).union(restless()),
     listed: () => truth.listed().difference(nameless),
     everDeleted: () => truth.everDeleted().difference(nameless),
   }

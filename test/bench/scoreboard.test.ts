@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { OpenContender } from '../../bench/scoreboard/contender.ts'
+import type { OpenContender, Said } from '../../bench/scoreboard/contender.ts'
 import { ourScan } from '../../bench/scoreboard/our-scan.ts'
 import { UsageError } from '../../src/errors.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -80,13 +80,44 @@ test('a proof without reading a listed customer is reported, even if the copy ha
   const blind = tampered(({ spendNight }) => ({
     spendNight: async (listRead) => {
       const said = await spendNight(listRead)
-      return { ...said, read: new Set([...said.read].slice(1)) }
+      return { ...said, pages: said.pages.map((page) => page.slice(1)) }
     },
   }))
   const { code, text } = await scoreboard(['still'], blind, '--customers', '30')
 
   expect(code).toBe(1)
   expect(text).toContain('still, night 2 (proven): 1 customer never read')
+})
+
+test('a settled scan owes the customers who kept their places, and those it read, and no others', async () => {
+  const settled = (change: (said: Said) => Partial<Said>) =>
+    tampered(({ spendNight }) => ({
+      spendNight: async (listRead) => {
+        const said = await spendNight(listRead)
+        return { ...said, claim: 'settled', word: 'settled', ...change(said) }
+      },
+    }))
+  const withoutFirst = settled(({ pages }) => ({ pages: pages.map((page) => page.slice(1)) }))
+  const forgetful: OpenContender = async (...terms) => {
+    const honest = await settled(() => ({}))(...terms)
+    return { ...honest, active: () => new Set([...honest.active()].slice(1)) }
+  }
+
+  const honest = await scoreboard(
+    ['still'],
+    settled(() => ({})),
+    '--customers',
+    '30',
+  )
+  expect(honest).toMatchObject({ code: 0, rows: { still: { scan: { lost: '0', said: 'settled' } } } })
+  const blind = await scoreboard(['still'], withoutFirst, '--customers', '30')
+  expect(blind.code).toBe(1)
+  expect(blind.text).toContain('still, night 2 (settled): 1 customer never read')
+  const lost = await scoreboard(['still'], forgetful, '--customers', '30')
+  expect(lost.text).toContain('still, night 1 (settled): 1 customer lost')
+  // Here no customer keeps a place.
+  const shuffled = await scoreboard(['shuffle'], withoutFirst, '--customers', '30')
+  expect(shuffled).toMatchObject({ code: 0, rows: { shuffle: { scan: { lost: '0' } } } })
 })
 
 test('a listed customer that was removed from the copy is reported as wrongly removed', async () => {

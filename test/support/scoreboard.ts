@@ -26,12 +26,13 @@ function rowsIn(table: string): Run['rows'] {
   const rows = table.split('\n').filter((line) => line.startsWith('| `'))
   return Object.fromEntries(
     rows.map((line) => {
-      const [, name = '', ...cells] = line.split('|').map((cell) => cell.trim())
-      return [name.replaceAll('`', ''), { loop: sideIn(cells.slice(0, 4)), scan: sideIn(cells.slice(4)) }]
+      const [, name = '', , ...cells] = line.split('|').map((cell) => cell.trim())
+      return [name.replaceAll('`', ''), { loop: sideIn(cells.slice(0, 4)), scan: sideIn(cells.slice(4, -1)) }]
     }),
   )
 }
 
-function sideIn([lost = '', removed = '', , said = '']: string[]): Side {
-  return { lost, removed, said }
+function sideIn(cells: readonly string[]): Side {
+  const [lost = '', removed = ''] = cells
+  return { lost, removed, said: cells.at(-1) ?? '' }
 }

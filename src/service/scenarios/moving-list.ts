@@ -24,6 +24,8 @@ export type Truth = {
   lived: (since: Mark) => ReadonlySet<string>
   /** Those of them that kept their place among the others of them. */
   stayed: (since: Mark) => ReadonlySet<string>
+  /** Ids that moved since the mark, including those that left. */
+  moved: (since: Mark) => ReadonlySet<string>
   /** Ids listed now. */
   listed: () => ReadonlySet<string>
   /** Ids deleted at any time, including those listed again. */
@@ -61,6 +63,7 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     changes += 1
     if (to !== from) moves.set(customer.id, changes)
   }
+  const movedSince = (since: Mark) => new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes))
   const livedRows = (since: Mark) => rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)
 
   return {
@@ -92,7 +95,8 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     truth: {
       mark: () => ({ changes }),
       lived: (since) => idsOf(livedRows(since)),
-      stayed: (since) => idsOf(livedRows(since).filter(({ id }) => (moves.get(id) ?? 0) <= since.changes)),
+      stayed: (since) => idsOf(livedRows(since)).difference(movedSince(since)),
+      moved: movedSince,
       listed: () => new Set(listed),
       everDeleted: () => new Set(deleted),
     },
