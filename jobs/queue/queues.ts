@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { z } from 'zod'
 import type { Trigger } from '../../src/report.ts'
+import { nextTickMs } from '../schedule/due-times.ts'
 import type { Backend } from './backend.ts'
 
 /** The payload of a job: the organization to mirror. The worker that runs it looks up everything else. */
@@ -28,7 +29,7 @@ export function openQueues(backend: Backend) {
   const { Queue } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { tick: tickName, sync: syncName } = queueNames(backend)
   const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
-  const tick = new Queue<Payload, Counts>(tickName, options)
+  const tick = new Queue<Payload, Counts>(tickName, { ...options, settings: { repeatStrategy: nextTickMs } })
   const sync = new Queue<Payload, Counts, Trigger>(syncName, options)
 
   /** Requests a run of an organization, now or after a delay. */

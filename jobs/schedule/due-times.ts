@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
+import { WallClock } from './wall-clock.ts'
 
 /** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
-export type Schedule = { cron: string; timezone: string; spreadMs: number }
+export type Schedule = CronLine & { spreadMs: number }
+
+type CronLine = { cron: string; timezone: string }
 
 /** A future run. `clocksChange` if the local day of that run is an hour longer or shorter than others. */
 export type ComingRun = { atMs: number; clocksChange: boolean }
@@ -13,28 +16,11 @@ export function startDelayMs(organization: string, { spreadMs }: Pick<Schedule, 
   return Math.floor((share * spreadMs) / 1000) * 1000
 }
 
-const HOUR_MS = 3_600_000
-
-/** How far to look back for the latest moment of a cron line: most lines have one every day, some only in leap years. */
-const LOOK_BACK_HOURS = [2, 48, 8 * 24, 32 * 24, 367 * 24, 9 * 366 * 24]
-
-/**
- * The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. Searched forward, like
- * the queue: backward, the parser finds other moments on days when the clocks change.
- */
+/** The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. */
 export function previousDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)
-  for (const hours of LOOK_BACK_HOURS) {
-    const dueMs = lastBetween(schedule, nowMs - delayMs - hours * HOUR_MS, nowMs - delayMs)
-    if (dueMs !== undefined) return dueMs + delayMs
-  }
-  return 0
-}
-
-function lastBetween(schedule: Schedule, fromMs: number, untilMs: number): number | undefined {
-  let lastMs: number | undefined
-  for (let dueMs = nextAfter(schedule, fromMs); dueMs <= untilMs; dueMs = nextAfter(schedule, dueMs)) lastMs = dueMs
-  return lastMs
+  const dueMs = lastUntil(schedule, nowMs - delayMs)
+  return dueMs === undefined ? 0 : dueMs + delayMs
 }
 
 /** The next `count` runs after `nowMs`. */
@@ -57,69 +43,70 @@ export function scheduleProblem(schedule: Schedule, nowMs: number): string | und
   }
 }
 
-/** The first moment of the cron line after `fromMs`, without the spread. Throws when there is none. */
-export function nextAfter(schedule: Schedule, fromMs: number): number {
+/**
+ * The first moment of the cron line after `fromMs`, without the spread. Where clocks go forward, the times they skip are due when
+ * the gap ends; where they go back, a time they show twice is due once, the first time. Throws when there is none.
+ */
+export function nextAfter({ cron, timezone }: CronLine, fromMs: number): number {
+  const clock = new WallClock(timezone)
+  return clock.momentOf(parse(cron, clock.latestAt(fromMs)).next().getTime())
+}
+
+/** The latest moment of the cron line until `untilMs`; undefined if there was none for years. */
+function lastUntil(line: CronLine, untilMs: number): number | undefined {
+  const key = `${line.cron}\n${line.timezone}`
+  const known = LAST_FOUND.get(key)
+  if (known !== undefined && known.fromMs <= untilMs && untilMs < known.toMs) return known.fromMs
+  const clock = new WallClock(line.timezone)
   try {
-    return parse(schedule, fromMs).next().getTime()
+    const fromMs = clock.momentOf(
+      parse(line.cron, clock.latestAt(untilMs) + 1)
+        .prev()
+        .getTime(),
+    )
+    LAST_FOUND.set(key, { fromMs, toMs: nextAfter(line, untilMs) })
+    return fromMs
   } catch {
-    // Where clocks change by half an hour, the parser fails on that day; it works from another day on.
-    return parse(schedule, fromMs + 25 * HOUR_MS)
-      .next()
-      .getTime()
+    return undefined
+  }
+}
+
+/** The moments around the last look-up of each cron line: the parser takes a tenth of a millisecond, and is asked once. */
+const LAST_FOUND = new Map<string, { fromMs: number; toMs: number }>()
+
+/** How the queue finds the next tick of a schedule; undefined ends the schedule. */
+export function nextTickMs(fromMs: number, { pattern = '', tz = 'UTC' }: { pattern?: string; tz?: string }) {
+  try {
+    return nextAfter({ cron: pattern, timezone: tz }, fromMs)
+  } catch {
+    return undefined
   }
 }
 
 /** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
 export function localTime(atMs: number, timezone: string): string {
-  const { year, month, day, hour, minute, timeZoneName } = localParts(atMs, timezone)
-  return `${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`
+  const wallMs = new WallClock(timezone).at(atMs)
+  return `${new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ')} ${offsetName(wallMs - atMs)}`
 }
 
-function parse({ cron, timezone }: Schedule, fromMs: number) {
-  return CronExpressionParser.parse(cron, { tz: timezone, currentDate: new Date(fromMs) })
+/** `GMT`, `GMT+2`, `GMT-3:30`. */
+function offsetName(offsetMs: number): string {
+  const minutes = Math.abs(offsetMs) / 60_000
+  const [hours, rest] = [Math.floor(minutes / 60), Math.floor(minutes % 60)]
+  if (minutes === 0) return 'GMT'
+  return `GMT${offsetMs < 0 ? '-' : '+'}${hours}${rest === 0 ? '' : `:${String(rest).padStart(2, '0')}`}`
 }
 
-/** Whether the clocks change on that local day; checks every hour of it. */
+/** The moments of a cron line on a clock that never changes. */
+function parse(cron: string, fromMs: number) {
+  return CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(fromMs) })
+}
+
+/** Whether the clocks change on that local day. */
 function clocksChange(atMs: number, timezone: string): boolean {
-  const today = localParts(atMs, timezone)
-  const offsets = new Set<string>()
-  for (let hour = -26; hour <= 26; hour += 1) {
-    const parts = localParts(atMs + hour * HOUR_MS, timezone)
-    if (parts.day === today.day && parts.month === today.month) offsets.add(parts.timeZoneName)
-  }
-  return offsets.size > 1
+  const clock = new WallClock(timezone)
+  const midnightMs = Math.floor(clock.at(atMs) / DAY_MS) * DAY_MS
+  return clock.momentOf(midnightMs + DAY_MS) - clock.momentOf(midnightMs) !== DAY_MS
 }
 
-type LocalParts = Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'timeZoneName', string>
-
-function localParts(atMs: number, timezone: string): LocalParts {
-  const found: LocalParts = { year: '', month: '', day: '', hour: '', minute: '', timeZoneName: '' }
-  for (const { type, value } of formatOf(timezone).formatToParts(atMs)) {
-    if (isWanted(type)) found[type] = value
-  }
-  return found
-}
-
-function isWanted(type: string): type is keyof LocalParts {
-  return ['year', 'month', 'day', 'hour', 'minute', 'timeZoneName'].includes(type)
-}
-
-const FORMATS = new Map<string, Intl.DateTimeFormat>()
-
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = FORMATS.get(timeZone)
-  if (known !== undefined) return known
-  const two = '2-digit'
-  const format = new Intl.DateTimeFormat('en', {
-    timeZone,
-    year: 'numeric',
-    month: two,
-    day: two,
-    hour: two,
-    minute: two,
-    hourCycle: 'h23',
-    timeZoneName: 'shortOffset',
-  })
-  FORMATS.set(timeZone, format)
-  return format
-}
+const DAY_MS = 86_400_000

@@ -2,7 +2,7 @@ import type { Mirror } from '../../src/store.ts'
 import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Backend } from '../queue/backend.ts'
-import { startDelayMs } from './due-times.ts'
+import { nextTickMs, startDelayMs } from './due-times.ts'
 import { wasReadSince } from './schedule-plan.ts'
 import { payload, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 
@@ -35,6 +35,7 @@ export function startTickWorker(backend: Backend, { queues, mirror, organization
     {
       connection: {},
       ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }),
+      settings: { repeatStrategy: nextTickMs },
       autorun: false,
     },
   )

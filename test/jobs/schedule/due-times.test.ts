@@ -1,5 +1,6 @@
+import { CronExpressionParser } from 'cron-parser'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   comingRuns,
   localTime,
@@ -19,7 +20,7 @@ test.each([
     'over the day without a 02:30',
     '2026-03-28T12:00:00Z',
     { ...NIGHTLY, cron: '30 2 * * *' },
-    ['2026-03-29T01:30:00Z', '2026-03-30T00:30:00Z'],
+    ['2026-03-29T01:00:00Z', '2026-03-30T00:30:00Z'],
   ],
   [
     'over the day with two of them',
@@ -33,7 +34,29 @@ test.each([
     { ...NIGHTLY, timezone: 'Asia/Kolkata' },
     ['2026-01-10T20:30:00Z', '2026-01-11T20:30:00Z'],
   ],
-])('the next runs %s', (_when, now, schedule, expected) => {
+  ...(
+    [
+      ['Africa/Cairo', '2026-04-23T12:00:00Z', ['2026-04-23T22:00:00Z', '2026-04-24T21:00:00Z']],
+      ['America/Santiago', '2026-09-05T12:00:00Z', ['2026-09-06T04:00:00Z', '2026-09-07T03:00:00Z']],
+      ['America/Havana', '2026-03-07T12:00:00Z', ['2026-03-08T05:00:00Z', '2026-03-09T04:00:00Z']],
+      ['Asia/Beirut', '2026-03-28T12:00:00Z', ['2026-03-28T22:00:00Z', '2026-03-29T21:00:00Z']],
+    ] as const
+  ).map(
+    ([timezone, now, expected]) =>
+      [
+        `over the day without a midnight in ${timezone}`,
+        now,
+        { ...NIGHTLY, cron: '0 0 * * *', timezone },
+        expected,
+      ] as const,
+  ),
+  [
+    'where the clocks change by half an hour',
+    '2026-10-03T12:00:00Z',
+    { ...NIGHTLY, cron: '15 2 * * *', timezone: 'Australia/Lord_Howe' },
+    ['2026-10-03T15:30:00Z', '2026-10-04T15:15:00Z'],
+  ],
+] as const)('the next runs %s', (_when, now, schedule, expected) => {
   const runs = comingRuns('acme', schedule, Date.parse(now), 2)
 
   expect(runs.map(({ atMs }) => new Date(atMs).toISOString().replace('.000', ''))).toEqual(expected)
@@ -90,6 +113,17 @@ test('what was due last is never later than now, and what comes is always later'
     }),
     { numRuns: seeds(2000) },
   )
+})
+
+test('two hundred organizations ask the parser of cron lines as often as one', () => {
+  const parse = vi.spyOn(CronExpressionParser, 'parse')
+  onTestFinished(() => parse.mockRestore())
+  const schedule = { cron: '*/7 * * * *', timezone: 'America/Sao_Paulo', spreadMs: 0 }
+  const nowMs = Date.parse('2026-07-10T12:00:30Z')
+  const due = Array.from({ length: 200 }, (_, index) => previousDueMs(`organization-${index}`, schedule, nowMs + index))
+
+  expect(new Set(due.map((atMs) => new Date(atMs).toISOString()))).toEqual(new Set(['2026-07-10T12:00:00.000Z']))
+  expect(parse.mock.calls.length).toBeLessThanOrEqual(2)
 })
 
 test('a cron line that names no day is found out', () => {

@@ -65,6 +65,30 @@ test('a queue that forgot everything has its schedules back, and what is due is 
   ])
 })
 
+test('the queue ticks at the end of a gap in which the clocks skip the time', async () => {
+  const timezone = 'Africa/Cairo'
+  const gap = await nextSkippedMidnight(timezone)
+  const { month, day } = gap
+  const { backend, queues, reconcile } = await aSchedule(['acme'], {
+    cron: `0 0 ${day - 1},${day} ${month} *`,
+    timezone,
+  })
+  await reconcile({ lastRuns: allComplete })
+  const [dayBefore] = await queues.tick.getDelayed()
+  expect(dayBefore?.opts.prevMillis).toBe(gap.atMs - 86_400_000)
+  await dayBefore?.promote()
+  const worker = startTickWorker(backend, {
+    ...{ queues, mirror: { listLastRuns: async () => [] }, organizationOf: () => undefined, now: Date.now },
+  })
+  worker.on('error', () => {})
+  const done = once(worker, 'completed')
+  worker.run().catch(() => {})
+  await done
+  await worker.close()
+
+  expect((await queues.tick.getDelayed()).map(({ opts }) => opts.prevMillis)).toEqual([gap.atMs])
+})
+
 test('a schedule that has stopped ticking ticks again', async () => {
   const { queues, reconcile } = await aSchedule(['acme'])
   await reconcile({ lastRuns: allComplete })
@@ -117,6 +141,16 @@ test('twelve requests for one organization are one job, also while it waits for 
 })
 
 const allComplete = 'complete'
+
+/** The next day of a zone without a midnight: its date, and the moment at which it begins. */
+async function nextSkippedMidnight(timeZone: string): Promise<{ month: number; day: number; atMs: number }> {
+  const shown = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
+  for (let atMs = Math.ceil(Date.now() / 3_600_000 + 48) * 3_600_000; ; atMs += 3_600_000) {
+    const [date = '', time] = shown.format(atMs).split(' ')
+    const [, month = 0, day = 0] = date.split('-').map(Number)
+    if (time === '01:00' && shown.format(atMs - 1).endsWith('23:59') && day > 1) return { month, day, atMs }
+  }
+}
 
 async function aSchedule(ids: readonly string[], schedule: object = FAR_AWAY) {
   const { config, mirror, queue } = aJobsWorkplace(
