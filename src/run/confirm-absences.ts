@@ -14,6 +14,11 @@ export type Searching = {
   random: () => number
   /** Aborting it ends the searches; customers found until then count. */
   signal: AbortSignal
+  /**
+   * Whether one field does not confirm an absence while another one leaves it open. A settled scan misses only customers that moved,
+   * and whose field has changed by which the list is sorted: a search by that field misses them too.
+   */
+  everyField?: boolean | undefined
 }
 
 /** How many listed customers each kind of search is tested with, so that one odd name does not fail the test. */
@@ -25,7 +30,8 @@ const MOST_REQUESTS = 100
  * Searches for each candidate by address, username and name, in the words the row has and those read before. A candidate in
  * any answer is `found`: that customer is listed. An absence is `confirmed` where an answer without the candidate is small
  * enough to be whole, and the same kind of search finds one of `controls`, who are known to be listed. A kind of search that
- * finds no control, or that the service refuses, is not used. A candidate is `unanswered` where the service refuses each search
+ * finds no control, or that the service refuses, is not used. With `everyField`, all fields that were searched have to confirm the
+ * absence, or two of them where another one leaves it open. A candidate is `unanswered` where the service refuses each search
  * that was to be made. Where a hundred requests are not enough, a random sample is searched for, until one is found. An outage
  * postpones: nothing is concluded from a search that could not be made.
  */
@@ -49,7 +55,7 @@ export async function confirmAbsences(
       if (textsOf(candidate).length > room()) isSample = true
       if (isSample && (textsOf(candidate).length > room() || found.size > 0)) break
       if (found.has(candidate.id)) continue
-      const fate = await lookFor(candidate, textsOf(candidate), kinds, search)
+      const fate = await lookFor(candidate, textsOf(candidate), { ...searching, kinds, search })
       if (fate !== 'found') fates[fate].add(candidate.id)
     }
   } catch (error) {
@@ -121,20 +127,26 @@ async function tryKind(field: Field, controls: readonly Listed[], search: Search
 async function lookFor(
   { id }: Candidate,
   texts: readonly Text[],
-  kinds: Kinds,
-  search: Search,
+  { kinds, search, everyField = false }: Pick<Searching, 'search' | 'everyField'> & { kinds: Kinds },
 ): Promise<'found' | 'absent' | 'unknown' | 'unanswered'> {
-  let isAbsent = false
+  const confirming = new Set<Field>()
+  const open = new Set<Field>()
   let answers = 0
   for (const { field, text } of texts) {
     const answer = await answerTo(text, search)
-    if (answer === undefined) continue
-    if (holds(answer, id)) return 'found'
-    answers += 1
-    if (kinds[field] === 'works' && isWhole(answer)) isAbsent = true
+    if (answer !== undefined && holds(answer, id)) return 'found'
+    if (answer !== undefined) answers += 1
+    const confirms = kinds[field] === 'works' && answer !== undefined && isWhole(answer)
+    ;(confirms ? confirming : open).add(field)
   }
-  if (isAbsent) return 'absent'
+  if (everyField ? isSure(confirming, open) : confirming.size > 0) return 'absent'
   return texts.length > 0 && answers === 0 ? 'unanswered' : 'unknown'
+}
+
+/** Whether all searched fields confirm an absence, or two of them where another one leaves it open. */
+function isSure(confirming: ReadonlySet<Field>, open: ReadonlySet<Field>): boolean {
+  const sure = confirming.difference(open).size
+  return open.size === 0 ? sure > 0 : sure > 1
 }
 
 /** The answer to a search; undefined if the service refuses this text, or the answer cannot be read. */

@@ -19,7 +19,7 @@ type SearchSettings = {
 export async function searchForAbsent(
   { source, mirror, removals, random }: SearchSettings,
   run: Run,
-  { proof, pageSize }: Certificate,
+  { proof, pageSize }: Pick<Certificate, 'proof' | 'pageSize'>,
   signal: AbortSignal,
 ): Promise<Searched> {
   if (proof === 'unproven') return NOT_SEARCHED
@@ -31,6 +31,7 @@ export async function searchForAbsent(
     requestsMade: () => source.counters.requests,
     random,
     signal,
+    everyField: proof === 'settled',
   })
 }
 

@@ -94,6 +94,34 @@ test('a converged scan is reported as weaker than proven, with the reason and th
   expect(stdout).toContain(`  ties: ${explainReason('ties')}`)
 })
 
+test('a settled scan is reported as weaker than proven, with what it says, its reason and the number of passes', async () => {
+  await ended({ proof: 'settled', reasons: ['not-quiet'], certificate: { ...CERTIFICATE, passes: 2 } })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toMatch(
+    /^Settled: every customer that kept its place .* was read, in 2 passes\. Weaker than a proof, because$/m,
+  )
+  expect(stdout).toContain(`  not-quiet: ${explainReason('not-quiet')}`)
+})
+
+test('a quick run says how many pages it trusted, and that it marked too many absent customers as nothing', async () => {
+  await ended({ proof: 'proven', reasons: [] })
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', isQuick: true, nowMs: START_MS })
+  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
+  const quick = { status: 'partial', reasons: ['quick', 'quick-budget'], readToEnd: false, trustedPages: 988 } as const
+  await mirror.finishRun(run, anEnding({ ...quick, absentRows: [1, 2, 3], removals }), START_MS)
+
+  const { stdout } = await show('2')
+
+  expect(stdout).toMatch(/^run #2 of acme, partial, started/)
+  expect(stdout).toContain('· partial (quick, quick-budget), 988 pages trusted unread\n')
+  expect(stdout).toContain('Partial: this quick run trusted 988 pages without reading them.\n')
+  expect(stdout).toContain(`  quick: ${explainReason('quick')}\n  quick-budget: ${explainReason('quick-budget')}\n`)
+  expect(stdout).toContain('3 customers absent at once, too many to be marked as missing: the next full run decides.')
+  expect(stdout).not.toContain('removals approve')
+})
+
 test('repaired problems are shown apart from the reasons against the proof', async () => {
   const notes = [
     { reason: 'short-page', times: 2 },

@@ -57,12 +57,15 @@ test('data that was never read to its end has no age', async () => {
   ])
 })
 
-test.each(['proven', 'converged'] as const)('a %s scan counts, whatever its other reasons', async (proof) => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)], { ending: { proof, reasons: ['some note'] } })
+test.each(['proven', 'settled', 'converged'] as const)(
+  'a %s scan counts, whatever its other reasons',
+  async (proof) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 2)], { ending: { proof, reasons: ['some note'] } })
 
-  expect(await mirror.listFreshness()).toMatchObject([{ dataAsOfMs: START_MS, proof }])
-})
+    expect(await mirror.listFreshness()).toMatchObject([{ dataAsOfMs: START_MS, proof }])
+  },
+)
 
 test('the age is counted in seconds up to now', async () => {
   const mirror = await aMirror()
@@ -98,6 +101,7 @@ test('an organization without a proven scan has a reading with an age, and no pr
 
 test.each([
   ['plain', { proof: 'unproven', reasons: ['plain-scan'] }],
+  ['settled', { proof: 'settled', reasons: ['not-quiet'] }],
   ['converged', { proof: 'converged', reasons: ['ties'] }],
 ] as const)('a %s scan keeps data_as_of fresh, as ever, and proves nothing', async (_, ending) => {
   const mirror = await aMirror()

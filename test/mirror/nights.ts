@@ -1,13 +1,13 @@
 import type { Ending, RemovalRule } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
-import type { Report } from '../../src/report.ts'
+import type { Proof, Report } from '../../src/report.ts'
 import { customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { mirrorPages, rowsOf } from '../support/mirror-file.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
 export type Night = {
-  proof?: 'proven' | 'converged' | 'unproven'
+  proof?: Proof
   rule?: RemovalRule
   /** Whose absence other means confirm. */
   confirmed?: Iterable<string>
@@ -26,7 +26,7 @@ export async function night(mirror: Mirror, n: number, list: readonly unknown[],
 
 /** The end of a run that read a whole list. */
 export function scanEnding({ proof = 'proven', rule = USUAL_RULE, confirmed = [] }: Night): Ending {
-  const reasons = { proven: [], converged: ['ties'], unproven: ['hole'] }[proof]
+  const reasons = { proven: [], settled: ['not-quiet'], converged: ['ties'], unproven: ['hole'] }[proof]
   const source = { requests: 1, throttled: 0, waitedMs: 0 }
   const removals = { rule, confirmed: new Set(confirmed) }
   return { status: 'complete', proof, reasons, readToEnd: proof !== 'unproven', source, removals }

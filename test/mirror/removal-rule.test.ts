@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { areTooMany, decideAbsences, type Evidence, isCandidate } from '../../src/mirror/removals/removal-rule.ts'
-import type { Absent } from '../../src/run.ts'
+import type { Absent, Searched } from '../../src/run.ts'
 
 const RULE = { after: 2, maxShare: 0.1 }
 
@@ -80,6 +80,40 @@ test.each<[string, Partial<Evidence>, object]>([
   expect(decide(evidence)).toEqual({ ...NOTHING, ...expected })
 })
 
+const BOTH = ONE.union(TWO)
+const NONE = new Set<string>()
+
+/** Rows removed after a proven scan, and after one that is settled or converged. Both are due. */
+test.each<[string, Searched, number[], number[]]>([
+  ['were not made', { confirmed: NONE }, [1, 2], []],
+  ['confirm both', { confirmed: BOTH }, [1, 2], [1, 2]],
+  ['confirm one, and prove nothing about the other', { confirmed: TWO }, [1, 2], [2]],
+  ['confirm one, and were refused for the other', { confirmed: TWO, unanswered: ONE }, [2], [2]],
+  ['were refused for both', { confirmed: NONE, unanswered: BOTH }, [], []],
+  ['confirm one of a sample', { confirmed: TWO, isSample: true }, [1, 2], [2]],
+  ['confirm both, but were not finished', { confirmed: BOTH, isPostponed: true }, [], []],
+  ['find one', { confirmed: TWO, found: ONE }, [], []],
+  ['find one of a sample', { confirmed: TWO, found: ONE, isSample: true }, [], []],
+])('of two absent customers, searches that %s', (_, searched, afterProven, afterOthers) => {
+  const removedAfter = (proof: Evidence['proof']) => decide({ proof, searched }).removed
+
+  expect(removedAfter('proven')).toEqual(afterProven)
+  expect(removedAfter('settled')).toEqual(afterOthers)
+  expect(removedAfter('converged')).toEqual(afterOthers)
+})
+
+test.each<[Partial<Evidence>, object]>([
+  [{ isTooMuch: true }, { held: [1, 2] }],
+  [{ unjudged: new Set([1, 2]) }, { reasons: ['older-list'], isBelieved: false }],
+  [
+    { unjudged: new Set([2]), searched: { confirmed: BOTH } },
+    { reasons: ['older-list'], missing: [1, 2], counted: [1], removed: [1] },
+  ],
+  [{ searched: { confirmed: TWO, found: ONE } }, { reasons: ['contradicted'], isBelieved: false, listed: [1] }],
+])('the guards hold after a settled scan too: %o', (evidence, expected) => {
+  expect(decide({ ...evidence, proof: 'settled' })).toEqual({ ...NOTHING, ...expected })
+})
+
 test.each([
   [20, { before: 21, now: 1 }, false],
   [21, { before: 210, now: 189 }, false],
@@ -101,6 +135,8 @@ test('customers listed before are counted only where their number decides', () =
 test.each([
   ['proven', { missingProven: 1, missingScans: 1 }, true],
   ['proven', { missingProven: 0, missingScans: 5 }, false],
+  ['settled', { missingProven: 0, missingScans: 1 }, true],
+  ['settled', { missingProven: 0, missingScans: 0 }, false],
   ['converged', { missingProven: 0, missingScans: 1 }, true],
 ] as const)('after a %s scan, %o is due: %s', (proof, absences, expected) => {
   expect(isCandidate(anAbsent(1, absences), RULE, proof)).toBe(expected)

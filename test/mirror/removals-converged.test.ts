@@ -1,3 +1,4 @@
+import type { RemovingProof } from '../../src/run.ts'
 import { expect, test } from 'vitest'
 import { customerId, customers, START_MS, aPage } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
@@ -109,7 +110,7 @@ test('there are no candidates when a guard would hold all removals back', async 
   ).toHaveLength(21)
 })
 
-test.each<'proven' | 'converged'>(['proven', 'converged'])('the guards hold after a %s scan', async (proof) => {
+test.each<RemovingProof>(['proven', 'settled', 'converged'])('the guards hold after a %s scan', async (proof) => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const everyId = customers(1, 100).map(({ id }) => String(id))

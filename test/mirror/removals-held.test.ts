@@ -1,3 +1,4 @@
+import type { Proof } from '../../src/report.ts'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
@@ -174,8 +175,9 @@ test('each organization has its own', async () => {
   expect(await mirror.listHeldRemovals()).toMatchObject([{ organization: 'acme' }])
 })
 
-test.each<[string, 'proven' | 'converged' | 'unproven']>([
+test.each<[string, Proof]>([
   ['a proven', 'proven'],
+  ['a settled', 'settled'],
   ['a converged', 'converged'],
   ['an unproven', 'unproven'],
 ])('a held customer that %s scan receives again is released', async (_, proof) => {

@@ -1,8 +1,10 @@
+import type { Proof } from '../../src/report.ts'
+import type { Mirror } from '../../src/store.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aCustomer, customerId } from '../support/builders.ts'
-import { aMirror } from '../support/mirror-file.ts'
-import { changes, fateOf, night, type Fate } from './nights.ts'
+import { aCustomer, anEnding, aPage, customerId, START_MS } from '../support/builders.ts'
+import { aMirror, valueOf } from '../support/mirror-file.ts'
+import { changes, DAY_MS, fateOf, night, type Fate } from './nights.ts'
 import { seeds } from '../support/seeds.ts'
 
 const KNOWN = [1, 2, 3, 4, 5, 6]
@@ -10,20 +12,47 @@ const KNOWN = [1, 2, 3, 4, 5, 6]
 const aNight = fc.record({
   /** What comes of each customer; the last one is always listed, so that the list is never empty. */
   comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>('listed', 'listed', 'absent', 'absent', 'rejected'))),
-  proof: fc.constantFrom<'proven' | 'converged' | 'unproven'>('proven', 'proven', 'converged', 'unproven'),
+  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'converged', 'unproven'),
   confirmed: fc.subarray(KNOWN),
+  /** What a quick run after that night finds; without it, there is none. */
+  quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined }),
 })
+
+type QuickRun = { gone: number[]; listed: number[] }
+
+/** A quick run some hours after night `n`. One more customer is always listed. */
+async function quickRun(mirror: Mirror, n: number, { gone, listed }: QuickRun): Promise<void> {
+  const nowMs = START_MS + n * DAY_MS + DAY_MS / 4
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', isQuick: true, nowMs })
+  await mirror.savePages(
+    run,
+    [
+      aPage(
+        1,
+        [...listed, 1000].map((each) => aCustomer(each)),
+      ),
+    ],
+    nowMs,
+  )
+  const absentRows = gone.map((each) => rowIdOf(mirror, each))
+  const removals = { rule: { after: 1, maxShare: 0 }, confirmed: new Set(gone.map(customerId)) }
+  await mirror.finishRun(run, anEnding({ status: 'partial', readToEnd: false, absentRows, removals }), nowMs)
+}
+
+function rowIdOf(mirror: Mirror, n: number): number {
+  return Number(valueOf(mirror.file, 'SELECT row_id FROM customers WHERE id = ?', customerId(n)))
+}
 
 type Comes = 'listed' | 'absent' | 'rejected'
 
-test('over any nights, every customer is missing and removed exactly by the rules', async () => {
+test('over any nights and quick runs, every customer is missing and removed exactly by the rules', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(aNight, { maxLength: 12 }), async (after, nights) => {
       const mirror = await aMirror()
       const model = KNOWN.map((n) => new Modelled(n, after))
       await night(mirror, 0, records(KNOWN.map(() => 'listed')))
 
-      for (const [index, { comes, proof, confirmed }] of nights.entries()) {
+      for (const [index, { comes, proof, confirmed, quick }] of nights.entries()) {
         const before = model.map(({ fate }) => fate)
         const report = await night(mirror, index + 1, records(comes), {
           proof,
@@ -42,6 +71,10 @@ test('over any nights, every customer is missing and removed exactly by the rule
           removed: counted.filter(({ fate }) => fate === 'removed').length,
           returned: before.filter((fate, place) => fate === 'removed' && model[place]?.fate === 'listed').length,
         })
+        if (quick === undefined) continue
+        await quickRun(mirror, index + 1, quick)
+        for (const customer of model) customer.passQuickRun(quick)
+        expect(model.map(({ n }) => fateOf(mirror, n))).toEqual(model.map(({ fate }) => fate))
       }
       for (const { n, history } of model) {
         const told = changes(mirror).filter(([id]) => id === customerId(n))
@@ -68,7 +101,7 @@ class Modelled {
     this.#after = after
   }
 
-  pass(comes: Comes, proof: 'proven' | 'converged' | 'unproven', confirmed: boolean): void {
+  pass(comes: Comes, proof: Proof, confirmed: boolean): void {
     this.marked = false
     if (comes !== 'absent') return this.#isSeen()
     if (proof === 'unproven' || this.fate === 'removed') return
@@ -78,6 +111,12 @@ class Modelled {
     this.marked = true
     this.fate = often ? 'removed' : 'missing'
     if (often) this.history.push('removed')
+  }
+
+  /** A quick run that did not receive a customer counts no absence, and removes none. */
+  passQuickRun({ gone, listed }: QuickRun): void {
+    if (listed.includes(this.n)) this.#isSeen()
+    else if (gone.includes(this.n) && this.fate === 'listed') this.fate = 'missing'
   }
 
   #isSeen(): void {

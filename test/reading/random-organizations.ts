@@ -1,4 +1,5 @@
 import type { Mirror } from '../../src/store.ts'
+import type { Proof } from '../../src/report.ts'
 import * as fc from 'fast-check'
 import { aCustomer, customerId, START_MS } from '../support/builders.ts'
 import { mirrorPages, rowsOf } from '../support/mirror-file.ts'
@@ -16,13 +17,12 @@ const aNight: fc.Arbitrary<Night> = fc.record({
       fc.constantFrom<Found>('same', 'same', 'renamed', 'nameless', 'moved', 'absent', 'absent', 'rejected'),
     ),
   ),
-  proof: fc.constantFrom<Proof>('proven', 'proven', 'converged', 'unproven'),
+  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'converged', 'unproven'),
 })
 
 type Night = { organization: string; hoursLater: number; finds: Found[]; proof: Proof }
 
 type Found = 'same' | 'renamed' | 'nameless' | 'moved' | 'absent' | 'rejected'
-type Proof = 'proven' | 'converged' | 'unproven'
 
 /** Nights of two organizations. */
 export const someNights = fc.array(aNight, { minLength: 1, maxLength: 14 })

@@ -1,6 +1,7 @@
-import type { Candidate, Listed } from '../../src/run.ts'
+import type { Candidate, Listed, RemovingProof } from '../../src/run.ts'
 import { expect, test } from 'vitest'
 import { confirmAbsences, type Search, type Searching } from '../../src/run/confirm-absences.ts'
+import { searchForAbsent } from '../../src/run/search-absent.ts'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
@@ -281,6 +282,83 @@ test('those without a text to search for do not use up the searches of others', 
   expect(await confirmed([...silent, absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
 })
 
+const WELL_KNOWN: Listed = { ...CONTROL, name: 'Customer 1' }
+const REFUSED = new SourceRefused('422', { code: 'unprocessable', status: 422 })
+const NAMED = { name: 'Customer 9', username: 'customer-9', email: 'customer-9@example.com' }
+const [EMAIL, USERNAME, NAME] = [NAMED.email, NAMED.username, NAMED.name]
+
+/** What the service answers to a text: the matches, too many to be whole, or a refusal. */
+type Special = Record<string, 'too many' | 'refused'>
+
+test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
+  ['by every field', {}, WELL_KNOWN, NAMED, true],
+  ['by two fields, with too many matches for the third', { [NAME]: 'too many' }, WELL_KNOWN, NAMED, true],
+  ['by two fields, refused for the third', { [EMAIL]: 'refused' }, WELL_KNOWN, NAMED, true],
+  ['by two fields, where the third finds no control', {}, CONTROL, NAMED, true],
+  [
+    'by one field, with too many matches for the others',
+    { [NAME]: 'too many', [USERNAME]: 'too many' },
+    WELL_KNOWN,
+    NAMED,
+    false,
+  ],
+  ['by one field, refused for another', { [EMAIL]: 'refused' }, WELL_KNOWN, { ...NAMED, username: null }, false],
+  ['by one field, with no other value', {}, WELL_KNOWN, { ...NAMED, username: null, email: null }, true],
+  ['by one field, where the others find no control', {}, { ...CONTROL, username: null }, NAMED, true],
+  [
+    'by one field, where the search for another control answers with too many',
+    { [CONTROL.email ?? '']: 'too many' },
+    WELL_KNOWN,
+    { ...NAMED, username: null },
+    false,
+  ],
+  [
+    'by two fields, one of them not in its earlier words',
+    { 'an earlier address': 'refused' },
+    WELL_KNOWN,
+    { ...NAMED, username: null, earlier: [{ ...EARLIER, email: 'an earlier address' }] },
+    false,
+  ],
+  ['with no value to search by', {}, WELL_KNOWN, { name: null, username: null, email: null }, false],
+])('after a settled scan, an absence confirmed %s', async (_, special, control, fields, isConfirmed) => {
+  const search = searchWith(special)
+  const everyField = await confirmAbsences([absent(9, fields)], [control], searchingBy(search, { everyField: true }))
+
+  expect(everyField.confirmed).toEqual(new Set(isConfirmed ? [customerId(9)] : []))
+  expect(everyField.found).toEqual(new Set())
+})
+
+test.each(['email', 'username', 'name'] as const)(
+  'after a settled scan, a customer that only a search by %s finds is found, whatever the others confirm',
+  async (field) => {
+    const renamed = { name: 'Other', username: 'other', email: 'other@example.com', [field]: NAMED[field] }
+    const { search } = searchOf([...customers(1, 5), aCustomer(9, renamed)])
+    const told = searchingBy(search, { everyField: true })
+
+    expect(await confirmAbsences([absent(9, NAMED)], [WELL_KNOWN], told)).toMatchObject({
+      confirmed: new Set(),
+      found: new Set([customerId(9)]),
+    })
+  },
+)
+
+test.each<[RemovingProof, number]>([
+  ['settled', 0],
+  ['converged', 1],
+])('after a %s scan, one field that leaves an absence open: %i confirmed', async (proof, size) => {
+  const mirror = {
+    findRemovalCandidates: async () => [absent(9, { ...NAMED, username: null })],
+    findListed: async () => [WELL_KNOWN],
+  }
+  const source = { search: searchWith({ [EMAIL]: 'refused' }), counters: { requests: 0, throttled: 0, waitedMs: 0 } }
+  const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const settings = { source, mirror, removals: { after: 2, maxShare: 0.1 }, random: () => 0 }
+
+  const searched = await searchForAbsent(settings, run, { proof, pageSize: 100 }, new AbortController().signal)
+
+  expect(searched.confirmed.size).toBe(size)
+})
+
 test.each([
   ['500', new SourceUnavailable('500 at every attempt', { code: 'server-error', status: 500 })],
   ['422', new SourceRefused('422', { code: 'unprocessable', status: 422 })],
@@ -308,6 +386,16 @@ test.each([
   }
   expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL')).toEqual([])
 })
+
+/** Searches a list of five, with other answers to some texts. */
+function searchWith(special: Special): Search {
+  const { search } = searchOf(customers(1, 5))
+  return async (text) => {
+    if (special[text] === 'refused') throw REFUSED
+    if (special[text] === 'too many') return pageOfList(customers(101, 200), { page: 1, size: 100 })
+    return search(text)
+  }
+}
 
 /** Whose absence searches confirm, where there is one control or none. */
 async function confirmed(candidates: Candidate[], control: Listed | undefined, search: Search) {

@@ -45,10 +45,18 @@ function certificateOf({ certificate }: StoredRun) {
 }
 
 function proofLines(run: StoredRun): string[] {
+  if (run.status === 'partial') {
+    return [`Partial: this quick run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
+  }
   if (run.proof === 'unproven') return ['Unproven: this scan marked no customer as missing or removed, because']
   const certificate = certificateOf(run)
   const passes =
     certificate === undefined || certificate.passes === 1 ? '' : `, in ${count(certificate.passes, 'pass', 'passes')}`
+  if (run.proof === 'settled') {
+    return [
+      `Settled: every customer that kept its place in the list during the scan was read${passes}. Weaker than a proof, because`,
+    ]
+  }
   if (run.proof === 'converged') {
     return [
       `Converged: the last pass found no new customer, and as many customers as the total says${passes}. Weaker than a proof:`,
@@ -92,8 +100,11 @@ function positions(position: number, size: number): string {
     : `positions ${position + 1} to ${position + size} of the list`
 }
 
-function absenceLines({ held, runId, reasons }: StoredRun, waiting: number): string[] {
+function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: number): string[] {
   if (held === 0) return []
+  if (status === 'partial') {
+    return [`${count(held, 'customer')} absent at once, too many to be marked as missing: the next full run decides.`]
+  }
   const why = reasons.includes('contradicted')
     ? 'a search of a sample of them found a customer that is listed'
     : 'too many customers were absent at once'

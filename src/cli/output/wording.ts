@@ -39,7 +39,7 @@ export function summary(report: Report): string {
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
   return (
     `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${counts.length > 0 ? `: ${counts.join(', ')}` : ''} · ` +
-    `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${proofWords(report)}`
+    `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${endWords(report)}`
   )
 }
 
@@ -48,7 +48,14 @@ export function differentCustomers({ received, duplicates }: Pick<Report, 'recei
   return received - duplicates
 }
 
-/** `proven`, `converged`, or `unproven (plain-scan)`. */
+/** What a run proved, or which part of the list a quick run read: `partial (quick), 988 pages trusted unread`. */
+function endWords(report: Report): string {
+  const { status, reasons, trustedPages } = report
+  if (status !== 'partial') return proofWords(report)
+  return `partial (${reasons.join(', ')}), ${count(trustedPages ?? 0, 'page')} trusted unread`
+}
+
+/** `proven`, `settled (not-quiet)`, `converged (ties)`, or `unproven (plain-scan)`. */
 export function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): string {
   return reasons.length > 0 ? `${proof} (${reasons.join(', ')})` : proof
 }

@@ -24,8 +24,8 @@ export type Absences = {
 const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true, found: [] }
 
 /**
- * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a converged scan, only
- * customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
+ * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan,
+ * only customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
  * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked.
  */
 export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): Absences {
