@@ -1,0 +1,37 @@
+import type { Block } from './cut.ts'
+
+/** A block with the most rows that can stand before it. */
+type Link = { readonly block: Block; readonly before: Link | undefined; readonly rows: number }
+
+/**
+ * The blocks with the most rows that follow one another both in the list and in the expected order; all others have moved. `blocks`
+ * are given in the order of the list; two may begin with the same row where two cuts overlap.
+ */
+export function longestChain(blocks: readonly Block[]): Block[] {
+  // In the order of their places, and of their rows: a link with fewer rows behind one with more is of no use.
+  const frontier: Link[] = []
+  for (const block of blocks) {
+    const at = firstFrom(frontier, block.place)
+    const there = frontier[at]?.block.place === block.place ? frontier[at] : undefined
+    const before = there !== undefined && there.block.cut.reach > block.cut.start ? there : frontier[at - 1]
+    const link = { block, before, rows: (before?.rows ?? 0) + block.length }
+    if (there !== undefined && there.rows >= link.rows) continue
+    let end = at
+    while ((frontier[end]?.rows ?? Infinity) <= link.rows) end += 1
+    frontier.splice(at, end - at, link)
+  }
+  const chain: Block[] = []
+  for (let link = frontier.at(-1); link !== undefined; link = link.before) chain.push(link.block)
+  return chain.toReversed()
+}
+
+/** The index of the first link whose block stands at this place or after it. */
+function firstFrom(frontier: readonly Link[], place: number): number {
+  let [from, to] = [0, frontier.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((frontier[middle]?.block.place ?? Infinity) < place) from = middle + 1
+    else to = middle
+  }
+  return from
+}

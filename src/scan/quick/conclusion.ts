@@ -1,0 +1,61 @@
+import type { Block, Cut, ExpectedOrder } from './cut.ts'
+import { isExplained, type Comparison, type Span } from './gaps.ts'
+import { laterOrder } from './later-order.ts'
+
+/** What the pages read show. */
+export type Conclusion = {
+  /** Rows that left their places, and that stand nowhere in the list as far as it was read or is trusted. */
+  readonly gone: readonly number[]
+  /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
+  readonly pending: readonly number[]
+  /** Whether the rows read stand in an order that no change of a customer alters: then a row that left its place is gone. */
+  readonly orderStays: boolean
+  /** Pages that were not read, and that are trusted to hold the rows expected there. */
+  readonly trustedPages: number
+  /** The row numbers in list order, 0 for a record without a customer; undefined where the rows stand in another order altogether. */
+  readonly laterOrder: readonly number[] | undefined
+}
+
+export type Evidence = {
+  readonly cuts: readonly Cut[]
+  readonly comparison: Comparison
+  readonly expected: ExpectedOrder
+  readonly isEndKnown: boolean
+  readonly size: number
+  readonly pending: readonly number[]
+  readonly orderStays: boolean
+}
+
+/**
+ * A row is gone from its place where one answer shows both neighbours and not the row. It may have moved, to a part that was not
+ * read: only where the counts explain every such part, it has left the list.
+ */
+export function conclude({ cuts, comparison, expected, ...evidence }: Evidence): Conclusion {
+  const { chain, gaps } = comparison
+  const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
+  const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap(({ unseen }) => rowsAt(unseen, expected))
+  const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => rowId !== 0 && !read.has(rowId))
+  const isWhole = evidence.isEndKnown && gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
+  const isClear = isWhole || evidence.orderStays
+  const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
+  const known = rowsIn(cuts.flatMap(({ blocks }) => blocks))
+  const hasOrder = known <= MOST_MOVED * rowsIn(chain)
+  return {
+    gone: isClear ? missed : [],
+    pending: isClear ? [] : missed,
+    orderStays: evidence.orderStays,
+    trustedPages: Math.round(trusted / evidence.size),
+    laterOrder: hasOrder ? laterOrder({ cuts, gaps, expected }) : undefined,
+  }
+}
+
+/** Among rows in no order, some always stand as expected. With so many known rows to each of these, the list stands in another order. */
+const MOST_MOVED = 5
+
+function rowsAt(spans: readonly Span[], { rowIds }: ExpectedOrder): number[] {
+  return spans.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => rowIds[from + index] ?? 0))
+}
+
+function rowsIn(chain: readonly Block[]): number {
+  return chain.reduce((sum, { length }) => sum + length, 0)
+}

@@ -1,0 +1,123 @@
+import { longestChain } from './chain.ts'
+import { byPosition, type Block, type Cut } from './cut.ts'
+
+/** Positions `[from, to)`. */
+export type Span = { readonly from: number; readonly to: number }
+
+/**
+ * What stands between two customers that were found in the expected order, with none of the others between them found. It is
+ * explained when as many positions are unread as customers are expected there: then each is trusted to hold one of them.
+ */
+export type Gap = {
+  /** The places that are expected between the two and that stand nowhere else. */
+  readonly unseen: readonly Span[]
+  /** How many these are. */
+  readonly expected: number
+  /** The positions between the two that were not read, and how many these are. */
+  readonly holes: readonly Span[]
+  readonly unread: number
+  /** Whether one answer shows both, and all that stands between them: then what is expected there is gone from there. */
+  readonly isOneCut: boolean
+  /** The position at which the part after the gap begins. */
+  readonly seam: number
+}
+
+/** The list as found, compared with the list as expected. */
+export type Comparison = {
+  /** The rows that stand in the expected order. */
+  readonly chain: readonly Block[]
+  readonly gaps: readonly Gap[]
+  /** Whether other customers stand between two of these on one page: customers come, or move, in the middle of the list. */
+  readonly stirs: boolean
+}
+
+/** `end`: the length of the list; `expected`: the number of records expected. */
+export function compare(cuts: readonly Cut[], { end, expected }: { end: number; expected: number }): Comparison {
+  const sorted = cuts.toSorted(byPosition)
+  const blocks = sorted.flatMap((cut) => cut.blocks)
+  const chain = longestChain(blocks)
+  const inChain = new Set(chain)
+  const moved = placesOf(blocks.filter((block) => !inChain.has(block)))
+  const holes = holesBetween(sorted, end)
+  const gaps: Gap[] = []
+  const begun = new Set<Block['cut']>()
+  let after = -1
+  const close = (until: number, seam: number, isOneCut: boolean) => {
+    const between: Span[] = []
+    while (holes[0] !== undefined && holes[0].from < seam) between.push(...holes.splice(0, 1))
+    const unseen = without(moved, { from: after + 1, to: until })
+    if (unseen.length + between.length > 0) {
+      gaps.push({
+        ...{ unseen, expected: lengthOf(unseen), holes: between, unread: lengthOf(between) },
+        ...{ isOneCut, seam },
+      })
+    }
+  }
+  for (const { cut, place, length } of chain) {
+    close(place, cut.start, begun.has(cut) || cut.start === 0)
+    begun.add(cut)
+    after = Math.max(after, place + length - 1)
+  }
+  const isLast = (cut: Cut) => cut.isEnd && (cut.start === 0 || cut.blocks.some((block) => inChain.has(block)))
+  close(expected, Infinity, sorted.some(isLast))
+  return { chain, gaps, stirs: sorted.some((cut) => stirs(cut, inChain)) }
+}
+
+function stirs({ rowIds, blocks }: Cut, inChain: ReadonlySet<Block>): boolean {
+  const kept = blocks.filter((block) => inChain.has(block))
+  return kept.some(({ at, length }, index) => {
+    const next = kept[index + 1]
+    return next !== undefined && rowIds.slice(at + length, next.at).some((rowId) => rowId !== 0)
+  })
+}
+
+/** Whether the unread positions of the gap can hold just the customers expected there. */
+export function isExplained({ expected, unread }: Gap): boolean {
+  return expected === unread
+}
+
+function lengthOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+/** The positions before `end` that no cut shows, in order. */
+function holesBetween(sorted: readonly Pick<Cut, 'start' | 'reach'>[], end: number): Span[] {
+  const holes: Span[] = []
+  let reach = 0
+  for (const cut of sorted) {
+    if (cut.start > reach && reach < end) holes.push({ from: reach, to: Math.min(end, cut.start) })
+    reach = Math.max(reach, cut.reach)
+  }
+  if (reach < end) holes.push({ from: reach, to: end })
+  return holes
+}
+
+/** The places of blocks, in order, each once. */
+function placesOf(blocks: readonly Block[]): number[] {
+  const places = new Set(blocks.flatMap(({ place, length }) => Array.from({ length }, (_, index) => place + index)))
+  return [...places].toSorted((one, other) => one - other)
+}
+
+/** The parts of a span that hold none of these places, which are in order. */
+function without(places: readonly number[], { from, to }: Span): Span[] {
+  const parts: Span[] = []
+  let start = from
+  for (let index = firstFrom(places, from); index < places.length; index += 1) {
+    const place = places[index] ?? to
+    if (place >= to) break
+    if (place > start) parts.push({ from: start, to: place })
+    start = place + 1
+  }
+  if (start < to) parts.push({ from: start, to })
+  return parts
+}
+
+function firstFrom(places: readonly number[], place: number): number {
+  let [from, to] = [0, places.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((places[middle] ?? Infinity) < place) from = middle + 1
+    else to = middle
+  }
+  return from
+}

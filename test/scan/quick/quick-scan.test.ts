@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { quickScan, type QuickScanOptions } from '../../../src/scan/quick/quick-scan.ts'
+import { keyOf } from '../../../src/scan/window.ts'
+import { dice } from '../../support/dice.ts'
+import { drive, type Service } from '../../support/drive-scan.ts'
+import { expecting, QuickList, shuffle } from '../../support/quick-list.ts'
+
+type Settings = Partial<QuickScanOptions> & { service?: Service }
+
+/** Reads the list as a quick scan does, after it was expected in the order `before`. */
+function readQuickly(list: QuickList, before: readonly number[], { service, ...options }: Settings = {}) {
+  const scan = quickScan({ expected: expecting(before), maxRequests: 100, ...options })
+  const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: dice(7), parallel: 4 })
+  const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
+  return { ...scan.conclusion(), reasons: scan.certificate().reasons, requests: ride.requests, read, reads: ride.reads }
+}
+
+describe('in order of creation', () => {
+  test('five new and two gone among 100,000 customers are found in at most 40 requests', () => {
+    for (const [turn, places] of [
+      [7, 55_555],
+      [3, 99_998],
+      [49_999, 50_000],
+      [63_999, 64_098],
+      [199, 200],
+    ].entries()) {
+      const list = new QuickList(100_000)
+      const before = [...list.rows]
+      const gone = places.toSorted((one, other) => other - one).map((place) => list.delete(place))
+      const inserted = Array.from({ length: 5 }, () => list.insert())
+
+      const { read, requests, trustedPages, ...found } = readQuickly(list, before, { turn })
+
+      expect(new Set(found.gone)).toEqual(new Set(gone))
+      expect(inserted.filter((rowId) => !read.has(rowId))).toEqual([])
+      expect(requests).toBeLessThanOrEqual(40)
+      expect(found.reasons).toEqual(['quick'])
+      expect(found.orderStays).toBe(true)
+      expect(trustedPages).toBeGreaterThan(950)
+      expect(found.laterOrder).toEqual(list.rows)
+    }
+  })
+
+  test('a list that did not change costs its ends and a few pages between them', () => {
+    const list = new QuickList(100_000)
+
+    const { requests, gone, reasons } = readQuickly(list, list.rows)
+
+    expect(requests).toBeLessThanOrEqual(18)
+    expect(gone).toEqual([])
+    expect(reasons).toEqual(['quick'])
+  })
+})
+
+describe('by name', () => {
+  test('five new and two gone among 100,000 customers are found in at most 100 requests where none cancel out', () => {
+    const list = new QuickList(100_000)
+    shuffle(list, dice(1))
+    const before = [...list.rows]
+    const gone = [80_123, 71_987].map((place) => list.delete(place))
+    const inserted = [5, 1234, 22_222, 33_399, 41_000].map((place) => list.insert(place))
+
+    const { read, requests, laterOrder, ...found } = readQuickly(list, before)
+
+    expect(new Set(found.gone)).toEqual(new Set(gone))
+    expect(inserted.filter((rowId) => !read.has(rowId))).toEqual([])
+    expect(requests).toBeLessThanOrEqual(100)
+    expect(found.orderStays).toBe(false)
+    expect(laterOrder).toEqual(list.rows)
+  })
+
+  test('a renamed customer is found at the other place, and is not gone', () => {
+    const list = new QuickList(20_000)
+    shuffle(list, dice(2))
+    const before = [...list.rows]
+    const moved = list.move(12_345, 678)
+
+    const { gone, read, laterOrder } = readQuickly(list, before)
+
+    expect(gone).toEqual([])
+    expect(read.has(moved)).toBe(true)
+    expect(laterOrder).toEqual(list.rows)
+  })
+
+  test('while it is unknown where a customer went, the customer is pending; the next scan takes it up', () => {
+    const list = new QuickList(20_000)
+    shuffle(list, dice(2))
+    const before = [...list.rows]
+    const gone = [15_000, 5000, 100].map((place) => list.delete(place))
+
+    const first = readQuickly(list, before, { maxRequests: 20 })
+    const second = readQuickly(list, first.laterOrder ?? [], { pending: first.pending })
+
+    expect(first.reasons).toEqual(['quick', 'quick-budget'])
+    expect(first.gone).toEqual([])
+    expect(first.pending).not.toEqual([])
+    expect(second.reasons).toEqual(['quick'])
+    expect(new Set(second.gone)).toEqual(new Set(gone))
+  })
+})
+
+describe('in other orders', () => {
+  test('by last change, customers at the top explain where they left, and none of them is gone', () => {
+    const list = new QuickList(50_000)
+    list.rows.reverse()
+    const before = [...list.rows]
+    for (let place = 1000; place < 41_000; place += 100) list.move(place, 0)
+
+    const { gone, requests, reasons, laterOrder } = readQuickly(list, before)
+
+    expect(gone).toEqual([])
+    expect(reasons).toEqual(['quick'])
+    expect(requests).toBeLessThan(30)
+    expect(laterOrder).toEqual(list.rows)
+  })
+
+  test('a list in another order at every answer ends at the limit of requests, with none gone', () => {
+    const list = new QuickList(20_000)
+    const before = [...list.rows]
+    const chance = dice(3)
+    const service = {
+      answer: (window: Parameters<QuickList['answer']>[0]) => {
+        shuffle(list, chance)
+        return list.answer(window)
+      },
+    }
+
+    const found = readQuickly(list, before, { maxRequests: 40, service })
+
+    expect(found).toMatchObject({ requests: 40, gone: [], reasons: ['quick', 'quick-budget'], laterOrder: undefined })
+  })
+})
+
+describe('services that answer oddly', () => {
+  test('pages are smaller than asked for, and no other size is served', () => {
+    const list = new QuickList(5000)
+    const before = [...list.rows]
+    const gone = [list.delete(3333)]
+    list.insert()
+
+    const found = readQuickly(list, before, { service: { answer: (window) => list.answer(window, { cap: 25 }) } })
+
+    expect(found.gone).toEqual(gone)
+    expect(found.laterOrder).toEqual(list.rows)
+  })
+
+  test.each([
+    ['too large', 1_000_000],
+    ['too small', 300],
+  ])('a total that is %s is not believed', (_what, total) => {
+    const list = new QuickList(5000)
+    const before = [...list.rows]
+    list.insert()
+    list.delete(2500)
+
+    const { gone, requests, laterOrder } = readQuickly(list, before, {
+      service: { answer: (window) => list.answer(window, { total }) },
+    })
+
+    expect(before.filter((rowId) => gone.includes(rowId) && list.rows.includes(rowId))).toEqual([])
+    expect(requests).toBeLessThan(60)
+    expect(laterOrder).toEqual(list.rows)
+  })
+
+  test('an empty answer is the end of nothing', () => {
+    const list = new QuickList(5000)
+    const empty = { rows: [], total: 0, beyondEnd: false }
+    const service: Service = {
+      answer: (window) => (window.page === 1 ? list.answer(window) : { window, perPage: window.size, ...empty }),
+    }
+
+    expect(readQuickly(list, list.rows, { service }).gone).toEqual([])
+  })
+
+  test('one page for all numbers does not make customers gone', () => {
+    const list = new QuickList(5000)
+    const service: Service = {
+      answer: (window) => ({ ...list.answer({ page: 1, size: window.size }), window, total: 5000 }),
+    }
+
+    const { gone, reasons } = readQuickly(list, list.rows, { service })
+
+    expect(gone).toEqual([])
+    expect(reasons).toContain('repeated-page')
+  })
+
+  test('pages that cannot be read leave what they may hold pending', () => {
+    const list = new QuickList(20_000)
+    shuffle(list, dice(4))
+    const before = [...list.rows]
+    list.delete(15_000)
+    list.insert(5000)
+    const service: Service = {
+      answer: (window) => {
+        const answer = list.answer(window)
+        return answer.rows.some((row) => keyOf(row) === 20_001) ? 'cached-answer' : answer
+      },
+    }
+
+    const { gone, pending, reasons } = readQuickly(list, before, { service })
+
+    expect({ gone, pending: pending.length }).toEqual({ gone: [], pending: 1 })
+    expect(reasons).toEqual(['quick', 'cached-answer'])
+  })
+})
