@@ -154,6 +154,7 @@ function fillRuns(db: Database.Database): void {
       resumed_from: id > 1 ? id - 1 : null,
       organization: 'acme',
       error: null,
+      trusted_pages: null,
     }
     Object.assign(known, {
       status: STATUSES[id % 3],
