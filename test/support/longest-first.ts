@@ -9,6 +9,8 @@ const LONGEST = [
   'handing-on/warehouses',
   'package.deep',
   'jobs/shared-queue/redis-loss.deep',
+  'scan/definitions',
+  'definitions-over-nights.property',
   'bench/whole-commands.deep',
   'bench/scoreboard.deep',
   'cli/export-process.deep',
