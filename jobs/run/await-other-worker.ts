@@ -23,6 +23,9 @@ type Asked = { organization: string; lastRunBefore: number }
 
 const LOOK_MS = 500
 
+/** The job was for a full run; quick runs may have followed it. */
+const LATEST_RUNS = 5
+
 /** Waits until another worker of the same queue has ended the job, and returns the run from the mirror. */
 export async function endElsewhere(
   { hasJob, mirror, isActiveHere, now, lookMs = LOOK_MS }: Watching,
@@ -32,7 +35,8 @@ export async function endElsewhere(
   for (;;) {
     await sleep(lookMs, undefined, { signal })
     if (isActiveHere(organization) || (await hasJob(organization))) continue
-    const [report] = await mirror.listRuns({ organization, limit: 1 })
+    const latest = await mirror.listRuns({ organization, limit: LATEST_RUNS })
+    const report = latest.find(({ trustedPages }) => trustedPages === undefined)
     // This process took the job during the two look-ups.
     if (isActiveHere(organization)) continue
     const hasEnded = report?.status === 'complete' || report?.status === 'failed'

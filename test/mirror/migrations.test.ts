@@ -2,8 +2,8 @@ import Database from 'better-sqlite3'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { APPLICATION_ID, LATEST_VERSION } from '../../src/mirror/database.ts'
-import { aCustomer, customerId, customers } from '../support/builders.ts'
-import { aMirror, aMirrorFile, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aCustomer, anEnding, customerId, customers, START_MS } from '../support/builders.ts'
+import { aMirror, aMirrorFile, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { fateOf, night } from './nights.ts'
 
 const FOLDER = new URL('../../src/mirror/migrations/', import.meta.url)
@@ -68,14 +68,52 @@ test.each(VERSIONS)(
   'a mirror of version %d is brought up to date with the views that someone added to it',
   async (version) => {
     const added = `CREATE VIEW mine AS SELECT id FROM customers;
-    CREATE VIEW yours AS SELECT COUNT(*) AS count FROM active_customers`
+    CREATE VIEW yours AS SELECT COUNT(*) AS count FROM active_customers;
+    CREATE VIEW ours AS SELECT status, proof FROM runs;
+    CREATE VIEW theirs AS SELECT organization, last_status FROM freshness`
     const mirror = await aMirror(anOldMirror(version, (db) => db.exec(added)))
     await night(mirror, 0, customers(1, 3))
 
     expect(rowsOf(mirror.file, 'SELECT id FROM mine')).toHaveLength(3)
     expect(valueOf(mirror.file, 'SELECT count FROM yours')).toBe(3)
+    expect(rowsOf(mirror.file, 'SELECT * FROM ours')).toEqual([{ status: 'complete', proof: 'proven' }])
+    expect(rowsOf(mirror.file, 'SELECT * FROM theirs')).toEqual([{ organization: 'acme', last_status: 'complete' }])
   },
 )
+
+test.each(VERSIONS)(
+  'a mirror of version %d keeps every run, column by column, and what refers to one',
+  async (version) => {
+    const file = anOldMirror(version, fillRuns)
+    const tables = ['runs', 'changes', 'rejects', ...(version >= 2 ? ['held_removals'] : [])]
+    const before = dump(file, tables)
+    expect(before['runs']).toHaveLength(10)
+
+    const mirror = await aMirror(file)
+
+    const after = dump(file, tables)
+    for (const [table, rows] of Object.entries(before)) {
+      expect(after[table], table).toEqual(rows.map((row) => expect.objectContaining(row)))
+    }
+    expect(rowsOf(file, 'SELECT DISTINCT last_run_id FROM customers ORDER BY 1')).toMatchObject([
+      { last_run_id: 1 },
+      { last_run_id: 9 },
+    ])
+    expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', isQuick: true, nowMs: START_MS })
+    expect(run.id).toBe(12)
+    await mirror.finishRun(run, anEnding({ status: 'partial', proof: 'settled', trustedPages: 7 }), START_MS)
+    expect(await mirror.findRun(12)).toMatchObject({ status: 'partial', proof: 'settled', trustedPages: 7 })
+    expect(rowsOf(file, 'SELECT id FROM runs WHERE trusted_pages IS NOT NULL')).toEqual([{ id: 12 }])
+  },
+)
+
+test.each(['status', 'proof'])('no run can have another %s than those there are', async (column) => {
+  const { file } = await aMirror(anOldMirror(12, fillRuns))
+
+  expect(() => tamper(file, `UPDATE runs SET ${column} = 'other'`)).toThrow('CHECK')
+  expect(() => tamper(file, `UPDATE runs SET ${column} = NULL`)).toThrow('NOT NULL')
+})
 
 test.each([
   'CREATE TABLE dictionary (word)',
@@ -100,6 +138,51 @@ function anOldMirror(version: number, fill: (db: Database.Database) => void = ()
   db.pragma(`user_version = ${version}`)
   db.close()
   return file
+}
+
+const STATUSES = ['complete', 'failed', 'interrupted']
+const PROOFS = ['proven', 'converged', 'unproven']
+
+/** Ten runs with a value in each column, numbered to 10; there was an eleventh. Customers, a change and a reject refer to some. */
+function fillRuns(db: Database.Database): void {
+  const columns = db.prepare<[], { name: string; type: string }>('PRAGMA table_info(runs)').all()
+  const insert = db.prepare(`INSERT INTO runs (${columns.map(({ name }) => `"${name}"`).join(', ')})
+    VALUES (${columns.map(() => '?').join(', ')})`)
+  for (let id = 1; id <= 11; id += 1) {
+    const known: Record<string, unknown> = {
+      id,
+      resumed_from: id > 1 ? id - 1 : null,
+      organization: 'acme',
+      error: null,
+      trusted_pages: null,
+    }
+    Object.assign(known, {
+      status: STATUSES[id % 3],
+      proof: PROOFS[id % 3],
+      certificate: id > 5 ? `{"passes":${id}}` : null,
+    })
+    insert.run(columns.map(({ name, type }, place) => (name in known ? known[name] : VALUES[type]?.(100 * id + place))))
+  }
+  db.exec('DELETE FROM runs WHERE id = 11')
+  const updatedAt = db.prepare(`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'updated_at'`).get()
+  const [column, value] = updatedAt === undefined ? ['', ''] : [', updated_at', `, '${AT}'`]
+  for (const run of [1, 9])
+    db.exec(`INSERT INTO customers (organization, id, first_seen_at, changed_at, last_run_id${column})
+      VALUES ('acme', '${customerId(run)}', '${AT}', '${AT}', ${run}${value})`)
+  db.exec(`INSERT INTO changes (run_id, organization, id, change, at) VALUES (9, 'acme', '${customerId(1)}', 'changed', '${AT}');
+    INSERT INTO rejects (run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
+    VALUES (3, 'acme', 'key', 1, 0, '{}', '[]', '${AT}', '${AT}')`)
+  if (hasTable(db, 'held_removals')) db.exec("INSERT INTO held_removals VALUES ('acme', 1, 2)")
+}
+
+const VALUES: Record<string, (n: number) => unknown> = {
+  INTEGER: (n) => n,
+  TEXT: (n) => `["${n}"]`,
+  DATETIME: (n) => `2026-01-04 02:00:00.${String(n % 1000).padStart(3, '0')}`,
+}
+
+function hasTable(db: Database.Database, name: string): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
 }
 
 function schemaOf(file: string): unknown[] {

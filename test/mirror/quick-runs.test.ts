@@ -23,7 +23,7 @@ test('a quick run saves customers and marks absent ones as missing, and is no ni
   expect(report).toMatchObject({ inserted: 1, updated: 1, missing: 2, removed: 0, held: 0 })
   expect([fateOf(mirror, 3), fateOf(mirror, 4), fateOf(mirror, 5)]).toEqual(['missing', 'missing', 'listed'])
   const after = { ...before[0], active: 51, missing: 2, lastRunId: 2, lastStatus: 'partial' }
-  expect(await mirror.listFreshness()).toEqual([after])
+  expect(await mirror.listFreshness()).toEqual([{ ...after, lastQuick: expect.objectContaining({ runId: 2 }) }])
   expect(await mirror.listRuns({ limit: 1 })).toMatchObject([{ status: 'partial', trustedPages: 12 }])
   expect(rowsOf(mirror.file, 'SELECT id, trusted_pages FROM runs ORDER BY id')).toEqual([
     { id: 1, trusted_pages: null },
@@ -34,12 +34,12 @@ test('a quick run saves customers and marks absent ones as missing, and is no ni
 test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, LISTED, { ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } } })
-  const lastRuns = await mirror.listLastRuns()
+  const [lastRun] = await mirror.listLastRuns()
 
   await quickly(mirror, [], {})
   await quickly(mirror, [], { ending: { status: 'failed', error: { code: 'network', message: 'gone' } } })
 
-  expect(await mirror.listLastRuns()).toEqual(lastRuns)
+  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, quickErrorCode: 'network' }])
   expect(await mirror.listFreshness()).toMatchObject([
     { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
   ])
@@ -53,11 +53,11 @@ test('a quick run is not the last run that decides what is due, and none of its 
 test('a quick run whose process was killed is a quick run still', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, LISTED)
-  const lastRuns = await mirror.listLastRuns()
+  const [lastRun] = await mirror.listLastRuns()
   await startQuickRun(mirror)
   await startQuickRun(await aMirror(mirror.file), NOON_MS + HOUR_MS)
 
-  expect(await mirror.listLastRuns()).toEqual(lastRuns)
+  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, quickErrorCode: 'interrupted' }])
   expect(await mirror.listRuns({ limit: 2 })).toMatchObject([{ status: 'running' }, { status: 'interrupted' }])
   expect(valueOf(mirror.file, 'SELECT COUNT(*) FROM runs WHERE trusted_pages = 0')).toBe(2)
 })

@@ -81,7 +81,7 @@ test('over any nights and quick runs, every customer is missing and removed exac
         expect(told.map(([, change]) => change)).toEqual(history)
       }
     }),
-    { numRuns: seeds(60) },
+    { numRuns: seeds(200) },
   )
 })
 

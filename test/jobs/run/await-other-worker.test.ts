@@ -18,6 +18,13 @@ test('a run is the result even if the clock was set back before it began', async
   expect(await end({ runs: [[earlier]] })).toEqual({ report: earlier, error: undefined })
 })
 
+test('a quick run that followed is not the result', async () => {
+  const quick = { ...aRun({ status: 'partial' }), runId: BEFORE + 5, trustedPages: 3 }
+
+  expect(await end({ runs: [[quick, complete]] })).toEqual({ report: complete, error: undefined })
+  expect(await end({ runs: [[quick]] })).toMatchObject(lost)
+})
+
 test.each([
   ['is still running', [aRun({ status: 'running' })]],
   ['was put back', [aRun({ status: 'interrupted', error: { code: 'interrupted', message: 'stopped' } })]],
