@@ -1,5 +1,7 @@
 import * as z from 'zod'
 
+const fieldNames = z.array(z.string().max(100)).max(100)
+
 /** What is known of the order of a list from the runs before. A key that is absent is unknown. */
 export type OrderFacts = z.output<typeof factsSchema>
 
@@ -12,6 +14,8 @@ const factsSchema = z.object({
   still: z.int().min(0).optional().catch(undefined),
   /** The row number of the customer at the end of the list, as of the last run that knew where the list ends. */
   end: z.int().min(1).optional().catch(undefined),
+  /** Which fields the rows are not sorted by, and which they may be sorted by, apart from id and created_at. */
+  fields: z.object({ ruledOut: fieldNames, left: fieldNames }).optional().catch(undefined),
 })
 
 /** The facts in a stored text. What cannot be read, or has no meaning for this program, is unknown. */

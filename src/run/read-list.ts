@@ -14,6 +14,7 @@ import { sortPage, type ReadPage } from './read-page.ts'
 import type { Recognition } from './recognize.ts'
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
 import { rowsForScan } from './report-window.ts'
+import { fieldsToFind, type SortedFields } from './sorted-fields.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
 import { refuseTenantMixup } from './tenant-mixup.ts'
@@ -74,11 +75,12 @@ export async function readList(
   const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   const recorder = new ListRecorder(run.list.warnings)
   const scan = await startScan(settings, { mirror, run, recorder })
+  const fields = settings.scan === 'chain' ? fieldsToFind(run.list.order) : undefined
   const errors = readingErrors(organization)
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
   const readPage: Reading<ReadPage>['readPage'] = (window, options) =>
-    errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition))
+    errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition, fields))
   const savedTogether = run.isBaseline ? PAGES_OF_INITIAL_SYNC : PAGES_OF_A_NIGHT
   const { stop, abort } = limits
   await readWindows({ scan, readPage, concurrency, savedTogether, stop, abort, monotonicMs }, async (arrivals) => {
@@ -90,17 +92,20 @@ export async function readList(
   if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
   const customers = run.seen.size + run.rejectedIds.size
   const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
-  return { certificate, list: nextList(recorder, { customers, before, order: scan.order }) }
+  return { certificate, list: nextList(recorder, { customers, before, order: { ...scan.order, ...fields?.facts } }) }
 }
 
 async function readAndSort(
   reading: ReturnType<Source['readPage']>,
   window: Window | undefined,
   recognition: Recognition,
+  fields: SortedFields | undefined,
 ): Promise<ReadPage> {
   const page = await reading
   try {
-    return sortPage(page, window, recognition)
+    const read = sortPage(page, window, recognition)
+    fields?.observe(page)
+    return read
   } catch (error) {
     page.release?.()
     throw error

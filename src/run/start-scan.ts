@@ -2,9 +2,11 @@ import type { RecordedWindow, Run } from '../run.ts'
 import type { Mirror } from '../store.ts'
 import { RowSet } from '../row-set.ts'
 import type { ListRecorder } from '../list-memory/list-recorder.ts'
+import { PlaceIndex } from '../list-memory/place-index.ts'
 import { chainScan } from '../scan/chain-scan.ts'
 import { limitedScan } from '../scan/limited-scan.ts'
 import { plainScan } from '../scan/plain-scan.ts'
+import type { RememberedList } from '../scan/remembered-order.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { SeenIds } from '../scan/seen.ts'
 import { keyOf, type RowKey, type WindowAnswer } from '../scan/window.ts'
@@ -32,8 +34,24 @@ export async function startScan(
           seen,
           recalled: recalledReads(await mirror.recallWindows(run), recorder),
           order: run.list.order,
+          list: rememberedList(run),
         })
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
+}
+
+/** The list as last read, for the scan. At rest each row stands where it is expected, and no index is made. */
+function rememberedList({ list, written, doubted }: Pick<Run, 'list' | 'written' | 'doubted'>): RememberedList {
+  const { rowIds } = list.columns
+  let index: PlaceIndex | undefined
+  return {
+    rowIds,
+    placeOf(rowId) {
+      index ??= PlaceIndex.over(rowIds)
+      return index.find(rowId)
+    },
+    // A customer written since by hand or by another run may be updated although the service did not change it.
+    isChanged: (rowId) => written.has(rowId) && !doubted.has(rowId),
+  }
 }
 
 /** The recorded windows, for the scan. Adds their customers to the list for the next run too. */

@@ -1,3 +1,4 @@
+import type { OrderFacts } from '../order-facts.ts'
 import type { Bisections } from './bisections.ts'
 import type { Certificate } from './certificate.ts'
 import type { Coverage } from './coverage.ts'
@@ -24,6 +25,7 @@ export function certificateOf({ passes, findings, coverage, ...known }: Known): 
     proof,
     basis: passProof?.basis,
     witness: passProof?.witness,
+    evidence: passProof?.evidence,
     reasons,
     notes: findings.notes,
     passes: passes.count,
@@ -39,4 +41,17 @@ export function certificateOf({ passes, findings, coverage, ...known }: Known): 
 
 function interrupted({ flaws }: Pass): Verdict {
   return { proof: 'unproven', reasons: ['interrupted', ...flaws] }
+}
+
+/** What the next scan of this list should know of its order. */
+export function orderForNextScan(findings: Findings, { current }: Passes): OrderFacts {
+  const { nextOrder, remembered } = findings
+  const isWhole = current.complete && current.flaws.size === 0
+  return isWhole && mayNeedMemory(findings) ? { ...nextOrder, ...remembered.facts() } : nextOrder
+}
+
+/** Where rows are in order of their ids, or of creation times of which few are equal, no memory of the list is needed. */
+function mayNeedMemory({ witnesses, pageSize }: Findings): boolean {
+  if (witnesses.believed(pageSize).length === 0) return true
+  return witnesses.onlyTimes && witnesses.longestTie >= pageSize / 2
 }

@@ -1,3 +1,4 @@
+import type { OrderEvidence } from './remembered-order.ts'
 import type { Reason } from './reasons.ts'
 import type { StoppedAt } from './window.ts'
 
@@ -31,6 +32,21 @@ import type { StoppedAt } from './window.ts'
  * that saw movement reads both ends once more before it trusts its witness, as far as rows it knows from there: whatever moved
  * to an end stands before those rows, however far it was pushed down, and shows there as out of order.
  *
+ * The order of the list as last read is such a witness, where f is not shown: the place of a customer in that list stands for f,
+ * and all customers known from it stood in its order, in every window of the scan. Then (b) asks only for z, since f is different
+ * for every row. The argument needs no place for y or z: a new customer has an f too, which nothing shows. Therefore the windows
+ * with known rows must be linked by known rows. A seam whose shared rows are all new is taken only before the first known row
+ * or after the last one: in between, rows that moved could stand behind the new ones, in order among themselves. A customer who was
+ * deleted and came back has a new f, is new if the list as last read lacks the id, and else stands out of order.
+ * The evidence that f never changes, each for a kind of order that does:
+ *   - by a field that is shown: sampled pages show that no field which may change is sorted, upward or downward;
+ *   - by last change: at least eight customers changed in their fields and stand as before. Where the same ones are touched every
+ *     night, in the same order, even that looks still; then a row that changes during the scan moves to an end, which is read again;
+ *   - by a number that is hidden and changes: no customer moved between the last two complete runs, nor since.
+ * What remains assumed: that such a number, or a form of a field in which no sampled page looked sorted, which has moved no customer
+ * in two runs and none in any window of this one, did not move its first one past the windows during this scan. Such a customer,
+ * and no other, may be missed; the next night finds the customer out of order, and is not proven.
+ *
  * Without a witness the scan is proven only if nothing moved: in every overlap the same ids at the same positions, one
  * total throughout, and as many distinct ids as the total. One row moving from i to j shifts every row between them.
  * If it was lost, the windows over its new place were all read before, those over its old place all after; somewhere
@@ -48,6 +64,8 @@ export type Certificate = {
   readonly basis: Basis | undefined
   /** The order that vouches for the proof, e.g. `created_at desc`; undefined where it does not rest on one. */
   readonly witness: string | undefined
+  /** Why the order of the list as last read is believed, where the proof rests on it. */
+  readonly evidence: OrderEvidence | undefined
   /** Why the scan is not proven; empty when it is. */
   readonly reasons: readonly Reason[]
   /** What went wrong during the scan and how often, repaired or not. */
@@ -69,10 +87,10 @@ export type Certificate = {
   readonly holes: readonly Hole[]
 }
 
-export type Basis = 'one-page' | 'quiet' | 'witness'
+export type Basis = 'one-page' | 'quiet' | 'witness' | 'remembered order'
 
 /** Positions `[position, position + size)`. */
 export type Hole = { readonly position: number; readonly size: number }
 
 /** How one pass over the list was proven. */
-export type PassProof = { readonly basis: Basis; readonly witness?: string }
+export type PassProof = { readonly basis: Basis; readonly witness?: string; readonly evidence?: OrderEvidence }

@@ -1,7 +1,7 @@
 import type { PassProof } from './certificate.ts'
 import type { Findings } from './findings.ts'
 import type { Reason } from './reasons.ts'
-import type { Overlap } from './overlap.ts'
+import type { Overlap, Seam } from './overlap.ts'
 import { spans, WITNESSES, type Witness } from './witness.ts'
 
 /** The evidence of one chain of windows: whether the list stood still, and which witnesses span every overlap. */
@@ -9,6 +9,8 @@ export class ChainProof {
   readonly #findings: Findings
   readonly #spanning = new Set(WITNESSES)
   readonly #obstacles = new Set<Reason>()
+  /** The overlaps of the chain, as long as all of them share rows in the same order. */
+  #seams: Seam[] | undefined = []
   #windows = 0
   #still = true
 
@@ -34,17 +36,27 @@ export class ChainProof {
   cut(): void {
     this.#still = false
     this.#spanning.clear()
+    this.#seams = undefined
   }
 
-  link(overlap: Overlap): void {
+  /** The seam is needed where the order of the list as last read may vouch for the chain. */
+  link(overlap: Overlap, seam?: Seam): void {
     this.#windows += 1
     this.#findings.witnesses.observeOverlap(overlap)
     for (const witness of this.#spanning) if (!spans(witness, overlap)) this.#spanning.delete(witness)
+    this.#seam(overlap, seam)
     if (overlap.still) return
     this.#still = false
     if (overlap.reordered) this.#obstacles.add('order-unstable')
     else if (overlap.shared === 0) this.#obstacles.add('link-broken')
     else this.#obstacles.add('not-quiet')
+  }
+
+  /** In an order that never changes, one row in common is enough (see certificate.ts). */
+  #seam({ shared, reordered, atBeginning }: Overlap, seam: Seam | undefined): void {
+    if (atBeginning) this.#seams = []
+    else if (shared === 0 || reordered || seam === undefined) this.#seams = undefined
+    else this.#seams?.push(seam)
   }
 
   /** The believed witnesses that span every overlap so far. */
@@ -66,7 +78,9 @@ export class ChainProof {
     if (this.#windows === 1) return { basis: 'one-page' }
     if (this.#still) return { basis: 'quiet' }
     const [witness] = this.vouching()
-    return witness && { basis: 'witness', witness: witness.name }
+    if (witness !== undefined) return { basis: 'witness', witness: witness.name }
+    const evidence = this.#seams && this.#findings.remembered.evidence(this.#seams)
+    return evidence && { basis: 'remembered order', witness: 'remembered order', evidence }
   }
 
   /** Why there is no proof, where there is none. */

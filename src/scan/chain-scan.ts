@@ -1,6 +1,6 @@
 import type { OrderFacts } from '../order-facts.ts'
 import type { Certificate } from './certificate.ts'
-import { certificateOf } from './certificate-of.ts'
+import { certificateOf, orderForNextScan } from './certificate-of.ts'
 import { Findings } from './findings.ts'
 import { prepareWindow, type ReadWindow } from './read-window.ts'
 import { ClosedPass } from './closed-pass.ts'
@@ -9,6 +9,7 @@ import type { Pass } from './pass.ts'
 import { Passes } from './passes.ts'
 import { PageSizes, sizeAfterRefusal } from './page-sizes.ts'
 import { USUAL_OVERLAP } from './planner.ts'
+import type { RememberedList } from './remembered-order.ts'
 import type { Reason } from './reasons.ts'
 import { RequestBudget } from './request-budget.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
@@ -27,6 +28,8 @@ export type ChainScanOptions = {
   readonly recalled?: Iterable<WindowAnswer>
   /** What the scans before found out about the order of the list. */
   readonly order?: OrderFacts
+  /** The list as the last complete run read it. */
+  readonly list?: RememberedList
 }
 
 /** A scan of overlapping windows that says whether they prove that every row was read (see certificate.ts). */
@@ -60,8 +63,8 @@ class ChainScan implements Scan {
   readonly #passes: Passes
   #answers = 0
 
-  constructor({ pageSize = 100, caps, seen = seenIds(), recalled = [], order }: ChainScanOptions) {
-    this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)), order)
+  constructor({ pageSize = 100, caps, seen = seenIds(), recalled = [], order, list }: ChainScanOptions) {
+    this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)), order, list)
     this.#sizes = new PageSizes(this.#findings)
     this.#coverage = new Coverage(seen)
     this.#coverage.startPass()
@@ -117,7 +120,7 @@ class ChainScan implements Scan {
   }
 
   get order(): OrderFacts {
-    return this.#findings.nextOrder
+    return orderForNextScan(this.#findings, this.#passes)
   }
 
   certificate(): Certificate {

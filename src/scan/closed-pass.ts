@@ -69,10 +69,15 @@ export class ClosedPass implements Pass {
   #settle(): void {
     // Answers that arrive after a stop change nothing.
     if (!this.#linked.over || this.over) return
-    if (this.#closing === undefined && this.proof()?.basis === 'witness') {
+    if (this.#closing === undefined && needsClosing(this.proof())) {
       this.#closing = new Closing(this.#findings, this.#linked.ends)
     }
     for (const flaw of this.#closing?.flaws ?? []) this.#linked.flaws.add(flaw)
     this.over = this.#closing?.over ?? true
   }
+}
+
+/** What rests on an order is proven only once both ends were read again: rows that changed may have moved there. */
+function needsClosing(proof: PassProof | undefined): boolean {
+  return proof?.basis === 'witness' || proof?.basis === 'remembered order'
 }

@@ -5,7 +5,7 @@ import { askAgainOtherwise } from './other-sizes.ts'
 import type { PassFailure } from './pass.ts'
 import { USUAL_OVERLAP, windowAfter, windowFrom } from './planner.ts'
 import type { Reason } from './reasons.ts'
-import { overlapBetween } from './overlap.ts'
+import { overlapBetween, seamBetween } from './overlap.ts'
 import { PendingWindows } from './pending-windows.ts'
 import { endOf, isSame, type RowKey, type Window } from './window.ts'
 
@@ -108,7 +108,9 @@ class End {
     if (isAbove || low === undefined) this.#low = read
     if (!isAbove) this.#high = read
     this.#meet(read)
-    return left === undefined || right === undefined || overlapBetween(left, right).shared > 0
+    if (left === undefined || right === undefined) return true
+    this.#findings.remembered.linkAtEnd(seamBetween(left, right))
+    return overlapBetween(left, right).shared > 0
   }
 
   #meet({ keys }: ReadWindow): void {

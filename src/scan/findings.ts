@@ -1,5 +1,6 @@
 import type { OrderFacts } from '../order-facts.ts'
 import type { ReadWindow } from './read-window.ts'
+import { type RememberedList, RememberedOrder } from './remembered-order.ts'
 import type { Reason } from './reasons.ts'
 import { keyOf, type RowKey, type Window } from './window.ts'
 import { SMALLEST_PAGE, Witnesses } from './witness.ts'
@@ -24,12 +25,15 @@ export class Findings {
   readonly order: OrderFacts
   /** The same for the next scan; what this one does not find out again is left as it was, except what must be earned anew. */
   nextOrder: OrderFacts
+  /** The order of the list as last read. */
+  readonly remembered: RememberedOrder
   readonly #notes = new Map<Reason, number>()
 
-  constructor(pageSize: number, order: OrderFacts = {}) {
+  constructor(pageSize: number, order: OrderFacts = {}, list?: RememberedList) {
     this.pageSize = pageSize
     this.order = order
     this.nextOrder = { ...order, still: undefined }
+    this.remembered = new RememberedOrder(list, order)
   }
 
   learn(read: ReadWindow): void {
@@ -37,6 +41,7 @@ export class Findings {
     this.greatestTotal = Math.max(this.greatestTotal, this.total)
     if (read.all.length > 0 && read.reach === read.total) this.lastKey = keyOf(read.all.at(-1))
     this.witnesses.observe(read)
+    this.remembered.observe(read)
     if (read.hasDuplicates) this.note('duplicate-id')
   }
 

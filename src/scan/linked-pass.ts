@@ -8,7 +8,7 @@ import { type ChainEnd, LinkRepair } from './link-repair.ts'
 import { holds } from './repair.ts'
 import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
-import { repeats, type Overlap, overlapBetween } from './overlap.ts'
+import { repeats, type Overlap, overlapBetween, seamBetween } from './overlap.ts'
 import type { PendingWindow } from './pending-windows.ts'
 import { Unread } from './unread.ts'
 import { endOf, startOf, type StoppedAt, type Window } from './window.ts'
@@ -136,7 +136,7 @@ export class LinkedPass implements Pass {
 
   #link(pending: PendingWindow, read: ReadWindow, overlap?: Overlap): void {
     if (overlap === undefined) this.#chain.begin()
-    else this.#chain.link(overlap)
+    else this.#chain.link(overlap, this.#end.last && seamBetween(this.#end.last, read))
     this.#plan.pending.remove(pending)
     this.#plan.pending.removeUpTo(read.reach)
     this.ends.extend(this.#end.last, read)

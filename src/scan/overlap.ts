@@ -42,6 +42,18 @@ export function overlapBetween(left: ReadWindow, right: ReadWindow): Overlap {
   return { shared, displaced, still: standsStill(left, right, shared), reordered, redated, ends, atBeginning }
 }
 
+/** The rows that two neighbouring windows share, as far as they are stored; `left` and `right` are the turns of the windows. */
+export type Seam = { readonly left: number; readonly right: number; readonly rowIds: readonly number[] }
+
+export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
+  const rowIds: number[] = []
+  for (const [inRight] of sharedPlaces(left, right)) {
+    const key = right.keys[inRight]
+    if (typeof key === 'number' && key > 0) rowIds.push(key)
+  }
+  return { left: left.turn, right: right.turn, rowIds }
+}
+
 /**
  * The places of the shared rows, in the order of the right window. A row that the left window lists twice counts at its last
  * place.

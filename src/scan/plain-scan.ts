@@ -146,6 +146,7 @@ class PlainScan implements Scan {
       proof: 'unproven',
       basis: undefined,
       witness: undefined,
+      evidence: undefined,
       reasons: this.done ? [...this.#reasons] : ['interrupted', ...this.#reasons],
       notes: [],
       passes: 1,

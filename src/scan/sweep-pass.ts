@@ -56,7 +56,7 @@ export class SweepPass implements Pass {
     if (!this.complete || this.flaws.size > 0 || this.#end === undefined || !isEnd(this.#end)) return undefined
     if (!this.#overlapping && this.#chain.windows > 1) return undefined
     const proof = this.#chain.proof()
-    return proof?.basis === 'witness' ? undefined : proof
+    return proof?.basis === 'quiet' || proof?.basis === 'one-page' ? proof : undefined
   }
 
   next(): Window | undefined {

@@ -76,6 +76,10 @@ test.each([
   [{ basis: 'one-page' }, 'the list fits one page'],
   [{ basis: 'quiet' }, 'nothing moved while it was read'],
   [{ basis: 'witness', witness: 'created_at asc, id asc' }, 'its pages are linked, ordered by created_at asc, id asc'],
+  [
+    { basis: 'remembered order', witness: 'remembered order' },
+    'its pages are linked, in the order in which they were last read',
+  ],
 ])('a proof names its evidence: %o', async (basis, words) => {
   await ended({ proof: 'proven', reasons: [], certificate: { ...CERTIFICATE, ...basis } })
 
@@ -83,6 +87,20 @@ test.each([
 
   expect(stdout).toContain(`Proven: every customer who was listed during the whole scan was read (${words}).`)
   expect(stdout).not.toContain('pass')
+})
+
+test('a proof by the order as last read shows why that order is believed', async () => {
+  const evidence = { changedWithoutMoving: 1218, fieldsRuledOut: ['name', 'email'], runs: 3 }
+  const certificate = { ...CERTIFICATE, basis: 'remembered order', witness: 'remembered order', evidence }
+  await ended({ proof: 'proven', reasons: [], certificate })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toContain(
+    '1,218 customers changed since the list was last read, and kept their place among the others.',
+  )
+  expect(stdout).toContain('No customer moved in 3 complete runs in a row, this one included.')
+  expect(stdout).toContain('The list is sorted by no field that may change: not by name, email.')
 })
 
 test('a converged scan is reported as weaker than proven, with the reason and the number of passes', async () => {

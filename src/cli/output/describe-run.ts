@@ -38,6 +38,10 @@ const certificateSchema = z.object({
   notes: z.array(z.object({ reason: z.string(), times: z.number() })),
   holes: z.array(z.object({ position: z.number(), size: z.number() })),
   found: z.array(z.string()).optional(),
+  evidence: z
+    .object({ changedWithoutMoving: z.number(), fieldsRuledOut: z.array(z.string()), runs: z.number() })
+    .optional()
+    .catch(undefined),
 })
 
 function certificateOf({ certificate }: StoredRun) {
@@ -62,15 +66,33 @@ function proofLines(run: StoredRun): string[] {
       `Converged: the last pass found no new customer, and as many customers as the total says${passes}. Weaker than a proof:`,
     ]
   }
-  return [`Proven: every customer who was listed during the whole scan was read (${basisWords(certificate)})${passes}.`]
+  return [
+    `Proven: every customer who was listed during the whole scan was read (${basisWords(certificate)})${passes}.`,
+    ...evidenceLines(certificate),
+  ]
 }
 
 function basisWords(certificate: ReturnType<typeof certificateOf>): string {
   if (certificate?.basis === 'one-page') return 'the list fits one page'
   if (certificate?.basis === 'quiet') return 'nothing moved while it was read'
+  if (certificate?.basis === 'remembered order')
+    return 'its pages are linked, in the order in which they were last read'
   return certificate?.witness === undefined
     ? 'its pages are linked'
     : `its pages are linked, ordered by ${certificate.witness}`
+}
+
+/** Why the order of the list as last read is believed. */
+function evidenceLines(certificate: ReturnType<typeof certificateOf>): string[] {
+  if (certificate?.evidence === undefined) return []
+  const { changedWithoutMoving, fieldsRuledOut, runs } = certificate.evidence
+  const fields = fieldsRuledOut.length === 0 ? '' : `: not by ${fieldsRuledOut.join(', ')}`
+  return [
+    'The order of the list is not shown. That it never changes is known from this:',
+    `  ${count(changedWithoutMoving, 'customer')} changed since the list was last read, and kept their place among the others.`,
+    `  No customer moved in ${count(runs, 'complete run')} in a row, this one included.`,
+    `  The list is sorted by no field that may change${fields}.`,
+  ]
 }
 
 function noteLines(run: StoredRun): string[] {

@@ -115,6 +115,7 @@ class BisectingScan implements QuickScan {
       proof: 'unproven',
       basis: undefined,
       witness: undefined,
+      evidence: undefined,
       reasons: this.done ? reasons : ['interrupted', ...reasons],
       notes: [...this.#reasons].map(([reason, times]) => ({ reason, times })),
       passes: 1,

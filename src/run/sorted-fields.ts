@@ -1,0 +1,85 @@
+import { TEXT_FIELDS } from '../customer.ts'
+import type { OrderFacts } from '../order-facts.ts'
+import type { CustomersPage } from '../source/customers.ts'
+import { FieldOrder } from './field-order.ts'
+
+/** Pages that are looked at, spread over the list; the last one comes in addition. */
+const PAGES = 16
+/** A larger page takes too long to parse for this. */
+const MOST_BYTES = 1024 * 1024
+const MOST_FIELDS = 100
+/** Their values never change, so they may order the list. */
+const UNCHANGING = new Set(['id', 'created_at'])
+
+/**
+ * Finds out which fields a list may be sorted by, from some of its pages: a customer whose value changes would move there. A page
+ * was cut from one list, so its records are compared with each other; of different pages only the first records are.
+ */
+export class SortedFields {
+  readonly #fields = new Map<string, FieldOrder>()
+  readonly #parts = new Set<number>()
+  #expected = 1
+
+  /** Looks at the page, if none was looked at in this part of the list. */
+  observe(page: Pick<CustomersPage, 'page' | 'size' | 'total' | 'bytes' | 'records'>): void {
+    const { size, total = 0, bytes } = page
+    const start = size * (page.page - 1)
+    const parts = Math.min(PAGES, Math.ceil(total / size))
+    const part = start + size >= total ? parts : Math.floor((start * parts) / total)
+    if (total === 0 || bytes > MOST_BYTES || this.#parts.has(part) || this.#fields.size > MOST_FIELDS) return
+    this.#parts.add(part)
+    this.#expected = parts
+    this.#look(recordsOf(page), start)
+  }
+
+  /** Nothing while too little of the list was looked at, e.g. in a run that continues an interrupted one. */
+  get facts(): Pick<OrderFacts, 'fields'> {
+    const isWhole = this.#parts.has(0) && this.#parts.has(this.#expected) && 2 * this.#parts.size > this.#expected
+    if ((!isWhole && this.#expected > 1) || this.#fields.size > MOST_FIELDS) return {}
+    const [all, left] = [new Set<string>(), new Set<string>()]
+    for (const [field, order] of this.#fields) {
+      const name = publicName(field)
+      all.add(name)
+      if (order.mayBeSorted) left.add(name)
+    }
+    return { fields: { ruledOut: [...all].filter((name) => !left.has(name)), left: [...left] } }
+  }
+
+  #look(records: readonly FieldsOfRecord[], start: number): void {
+    for (const record of records) {
+      for (const field of record.keys()) {
+        if (!UNCHANGING.has(field) && !this.#fields.has(field)) this.#fields.set(field, new FieldOrder())
+      }
+    }
+    for (const [field, order] of this.#fields) {
+      order.observe(
+        records.map((record) => record.get(field)),
+        start,
+      )
+    }
+  }
+}
+
+/** The facts are stored, and a field that the specification does not know may be one whose name must not be. */
+function publicName(field: string): string {
+  return TEXT_FIELDS.some((name) => name === field) ? field : 'extra'
+}
+
+type FieldsOfRecord = ReadonlyMap<string, unknown>
+
+/** The records of a page; none if one of them cannot be parsed, which the run itself need not do. */
+function recordsOf({ records }: Pick<CustomersPage, 'records'>): FieldsOfRecord[] {
+  try {
+    return records().flatMap((record) =>
+      typeof record === 'object' && record !== null ? [new Map(Object.entries(record))] : [],
+    )
+  } catch {
+    return []
+  }
+}
+
+/** What is not known of the fields is found out, and again where a field was left although the customers keep their places. */
+export function fieldsToFind({ fields, still = 0 }: OrderFacts): SortedFields | undefined {
+  const isKnown = fields !== undefined && (fields.left.length === 0 || still === 0)
+  return isKnown ? undefined : new SortedFields()
+}
