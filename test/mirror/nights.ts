@@ -32,6 +32,35 @@ export function scanEnding({ proof = 'proven', rule = USUAL_RULE, confirmed = []
   return { status: 'complete', proof, reasons, readToEnd: proof !== 'unproven', source, removals }
 }
 
+type Quickly = { gone?: readonly number[]; hour?: number; ending?: Partial<Ending> }
+
+/** A quick run some hours after night `n`: it received these records, and found those customers absent. */
+export async function quickRun(
+  mirror: Mirror,
+  n: number,
+  records: readonly unknown[],
+  { gone = [], hour = 12, ending = {} }: Quickly = {},
+): Promise<Report> {
+  const atMs = START_MS + n * DAY_MS + hour * 60 * MINUTE_MS
+  const absentRows = rowIdsOf(mirror, gone)
+  return mirrorPages(mirror, records.length > 0 ? [records] : [], {
+    atMs,
+    isQuick: true,
+    ending: { ...quickEnding(absentRows), ...ending },
+  })
+}
+
+export function quickEnding(absentRows: readonly number[] = []): Partial<Ending> {
+  const removals = { rule: USUAL_RULE, confirmed: new Set<string>() }
+  return { status: 'partial', reasons: ['quick'], readToEnd: false, trustedPages: 12, absentRows, removals }
+}
+
+export function rowIdsOf(mirror: Mirror, numbers: readonly number[]): number[] {
+  const ids = JSON.stringify(numbers.map(customerId))
+  const sql = 'SELECT row_id FROM customers WHERE id IN (SELECT value FROM json_each(?))'
+  return rowsOf(mirror.file, sql, ids).map(({ row_id }) => Number(row_id))
+}
+
 const USUAL_RULE = { after: 2, maxShare: 0.1 }
 
 export function customerRow(mirror: Mirror, n: number): Record<string, unknown> {

@@ -1,14 +1,13 @@
-import type { Ending, Run } from '../../src/run.ts'
+import type { Run } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
-import type { Report } from '../../src/report.ts'
 import { expect, test } from 'vitest'
 import { EMPTY_LIST } from '../../src/list-as-read.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, fateOf, night } from './nights.ts'
+import { DAY_MS, fateOf, night, quickEnding, quickRun, rowIdsOf } from './nights.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
-const RULE = { after: 2, maxShare: 0.1 }
+const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'network', message: 'gone' } } as const
 const LISTED = customers(1, 50)
 const NOON_MS = START_MS + DAY_MS / 2
 
@@ -17,7 +16,7 @@ test('a quick run saves customers and marks absent ones as missing, and is no ni
   await night(mirror, 0, LISTED)
   const before = await mirror.listFreshness()
 
-  const report = await quickly(mirror, [aCustomer(9, { name: 'Renamed' }), aCustomer(51)], { gone: [3, 4] })
+  const report = await quickRun(mirror, 0, [aCustomer(9, { name: 'Renamed' }), aCustomer(51)], { gone: [3, 4] })
 
   expect(report).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], trustedPages: 12 })
   expect(report).toMatchObject({ inserted: 1, updated: 1, missing: 2, removed: 0, held: 0 })
@@ -36,8 +35,8 @@ test('a quick run is not the last run that decides what is due, and none of its 
   await night(mirror, 0, LISTED, { ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } } })
   const [lastRun] = await mirror.listLastRuns()
 
-  await quickly(mirror, [], {})
-  await quickly(mirror, [], { ending: { status: 'failed', error: { code: 'network', message: 'gone' } } })
+  await quickRun(mirror, 0, [])
+  await quickRun(mirror, 0, [], { ending: FAILED })
 
   expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, quickErrorCode: 'network' }])
   expect(await mirror.listFreshness()).toMatchObject([
@@ -68,13 +67,12 @@ test('an interrupted run is continued after a quick run, as if that had not been
   const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
   const first = await mirror.startRun({ ...start, nowMs: NOON_MS })
   await mirror.savePages(first, [recorded(1), recorded(2)], NOON_MS)
-  const error = { code: 'network', message: 'gone' }
-  await mirror.finishRun(first, anEnding({ status: 'failed', readToEnd: false, error }), NOON_MS)
+  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), NOON_MS)
 
   const quick = await mirror.startRun({ ...start, isQuick: true, nowMs: NOON_MS + HOUR_MS })
   expect(quick).toMatchObject({ resumedFrom: undefined, readBefore: 0, isQuick: true })
   await mirror.savePages(quick, [recorded(3)], NOON_MS + HOUR_MS)
-  await mirror.finishRun(quick, quickEnding(), NOON_MS + HOUR_MS)
+  await mirror.finishRun(quick, anEnding(quickEnding()), NOON_MS + HOUR_MS)
 
   const second = await mirror.startRun({ ...start, nowMs: NOON_MS + 2 * HOUR_MS })
   expect(second).toMatchObject({ resumedFrom: first.id, readBefore: 20, isQuick: false })
@@ -88,7 +86,7 @@ test('a quick run leaves the list as last read as it is, and the next run doubts
   const before = lists()
   expect(before).toMatchObject([{ run_id: 1 }])
 
-  await quickly(mirror, [aCustomer(9, { name: 'Renamed' }), aCustomer(10), aCustomer(51)], { gone: [3] })
+  await quickRun(mirror, 0, [aCustomer(9, { name: 'Renamed' }), aCustomer(10), aCustomer(51)], { gone: [3] })
 
   expect(lists()).toEqual(before)
   const next = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + DAY_MS })
@@ -100,11 +98,11 @@ test('an absence in a quick run counts for nothing: a customer is removed after 
   const mirror = await aMirror()
   const without3 = LISTED.filter(({ id }) => id !== customerId(3))
   await night(mirror, 0, LISTED)
-  await quickly(mirror, [aCustomer(9)], { gone: [3] })
-  await quickly(mirror, [aCustomer(9)], { gone: [3] })
+  await quickRun(mirror, 0, [aCustomer(9)], { gone: [3] })
+  await quickRun(mirror, 0, [aCustomer(9)], { gone: [3] })
 
   expect(await night(mirror, 1, without3)).toMatchObject({ missing: 1, removed: 0 })
-  await quickly(mirror, [aCustomer(9)], { gone: [3], atMs: START_MS + DAY_MS + HOUR_MS })
+  await quickRun(mirror, 1, [aCustomer(9)], { gone: [3] })
   expect(rowsOf(mirror.file, 'SELECT proven, scans FROM absences')).toEqual([{ proven: 1, scans: 1 }])
   expect(await night(mirror, 2, without3)).toMatchObject({ missing: 0, removed: 1 })
 })
@@ -114,8 +112,8 @@ test('absences from before a customer was listed again are not brought back by a
   const without3 = LISTED.filter(({ id }) => id !== customerId(3))
   await night(mirror, 0, LISTED)
   await night(mirror, 1, without3)
-  await quickly(mirror, [aCustomer(3)], { atMs: START_MS + DAY_MS + HOUR_MS })
-  await quickly(mirror, [aCustomer(9)], { gone: [3], atMs: START_MS + DAY_MS + 2 * HOUR_MS })
+  await quickRun(mirror, 1, [aCustomer(3)])
+  await quickRun(mirror, 1, [aCustomer(9)], { gone: [3], hour: 13 })
 
   expect(await night(mirror, 2, without3)).toMatchObject({ missing: 1, removed: 0 })
 })
@@ -128,7 +126,7 @@ test('rows that a quick run received, and rows that are removed or of another or
   await night(mirror, 2, customers(2, 50))
   const reject = { ...aCustomer(8), phone: { no: 'text' } }
 
-  const report = await quickly(mirror, [aCustomer(7), reject], { gone: [1, 7, 8, 120], atMs: START_MS + 3 * DAY_MS })
+  const report = await quickRun(mirror, 3, [aCustomer(7), reject], { gone: [1, 7, 8, 120] })
 
   expect(report).toMatchObject({ missing: 0, rejected: 1 })
   expect([1, 7, 8].map((n) => fateOf(mirror, n))).toEqual(['removed', 'listed', 'listed'])
@@ -142,7 +140,7 @@ test('too many customers absent at once are not marked by a quick run', async ()
   await night(mirror, 0, customers(1, 100))
   const gone = Array.from({ length: 21 }, (_, index) => index + 1)
 
-  expect(await quickly(mirror, [aCustomer(99)], { gone })).toMatchObject({ missing: 0, held: 21 })
+  expect(await quickRun(mirror, 0, [aCustomer(99)], { gone })).toMatchObject({ missing: 0, held: 21 })
   expect(await mirror.listHeldRemovals()).toEqual([])
   expect(fateOf(mirror, 1)).toBe('listed')
 })
@@ -152,7 +150,7 @@ test('the newest customers are not marked by a quick run: the list may be older 
   const dated = (n: number) => aCustomer(n, { created_at: `2025-01-${String(n).padStart(2, '0')}T10:00:00Z` })
   await night(mirror, 0, [1, 2, 3, 4, 5, 6].map(dated))
 
-  const report = await quickly(mirror, [dated(3)], { gone: [2, 6] })
+  const report = await quickRun(mirror, 0, [dated(3)], { gone: [2, 6] })
 
   expect(report).toMatchObject({ missing: 1, reasons: ['quick', 'older-list'] })
   expect([fateOf(mirror, 2), fateOf(mirror, 6)]).toEqual(['missing', 'listed'])
@@ -164,39 +162,16 @@ test('a quick run that lost its lease marks no customer', async () => {
   const run = await startQuickRun(mirror, NOON_MS)
   await (await aMirror(mirror.file)).startRun({ organization: 'acme', trigger: 'sync', nowMs: NOON_MS + HOUR_MS })
 
-  await expect(mirror.finishRun(run, quickEnding(rowIdsOf(mirror, [3])), NOON_MS + HOUR_MS)).rejects.toMatchObject({
+  await expect(
+    mirror.finishRun(run, anEnding(quickEnding(rowIdsOf(mirror, [3]))), NOON_MS + HOUR_MS),
+  ).rejects.toMatchObject({
     code: 'lease-lost',
   })
   expect(fateOf(mirror, 3)).toBe('listed')
 })
 
-type Quickly = { gone?: readonly number[]; ending?: Partial<Ending>; atMs?: number }
-
-/** One quick run at noon that received these records, and found those customers absent. */
-async function quickly(mirror: Mirror, records: readonly unknown[], told: Quickly): Promise<Report> {
-  const { gone = [], ending = {}, atMs = NOON_MS } = told
-  const run = await startQuickRun(mirror, atMs)
-  if (records.length > 0) await mirror.savePages(run, [aPage(1, records)], atMs)
-  return mirror.finishRun(
-    run,
-    { ...quickEnding(rowIdsOf(mirror, gone)), ...(told.ending && { trustedPages: undefined }), ...ending },
-    atMs,
-  )
-}
-
 function startQuickRun(mirror: Mirror, nowMs = NOON_MS): Promise<Run> {
   return mirror.startRun({ organization: 'acme', trigger: 'sync', isQuick: true, nowMs })
-}
-
-function quickEnding(absentRows: readonly number[] = []): Ending {
-  const removals = { rule: RULE, confirmed: new Set<string>() }
-  return anEnding({ status: 'partial', reasons: ['quick'], readToEnd: false, trustedPages: 12, absentRows, removals })
-}
-
-function rowIdsOf(mirror: Mirror, numbers: readonly number[]): number[] {
-  const ids = JSON.stringify(numbers.map(customerId))
-  const sql = 'SELECT row_id FROM customers WHERE id IN (SELECT value FROM json_each(?))'
-  return rowsOf(mirror.file, sql, ids).map(({ row_id }) => Number(row_id))
 }
 
 function recorded(page: number) {

@@ -1,10 +1,9 @@
 import type { Proof } from '../../src/report.ts'
-import type { Mirror } from '../../src/store.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aCustomer, anEnding, aPage, customerId, START_MS } from '../support/builders.ts'
-import { aMirror, valueOf } from '../support/mirror-file.ts'
-import { changes, DAY_MS, fateOf, night, type Fate } from './nights.ts'
+import { aCustomer, customerId } from '../support/builders.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { changes, fateOf, night, quickRun, type Fate } from './nights.ts'
 import { seeds } from '../support/seeds.ts'
 
 const KNOWN = [1, 2, 3, 4, 5, 6]
@@ -19,29 +18,6 @@ const aNight = fc.record({
 })
 
 type QuickRun = { gone: number[]; listed: number[] }
-
-/** A quick run some hours after night `n`. One more customer is always listed. */
-async function quickRun(mirror: Mirror, n: number, { gone, listed }: QuickRun): Promise<void> {
-  const nowMs = START_MS + n * DAY_MS + DAY_MS / 4
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', isQuick: true, nowMs })
-  await mirror.savePages(
-    run,
-    [
-      aPage(
-        1,
-        [...listed, 1000].map((each) => aCustomer(each)),
-      ),
-    ],
-    nowMs,
-  )
-  const absentRows = gone.map((each) => rowIdOf(mirror, each))
-  const removals = { rule: { after: 1, maxShare: 0 }, confirmed: new Set(gone.map(customerId)) }
-  await mirror.finishRun(run, anEnding({ status: 'partial', readToEnd: false, absentRows, removals }), nowMs)
-}
-
-function rowIdOf(mirror: Mirror, n: number): number {
-  return Number(valueOf(mirror.file, 'SELECT row_id FROM customers WHERE id = ?', customerId(n)))
-}
 
 type Comes = 'listed' | 'absent' | 'rejected'
 
@@ -72,7 +48,8 @@ test('over any nights and quick runs, every customer is missing and removed exac
           returned: before.filter((fate, place) => fate === 'removed' && model[place]?.fate === 'listed').length,
         })
         if (quick === undefined) continue
-        await quickRun(mirror, index + 1, quick)
+        const received = [...quick.listed, 1000].map((n) => aCustomer(n))
+        await quickRun(mirror, index + 1, received, { gone: quick.gone })
         for (const customer of model) customer.passQuickRun(quick)
         expect(model.map(({ n }) => fateOf(mirror, n))).toEqual(model.map(({ fate }) => fate))
       }

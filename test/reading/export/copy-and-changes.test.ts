@@ -11,7 +11,7 @@ import { blocksIn, PAGES } from '../../support/documents.ts'
 import { aDuckDb, type DuckRow } from '../../support/duckdb.ts'
 import { aMirror, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { night } from '../../mirror/nights.ts'
+import { night, quickRun } from '../../mirror/nights.ts'
 
 /** The statements of docs/EXPORTS.md: what takes a copy, what applies changes to it, and what checks it. */
 const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/EXPORTS.md')
@@ -142,6 +142,31 @@ describe('a copy and the changes since make the customers of now', () => {
       lastSeq = (await aCopy(changes)).lastSeq
       expect(comparable(await copy.rows()), `night ${n}`).toEqual(activeIn(mirror))
     }
+  })
+
+  test('with quick runs between the nights, whichever of them the copy is of', async () => {
+    const mirror = await aMirror()
+    const copies: string[] = []
+    const grades = ['proven', 'settled', 'converged', 'unproven', 'settled', 'settled'] as const
+    for (const n of NIGHTS) {
+      await night(mirror, n, listOf(n), {
+        proof: grades[n] ?? 'proven',
+        confirmed: customers(1, 9).map(({ id }) => String(id)),
+      })
+      copies.push(await exported(mirror))
+      const came = [aCustomer(10, { name: `Renamed ${n}` }), aCustomer(70 + n), ...(n === 3 ? [aCustomer(3)] : [])]
+      await quickRun(mirror, n, came, { gone: [20 + n, 21 + n] })
+      copies.push(await exported(mirror))
+    }
+    const statuses = rowsOf(
+      mirror.file,
+      'SELECT status, COUNT(*) AS runs, SUM(missing > 0) AS marked FROM runs GROUP BY status',
+    )
+    expect(statuses).toMatchObject([
+      { status: 'complete', runs: 6 },
+      { status: 'partial', runs: 6, marked: 6 },
+    ])
+    for (const copy of copies) await expectJoined(mirror, copy)
   })
 
   test('with an organization that was first read after the copy, and one of which a part was saved before', async () => {
