@@ -177,7 +177,10 @@ function runColumns(): PublicColumn[] {
     count('missing', 'customers absent from the scan and not removed'),
     count('removed', 'customers taken as no longer active'),
     count('returned', 'removed customers that are listed again'),
-    count('held', 'removals held back because they were too many'),
+    count(
+      'held',
+      'removals held back because they were too many; in a quick run, customers not marked as missing for that reason',
+    ),
     count('throttled', 'answers with which the service asked to slow down'),
     count('waited_ms', 'time spent waiting for the service, in milliseconds'),
     own('warnings', 'TEXT', 'JSON object: kind of odd value → how many were kept'),

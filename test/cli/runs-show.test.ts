@@ -133,6 +133,7 @@ test('a quick run says how many pages it trusted, and that it marked too many ab
   const { stdout } = await show('2')
 
   expect(stdout).toMatch(/^run #2 of acme, partial, started/)
+  expect(stdout).toContain('3 absent at once and not marked · ')
   expect(stdout).toContain('· partial (quick, quick-budget), 988 pages trusted unread\n')
   expect(stdout).toContain('Partial: this quick run trusted 988 pages without reading them.\n')
   expect(stdout).toContain(`  quick: ${explainReason('quick')}\n  quick-budget: ${explainReason('quick-budget')}\n`)

@@ -8,7 +8,7 @@ import { aCustomer, customerId, customers, START_MS } from '../support/builders.
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, night } from './nights.ts'
+import { DAY_MS, night, quickRun } from './nights.ts'
 
 const FOREVER: Retention = {
   changesMs: undefined,
@@ -213,6 +213,20 @@ describe('runs', () => {
     expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
     expect(valueOf(mirror.file, `SELECT count(*) FROM runs WHERE started_at >= '2026-01-30'`)).toBe(5)
     expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
+  })
+
+  test('that are quick are deleted like others, and not the full run before them', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const error = { code: 'unauthorized', message: 'no' }
+    await night(mirror, 1, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false, error } })
+    for (let n = 1; n < 20; n += 1) await quickRun(mirror, n, [aCustomer(1)])
+    const known = async () => [await mirror.listLastRuns(), await mirror.listFreshness()]
+    const before = await known()
+
+    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 14 })
+    expect(await known()).toEqual(before)
+    expect(before[1]).toMatchObject([{ lastFullStatus: 'failed', why: ['unauthorized'] }])
   })
 
   test('are looked through again a month later, not every night', async () => {

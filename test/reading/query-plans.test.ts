@@ -51,6 +51,14 @@ test.each(['customers_history', 'freshness', 'customers_daily'])('%s scans no ta
   )
 })
 
+test.each(['customers_history', 'freshness'])('%s passes over the quick runs between two nights', async (view) => {
+  const { file } = await aMirrorOfOneNight()
+
+  expect(planOf(file, `SELECT * FROM ${view}`).match(/SEARCH runs USING INDEX complete_runs/g)?.length).toBeGreaterThan(
+    1,
+  )
+})
+
 test('every query of the README that names customers or changes is answered from an index', async () => {
   const { file } = await aMirrorOfOneNight()
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')

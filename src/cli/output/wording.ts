@@ -32,7 +32,7 @@ export function summary(report: Report): string {
     [report.suppressed, 'forgotten and not kept'],
     [report.missing, 'missing'],
     [report.removed, 'removed'],
-    [report.held, 'removals held'],
+    [report.held, report.status === 'partial' ? 'absent at once and not marked' : 'removals held'],
   ] as const
   const counts = changes.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
