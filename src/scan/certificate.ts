@@ -27,6 +27,11 @@ import type { StoppedAt } from './window.ts'
  * a chain may step back as far as it likes, or even begin again at position 0; and that rows without a readable id do
  * no harm inside a window, because its readable rows bound it as well. A row appended after Wn was read is new.
  *
+ * More rows of equal f than a window leads over are counted instead. Let the chain hold windows Wi … Wj with Wi beginning before and Wj
+ * ending behind all rows from f = t up to f < u. Those stand together at positions [p, s), p seen in Wi and s in Wj. If no row
+ * was added among them and s - p different ones were read since [p, s) was so long, they are all there were, and Wi … Wj are
+ * one window for the argument above. That nothing was added there is not seen: such a scan is `converged` (tie-region.ts).
+ *
  * What is assumed and not proven is f. The witness is the evidence: every window was sorted by it. An order by last
  * change looks like one by `created_at` until a row changes; such a row moves to an end of the list. Therefore a scan
  * that saw movement reads both ends once more before it trusts its witness, as far as rows it knows from there: whatever moved
@@ -93,4 +98,10 @@ export type Basis = 'one-page' | 'quiet' | 'witness' | 'remembered order'
 export type Hole = { readonly position: number; readonly size: number }
 
 /** How one pass over the list was proven. */
-export type PassProof = { readonly basis: Basis; readonly witness?: string; readonly evidence?: OrderEvidence }
+export type PassProof = {
+  readonly basis: Basis
+  readonly witness?: string
+  readonly evidence?: OrderEvidence
+  /** Parts of the list were counted, and are not proven by themselves. */
+  readonly isCounted?: boolean
+}

@@ -2,7 +2,13 @@ import type { PassProof } from './certificate.ts'
 import type { Findings } from './findings.ts'
 import type { Reason } from './reasons.ts'
 import type { Overlap, Seam } from './overlap.ts'
+import type { ReadWindow } from './read-window.ts'
+import type { TieRegion } from './tie-region.ts'
+import { isInsideTie, TieRegions } from './tie-regions.ts'
 import { spans, WITNESSES, type Witness } from './witness.ts'
+
+/** Two neighbours of a chain. */
+type Link = { readonly left: ReadWindow; readonly read: ReadWindow; readonly seam?: Seam | undefined }
 
 /** The evidence of one chain of windows: whether the list stood still, and which witnesses span every overlap. */
 export class ChainProof {
@@ -11,6 +17,8 @@ export class ChainProof {
   readonly #obstacles = new Set<Reason>()
   /** The overlaps of the chain, as long as all of them share rows in the same order. */
   #seams: Seam[] | undefined = []
+  /** The parts of the list that no seam proves and that can be counted. */
+  readonly ties = new TieRegions()
   #windows = 0
   #still = true
 
@@ -39,11 +47,16 @@ export class ChainProof {
     this.#seams = undefined
   }
 
-  /** The seam is needed where the order of the list as last read may vouch for the chain. */
-  link(overlap: Overlap, seam?: Seam): void {
+  /** The chain goes on from `left` to `read`. The seam is needed where the order of the list as last read may vouch for the chain. */
+  link(overlap: Overlap, { left, read, seam }: Link): void {
     this.#windows += 1
     this.#findings.witnesses.observeOverlap(overlap)
-    for (const witness of this.#spanning) if (!spans(witness, overlap)) this.#spanning.delete(witness)
+    const isInside = isInsideTie(overlap, left)
+    if (isInside) this.ties.cross(left, read)
+    else this.ties.leave()
+    for (const witness of this.#spanning) {
+      if (!spans(witness, overlap) && !(isInside && isByTimeOnly(witness))) this.#spanning.delete(witness)
+    }
     this.#seam(overlap, seam)
     if (overlap.still) return
     this.#still = false
@@ -74,13 +87,34 @@ export class ChainProof {
     return this.vouching().some((witness) => spans(witness, overlap))
   }
 
+  /** Whether the rows at the end of `left` may stand anywhere among others of their creation time. */
+  mayShuffle(left: ReadWindow): boolean {
+    return left.rowOrder.tieAtEnd > 1 && this.#findings.witnesses.onlyTimes && this.hopes().length > 0
+  }
+
+  /** Whether the seam lies among rows of one creation time that can only be counted, because times alone may order the list. */
+  isToBeCounted(overlap: Overlap, left: ReadWindow): boolean {
+    return isInsideTie(overlap, left) && this.#findings.witnesses.onlyTimes && this.hopes().length > 0
+  }
+
+  /** What is left to count before a witness vouches for the chain. */
+  toCount(): readonly TieRegion[] {
+    return this.#still || this.vouching().some(({ total }) => total) || this.vouching().length === 0
+      ? []
+      : this.ties.all
+  }
+
   proof(): PassProof | undefined {
     if (this.#windows === 1) return { basis: 'one-page' }
     if (this.#still) return { basis: 'quiet' }
-    const [witness] = this.vouching()
+    const vouching = this.vouching()
+    const isProven = (witness: Witness) => witness.total || this.ties.all.length === 0
+    const witness = vouching.find(isProven)
     if (witness !== undefined) return { basis: 'witness', witness: witness.name }
     const evidence = this.#seams && this.#findings.remembered.evidence(this.#seams)
-    return evidence && { basis: 'remembered order', witness: 'remembered order', evidence }
+    if (evidence !== undefined) return { basis: 'remembered order', witness: 'remembered order', evidence }
+    const [counted] = this.ties.areCounted ? vouching : []
+    return counted && { basis: 'witness', witness: counted.name, isCounted: true }
   }
 
   /** Why there is no proof, where there is none. */
@@ -89,4 +123,9 @@ export class ChainProof {
     if (believed.length > 0 && this.#findings.witnesses.onlyTimes) return ['ties', ...this.#obstacles]
     return [...this.#obstacles]
   }
+}
+
+/** Whether rows of equal time may stand in any order. */
+function isByTimeOnly({ dated, total }: Witness): boolean {
+  return dated && !total
 }

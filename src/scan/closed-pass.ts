@@ -5,12 +5,17 @@ import type { ReadWindow } from './read-window.ts'
 import { LinkedPass } from './linked-pass.ts'
 import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
+import { Recount } from './recount.ts'
+import type { TieRegion } from './tie-region.ts'
 import type { StoppedAt, Window } from './window.ts'
 
 /** A linked pass that reads both ends of the list again before it trusts a witness. */
 export class ClosedPass implements Pass {
   readonly #findings: Findings
   readonly #linked: LinkedPass
+  /** What is left to count, and the count under way. */
+  #toCount: TieRegion[] | undefined
+  #recount: Recount | undefined
   #closing: Closing | undefined
   over = false
 
@@ -40,18 +45,16 @@ export class ClosedPass implements Pass {
   }
 
   next(): Window | undefined {
-    return this.over ? undefined : (this.#closing ?? this.#linked).next()
+    return this.over ? undefined : this.#reader.next()
   }
 
   take(asked: Window, read: ReadWindow): void {
-    const reader = this.#closing ?? this.#linked
-    reader.take(asked, read)
+    this.#reader.take(asked, read)
     this.#settle()
   }
 
   failed(window: Window, failure: PassFailure): void {
-    const reader = this.#closing ?? this.#linked
-    reader.failed(window, failure)
+    this.#reader.failed(window, failure)
     this.#settle()
   }
 
@@ -66,9 +69,24 @@ export class ClosedPass implements Pass {
     this.over = true
   }
 
+  get #reader(): LinkedPass | Recount | Closing {
+    return this.#closing ?? this.#recount ?? this.#linked
+  }
+
+  /** Begins the next count where the one before ended well; false once nothing is left to count. */
+  #isCounting(): boolean {
+    this.#toCount ??= [...this.#linked.toCount()]
+    while (this.#recount?.over !== false) {
+      const region = this.#toCount.shift()
+      if (region === undefined) return false
+      this.#recount = new Recount(region, this.#findings)
+    }
+    return true
+  }
+
   #settle(): void {
     // Answers that arrive after a stop change nothing.
-    if (!this.#linked.over || this.over) return
+    if (!this.#linked.over || this.over || this.#isCounting()) return
     if (this.#closing === undefined && needsClosing(this.proof())) {
       this.#closing = new Closing(this.#findings, this.#linked.ends)
     }

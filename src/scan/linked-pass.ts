@@ -10,6 +10,7 @@ import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import { repeats, type Overlap, overlapBetween, seamBetween } from './overlap.ts'
 import type { PendingWindow } from './pending-windows.ts'
+import type { TieRegion } from './tie-region.ts'
 import { Unread } from './unread.ts'
 import { endOf, startOf, type StoppedAt, type Window } from './window.ts'
 
@@ -54,6 +55,11 @@ export class LinkedPass implements Pass {
 
   get obstacles(): readonly Reason[] {
     return this.#chain.obstacles
+  }
+
+  /** Parts of the list that must be counted before the pass proves anything. */
+  toCount(): readonly TieRegion[] {
+    return this.complete && this.flaws.size === 0 ? this.#chain.toCount() : []
   }
 
   proof(): PassProof | undefined {
@@ -125,7 +131,8 @@ export class LinkedPass implements Pass {
     const left = this.#end.last
     if (left === undefined) return this.#link(pending, read)
     const overlap = overlapBetween(left, read)
-    const isMisplaced = repeats(left, read) || (overlap.displaced && this.#repair.attempts < FEW_TRIES)
+    const isDisplaced = overlap.displaced && !this.#chain.mayShuffle(left)
+    const isMisplaced = repeats(left, read) || (isDisplaced && this.#repair.attempts < FEW_TRIES)
     if (isMisplaced) return this.#tryAgain(pending, 'repeated-page')
     if (holds(overlap, left, this.#repair.attempts, this.#chain, this.#findings))
       return this.#link(pending, read, overlap)
@@ -136,7 +143,8 @@ export class LinkedPass implements Pass {
 
   #link(pending: PendingWindow, read: ReadWindow, overlap?: Overlap): void {
     if (overlap === undefined) this.#chain.begin()
-    else this.#chain.link(overlap, this.#end.last && seamBetween(this.#end.last, read))
+    else if (this.#end.last !== undefined)
+      this.#chain.link(overlap, { left: this.#end.last, read, seam: seamBetween(this.#end.last, read) })
     this.#plan.pending.remove(pending)
     this.#plan.pending.removeUpTo(read.reach)
     this.ends.extend(this.#end.last, read)
@@ -215,6 +223,7 @@ export class LinkedPass implements Pass {
   }
 
   #conclude(): void {
+    this.#chain.ties.leave()
     this.complete = true
     this.over = true
   }

@@ -26,7 +26,7 @@ export function holds(
 ): boolean {
   const isStill = overlap.still && chain.still
   if (isStill && (attempts > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
-  if (chain.carries(overlap)) return true
+  if (chain.carries(overlap) || chain.isToBeCounted(overlap, left)) return true
   return !isStill && attempts >= stepsWorthTaking(overlap, left, chain, findings)
 }
 

@@ -138,7 +138,7 @@ export class SweepPass implements Pass {
     const [left, right] = this.#backward ? [read, this.#last] : [this.#last, read]
     this.#last = read
     if (!this.#overlapping || left === undefined || right === undefined) return this.#chain.begin()
-    this.#chain.link(overlapBetween(left, right))
+    this.#chain.link(overlapBetween(left, right), { left, read: right })
   }
 
   #cut(): void {

@@ -44,6 +44,8 @@ export function verdictOn(
     return { proof: 'unproven', reasons: [...pass.flaws, ...duplicates, ...rejected, 'capped-total'] }
   if (pass.complete) rememberEnd(findings)
   const passProof = believable(pass.proof(), coverage, findings)
+  if (passProof?.isCounted === true)
+    return { proof: rejected.length > 0 ? 'unproven' : 'converged', reasons: [...obstacles(pass), ...rejected] }
   if (passProof !== undefined)
     return { proof: rejected.length > 0 ? 'unproven' : 'proven', reasons: rejected, passProof }
 

@@ -81,6 +81,21 @@ export const SCENARIOS = {
     const createdSecondOf = (serial: number) => Math.floor(serial / perSecond) + (odd.has(serial) ? years : 0)
     return purged(luck, { size, createdSecondOf })
   },
+  /** Sorted by creation time; up to three imports of one second stand in another order at every answer, among dated rows. */
+  'imports of one second': (seed) => {
+    const luck = dice(seed)
+    const size = 300 + luck.below(1200)
+    const imports = Array.from({ length: 1 + luck.below(3) }, () => ({
+      first: luck.below(size),
+      rows: pick(luck, [30, 60, 99, 150, 400]),
+    }))
+    const createdSecondOf = (serial: number) =>
+      imports.find(({ first, rows }) => serial >= first && serial < first + rows)?.first ?? serial
+    const churn = luck.chance(0.5) ? 0 : luck.next() ** 2 * 0.4
+    const order = pick(luck, ['ties asc', 'ties desc'] as const)
+    const list = new SimulatedList(luck, { size, order, createdSecondOf })
+    return drawn(luck, list, order, () => stir(luck, list, { insert: churn, delete: churn }))
+  },
   /** Sorted by last change: an unread row changes, and more than a page of new rows move it away from the end. */
   'pushed down': (seed) => {
     const luck = dice(seed)
