@@ -11,7 +11,7 @@ const WITHOUT_MOVES: readonly ListKind[] = ['hidden number', 'created, ties']
 
 test.each(LIST_KINDS)('%s: no reading is proven, settled or converged against the definition', (kind) => {
   const counts = new Map<string, number>()
-  const wrong = { proven: 0, converged: 0 }
+  const wrong = { calm: 0, all: 0 }
   for (let seed = 1; seed <= READINGS; seed += 1) {
     const reading = readRestless(kind, seed)
     const { proof } = reading.certificate
@@ -20,11 +20,14 @@ test.each(LIST_KINDS)('%s: no reading is proven, settled or converged against th
     counts.set(name, (counts.get(name) ?? 0) + 1)
     if (proof === 'settled') expect({ kind, seed, against: againstSettled(reading.history) }).toMatchObject(HONEST)
     if (proof === 'proven' && WITHOUT_MOVES.includes(kind)) expect({ kind, seed, isMissing }).toMatchObject(WHOLE)
-    if (isMissing && (proof === 'proven' || proof === 'converged')) wrong[proof] += 1
+    if (!isMissing || proof === 'settled') continue
+    wrong.all += 1
+    if (reading.rates.change <= 0.6) wrong.calm += 1
   }
   console.log(`${kind}: ${READINGS} readings: ${[...counts].map(([name, count]) => `${name} ${count}`).join(', ')}`)
-  expect(wrong.proven * 5000).toBeLessThanOrEqual(READINGS)
-  expect(wrong.converged * 1000).toBeLessThanOrEqual(READINGS)
+  // Without a witness, moves that cancel out in every overlap are not seen: in a short list with several moves a request, most often.
+  expect(wrong.calm * 5000).toBeLessThanOrEqual(READINGS)
+  expect(wrong.all * 1000).toBeLessThanOrEqual(READINGS)
 })
 
 const HONEST = { against: [] }

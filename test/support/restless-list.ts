@@ -29,6 +29,9 @@ export type Listed = {
   movedAt: number
 }
 
+/** In these a customer who is changed keeps its place. */
+const STEADY: ReadonlySet<ListKind> = new Set(['hidden number', 'created, ties', 'shuffled'])
+
 /** Rows that come, leave or move at once, and rows after which none are added: a scan could not keep up. */
 const MOST_AT_ONCE = 150
 const MOST_ROWS = 3000
@@ -38,6 +41,8 @@ export class RestlessList {
   readonly kind: ListKind
   readonly #dice: Dice
   readonly #rows: Listed[] = []
+  /** The share of changes by which a number that is not shown changes too. */
+  readonly #restlessness: number
   readonly #seconds: (serial: number) => number
   moment = 0
   #made = 0
@@ -45,6 +50,7 @@ export class RestlessList {
   constructor(dice: Dice, kind: ListKind, size: number) {
     this.#dice = dice
     this.kind = kind
+    this.#restlessness = [1, 0.5, 0.02][dice.below(3)] ?? 1
     const perSecond = 1 + dice.below(dice.chance(0.5) ? 3 : 40)
     this.#seconds = (serial) => (kind === 'created, ties' ? Math.floor(serial / perSecond) : (serial * 7919) % 99_991)
     for (let made = 0; made < size; made += 1) this.#insert()
@@ -98,7 +104,8 @@ export class RestlessList {
   /** Changes a customer, or several who stand together, which take their new place together. */
   #change(many: number): void {
     const at = this.#dice.below(this.size)
-    if (this.kind === 'hidden number' || this.kind === 'created, ties' || this.kind === 'shuffled') {
+    const moves = this.kind === 'restless number' ? this.#dice.chance(this.#restlessness) : !STEADY.has(this.kind)
+    if (!moves) {
       for (const row of this.#rows.slice(at, at + many)) row.edition += 1
       return
     }
