@@ -16,6 +16,8 @@ export type Gap = {
   /** The positions between the two that were not read, and how many these are. */
   readonly holes: readonly Span[]
   readonly unread: number
+  /** Unread positions beside a row that was not expected: more such rows may stand there, in place of expected ones. */
+  readonly doubtful: readonly Span[]
   /** Whether one answer shows both, and all that stands between them: then what is expected there is gone from there. */
   readonly isOneCut: boolean
   /** The position at which the part after the gap begins. */
@@ -40,6 +42,7 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
   const moved = placesOf(blocks.filter((block) => !inChain.has(block)))
   const holes = holesBetween(sorted, end)
   const gaps: Gap[] = []
+  const doubt = doubtsOf(chain, end)
   const begun = new Set<Block['cut']>()
   let after = -1
   const close = (until: number, seam: number, isOneCut: boolean) => {
@@ -49,7 +52,7 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
     if (unseen.length + between.length > 0) {
       gaps.push({
         ...{ unseen, expected: lengthOf(unseen), holes: between, unread: lengthOf(between) },
-        ...{ isOneCut, seam },
+        ...{ doubtful: between.flatMap(doubt), isOneCut, seam },
       })
     }
   }
@@ -61,6 +64,16 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
   const isLast = (cut: Cut) => cut.isEnd && (cut.start === 0 || cut.blocks.some((block) => inChain.has(block)))
   close(expected, Infinity, sorted.some(isLast))
   return { chain, gaps, stirs: sorted.some((cut) => stirs(cut, inChain)) }
+}
+
+/** The first or last position of a hole beside which no row of the chain stands. */
+function doubtsOf(chain: readonly Block[], end: number): (hole: Span) => Span[] {
+  const starts = new Set(chain.map(({ cut, at }) => cut.start + at)).add(end)
+  const ends = new Set(chain.map(({ cut, at, length }) => cut.start + at + length)).add(0)
+  return ({ from, to }) => [
+    ...(starts.has(to) ? [] : [{ from: to - 1, to }]),
+    ...(ends.has(from) ? [] : [{ from, to: from + 1 }]),
+  ]
 }
 
 function stirs({ rowIds, blocks }: Cut, inChain: ReadonlySet<Block>): boolean {

@@ -25,10 +25,14 @@ export function questionsOn(gaps: readonly Gap[], asking: Asking): Questions {
     asking,
   )
   if (grown.windows.length > 0 || grown.isWaiting) return grown
-  return questionsOfEach(
-    open.filter(({ expected, unread }) => unread < expected),
-    asking,
-  )
+  const shrunk = open.filter(({ expected, unread }) => unread < expected)
+  const doubtful = gaps.filter((gap) => isExplained(gap) && gap.doubtful.length > 0)
+  return questionsOfEach([...shrunk, ...doubtful.map(whereDoubtful)], asking)
+}
+
+/** A gap whose numbers agree is looked into only beside rows that were not expected. */
+function whereDoubtful(gap: Gap): Gap {
+  return { ...gap, holes: gap.doubtful, unread: gap.doubtful.length }
 }
 
 function questionsOfEach(gaps: readonly Gap[], asking: Asking): Questions {
@@ -37,7 +41,7 @@ function questionsOfEach(gaps: readonly Gap[], asking: Asking): Questions {
   for (const gap of gaps) {
     if (asking.underWay.some((window) => isAbout(gap, window))) isWaiting = true
     else {
-      const window = gap.unread === 0 ? across(gap, asking) : within(gap.holes, asking)
+      const window = gap.holes.length === 0 ? across(gap, asking) : within(gap.holes, asking)
       if (window !== undefined) windows.push(window)
     }
   }
