@@ -1,4 +1,5 @@
 import type { Warnings } from './customer.ts'
+import type { LaterOrder } from './later-order.ts'
 import type { OrderFacts } from './order-facts.ts'
 
 /** Customers in list order: entry `n` of each column belongs to the customer at place `n`. */
@@ -36,6 +37,8 @@ export type ListAsRead = {
   readonly warnings: readonly Warnings[]
   /** What is known of its order, for the next scan. */
   readonly order: OrderFacts
+  /** Its order since then, as far as quick runs know it. */
+  readonly later?: LaterOrder | undefined
 }
 
 /** Columns for `count` customers, filled with zeros. */

@@ -1,11 +1,13 @@
 import { describeError, factsOf, Interrupted, isOurs } from './errors.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
+import type { QuickLimit } from './quick-limit.ts'
 import type { Ending, RemovalRule, Retention, Run, Start } from './run.ts'
 import { applyPrivacy } from './run/apply-privacy.ts'
 import { applyRetention } from './run/apply-retention.ts'
 import { holdOrganization } from './run/heartbeat.ts'
 import { limitRun } from './run/max-run.ts'
-import { readList, type ListSettings } from './run/read-list.ts'
+import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
+import type { readQuickly } from './run/read-quickly.ts'
 import { searchForAbsent } from './run/search-absent.ts'
 import type { Certificate } from './scan/certificate.ts'
 
@@ -14,6 +16,8 @@ export type { Progress } from './run/read-list.ts'
 /** The settings of a run. */
 export type Mirroring = ListSettings & {
   trigger: Trigger
+  /** The most requests of a quick run; undefined for a run that reads the whole list. */
+  quick?: QuickLimit | undefined
   /** How long the run may take; undefined means no limit. */
   maxRunMs?: number | undefined
   /** How old an interrupted scan may be and still be continued. */
@@ -45,20 +49,22 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const run = await startRun(mirroring).catch((error: unknown) => notStarted(mirroring, error))
   if ('report' in run) return run
   const outcome = await readAndFinish(mirroring, run)
+  if (run.isQuick) return outcome
   const pruned = await applyRetention(mirroring, run)
   return pruned === undefined ? outcome : { ...outcome, report: { ...outcome.report, pruned } }
 }
 
 async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
-  const { mirror, now, removals: rule } = mirroring
+  const { mirror, now } = mirroring
   const lease = holdOrganization(mirror, run, now)
   const limit = limitRun(mirroring)
   try {
     const limits = { stop: limit.signal, abort: lease.lost, look: () => limit.look() }
     await applyPrivacy(mirroring, run, limits)
-    const { certificate, list } = await readList(mirroring, run, limits)
-    const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limit.signal, lease.lost]))
-    const ending = { ...completed(certificate), list, removals: { rule, ...searched } }
+    const { quick } = mirroring
+    const ending = await (quick === undefined
+      ? readWhole(mirroring, run, limits)
+      : readPart({ ...mirroring, quick }, run, limits))
     return { report: await finish(mirroring, run, ending), error: undefined }
   } catch (failure) {
     return await endEarly(mirroring, run, lease.lost.aborted ? lease.lost.reason : failure)
@@ -68,13 +74,26 @@ async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
   }
 }
 
-function startRun({ mirror, organization, trigger, scan, privacy, now, ...settings }: Mirroring): Promise<Run> {
+async function readWhole(mirroring: Mirroring, run: Run, limits: ReadingLimits): Promise<Omit<Ending, 'source'>> {
+  const { certificate, list } = await readList(mirroring, run, limits)
+  const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limits.stop, limits.abort]))
+  return { ...completed(certificate), list, removals: { rule: mirroring.removals, ...searched } }
+}
+
+/** Loaded only for a quick run. */
+async function readPart(...reading: Parameters<typeof readQuickly>): Promise<Omit<Ending, 'source'>> {
+  const quick = await import('./run/read-quickly.ts')
+  return quick.readQuickly(...reading)
+}
+
+function startRun({ mirror, organization, trigger, scan, quick, privacy, now, ...settings }: Mirroring): Promise<Run> {
   // A plain scan records no windows, and must not continue from those of a chain scan.
   const resumeWithinMs = scan === 'chain' ? settings.resumeWithinMs : undefined
   return mirror.startRun({
     organization,
     trigger,
     resumeWithinMs,
+    isQuick: quick !== undefined,
     privacy,
     nowMs: now(),
     monotonicMs: settings.monotonicMs,

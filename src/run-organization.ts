@@ -11,6 +11,8 @@ export type RunSettings = Pick<
   Mirroring,
   'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
 > & {
+  /** Whether to make a quick run. */
+  quick?: boolean | undefined
   /** The rate limits of all organizations run so far: some organizations share one. */
   rateLimits: RateLimits
   /** Connections of finished runs, to reuse; without it, each run opens its own. */
@@ -45,12 +47,13 @@ export async function runOrganization(organization: Organization, settings: RunS
 
 /** The settings of the run, by name, without the references to secrets. */
 function mirroringOf(
-  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention }: Organization,
+  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention, quick }: Organization,
   source: Mirroring['source'],
-  { mirror, trigger, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
+  { mirror, trigger, quick: isQuick, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
 ): Mirroring {
   return {
     ...{ organization: id, source, mirror, trigger },
+    quick: isQuick === true ? quick.maxRequests : undefined,
     ...{ scan, pageSize, pageLimit, concurrency, maxRunMs, resumeWithinMs, removals, retention },
     ...{ now, monotonicMs, random, signal, onProgress, comesBack },
   }

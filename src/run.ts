@@ -2,6 +2,7 @@ import type { Row, Warnings } from './customer.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import type { Forgotten } from './forgotten.ts'
 import type { HiddenValues } from './hidden-values.ts'
+import type { LaterOrder } from './later-order.ts'
 import type { ListAsRead } from './list-as-read.ts'
 import type { HiddenFields, PrivacyPolicy } from './privacy-policy.ts'
 import type { Proof, RecordCounts, RunStatus, SourceCounts, Trigger } from './report.ts'
@@ -96,6 +97,8 @@ export type Ending = {
   trustedPages?: number | undefined
   /** Rows of customers that a quick run found absent: they become missing, and no absence is counted. For `partial` only. */
   absentRows?: readonly number[] | undefined
+  /** The order of the list as a quick run found it, for the next one. For `partial` only. */
+  later?: LaterOrder | undefined
   /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined
   /** How to handle customers that were not received; without it, or without a proof, they are not changed. Required with `absentRows`. */

@@ -22,6 +22,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     renewLease: async (run, nowMs) => live.of(run).renewLease(run, nowMs),
     recallWindows: async (run) => live.of(run).recallWindows(run),
     findRemovalCandidates: async (run, ending) => live.of(run).findRemovalCandidates(run, ending),
+    findGone: async (run, rowIds) => live.of(run).findGone(run, rowIds),
     findListed: async (run, most) => live.of(run).findListed(run, most),
     finishRun: async (run, ending, nowMs) => live.of(run).finishRun(run, ending, nowMs),
     findKnownElsewhere: async (organization, ids) => (await live.there()).findKnownElsewhere(organization, ids),

@@ -43,6 +43,7 @@ const MIGRATIONS = [
   '0011-retention.sql',
   '0012-order-facts.sql',
   '0013-settled.sql',
+  '0014-quick-runs.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length

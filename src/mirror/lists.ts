@@ -1,4 +1,5 @@
 import type { Run } from '../run.ts'
+import { readLaterOrder, type LaterOrder } from '../later-order.ts'
 import { readOrderFacts } from '../order-facts.ts'
 import { EMPTY_LIST, emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
 import { TEXT_FIELDS, type Warnings } from '../customer.ts'
@@ -15,9 +16,9 @@ const READER = `${version()} ${TEXT_FIELDS.join(' ')}`
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export function loadList(db: Connection, organization: string): ListAsRead {
-  const list = statement<[string, string], { customers: number; warnings: string; order_facts: string | null }>(
+  const list = statement<[string, string], StoredList>(
     db,
-    'SELECT customers, warnings, order_facts FROM lists WHERE organization = ? AND reader = ?',
+    'SELECT customers, warnings, order_facts, later_order FROM lists WHERE organization = ? AND reader = ?',
   ).get(organization, READER)
   if (list === undefined) return EMPTY_LIST
   const columns = emptyColumns(list.customers)
@@ -27,8 +28,14 @@ export function loadList(db: Connection, organization: string): ListAsRead {
   // A damaged list is ignored.
   if (copied !== list.customers) return EMPTY_LIST
   const warnings: Warnings[] = JSON.parse(list.warnings)
-  return { columns, windows: loadWindows(db, organization), warnings, order: readOrderFacts(list.order_facts) }
+  return {
+    ...{ columns, windows: loadWindows(db, organization), warnings },
+    order: readOrderFacts(list.order_facts),
+    later: readLaterOrder(list.later_order),
+  }
 }
+
+type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
 
 type Chunk = { chunk: number } & Record<
   'row_ids' | 'fingerprints' | 'id_fingerprints' | 'comparisons' | 'oddities',
@@ -69,10 +76,20 @@ export function storeList(db: Connection, run: ListOfRun, list: ListAsRead): voi
     db,
     `INSERT INTO lists (organization, run_id, reader, customers, warnings, order_facts) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader,
-       customers = excluded.customers, warnings = excluded.warnings, order_facts = excluded.order_facts`,
+       customers = excluded.customers, warnings = excluded.warnings, order_facts = excluded.order_facts,
+       later_order = NULL`,
   ).run(organization, id, READER, columns.rowIds.length, JSON.stringify(warnings), JSON.stringify(order))
   // Edits since the run began are for the next run.
   statement(db, 'DELETE FROM edited_customers WHERE organization = ? AND edit <= ?').run(organization, run.lastEdit)
+}
+
+/** Stores what a quick run found out about the order of the list since it was read. */
+export function storeLaterOrder(db: Connection, organization: string, later: LaterOrder): void {
+  statement(db, 'UPDATE lists SET later_order = ? WHERE organization = ? AND reader = ?').run(
+    JSON.stringify(later),
+    organization,
+    READER,
+  )
 }
 
 type ListOfRun = Pick<Run, 'id' | 'organization' | 'list' | 'lastEdit'>

@@ -20,7 +20,7 @@ import { addSaved, savePages } from './pages.ts'
 import { privacyVerbs } from './privacy/privacy-verbs.ts'
 import { listRejects } from './rejects.ts'
 import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
-import { findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
+import { findGone, findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
 import { finishRun, startRun } from './runs.ts'
 import { listLastRuns } from './last-runs.ts'
@@ -100,6 +100,7 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
       readTransaction(db, file, () => findKnownElsewhere(db, organization, ids)),
     findRemovalCandidates: async (run, ending) =>
       readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
+    findGone: async (run, rowIds) => readTransaction(db, file, () => findGone(db, run, rowIds)),
     findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),
     // A failed run is recorded in its file, even if that was moved away.
     finishRun: async (run, ending, nowMs) => {

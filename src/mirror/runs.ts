@@ -6,7 +6,7 @@ import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { loadForgotten } from './forget/forgotten.ts'
 import { READ_TO_END } from './stored-runs.ts'
-import { doubtedRows, lastEdit, loadList, storeList } from './lists.ts'
+import { doubtedRows, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects } from './rejects.ts'
@@ -117,7 +117,10 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     requireSum(db, run)
   }
   if (ending.status === 'partial') {
-    const { missing, held, reasons } = markGone(db, run, ending, nowMs)
+    const { missing, held, reasons, unmarked } = markGone(db, run, ending, nowMs)
+    const { later } = ending
+    if (later !== undefined && held === 0)
+      storeLaterOrder(db, run.organization, { ...later, pending: [...later.pending, ...unmarked] })
     ending = { ...ending, reasons: [...ending.reasons, ...reasons] }
     Object.assign(report, { missing, held, reasons: [...ending.reasons] })
   }

@@ -70,12 +70,29 @@ export async function readList(
   run: Run,
   limits: ReadingLimits,
 ): Promise<{ certificate: Certificate; list: ListAsRead | undefined }> {
-  const { organization, source, mirror, concurrency, monotonicMs } = settings
   const memory = new ListMemory(run.list, run)
-  const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   const recorder = new ListRecorder(run.list.warnings)
-  const scan = await startScan(settings, { mirror, run, recorder })
+  const scan = await startScan(settings, { mirror: settings.mirror, run, recorder })
   const fields = settings.scan === 'chain' ? fieldsToFind(run.list.order) : undefined
+  const certificate = await readPages(settings, run, limits, { scan, recorder, fields, memory })
+  if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
+  const customers = run.seen.size + run.rejectedIds.size
+  const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
+  return { certificate, list: nextList(recorder, { customers, before, order: { ...scan.order, ...fields?.facts } }) }
+}
+
+/**
+ * Reads the windows that a scan asks for, and saves their pages. Returns its certificate. Throws the error that kept it from its end.
+ */
+export async function readPages(
+  settings: ListSettings,
+  run: Run,
+  limits: ReadingLimits,
+  { memory, ...followers }: Followers & { memory: ListMemory },
+): Promise<Certificate> {
+  const { organization, source, concurrency, monotonicMs } = settings
+  const { scan, fields } = followers
+  const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   const errors = readingErrors(organization)
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
@@ -84,15 +101,12 @@ export async function readList(
   const savedTogether = run.isBaseline ? PAGES_OF_INITIAL_SYNC : PAGES_OF_A_NIGHT
   const { stop, abort } = limits
   await readWindows({ scan, readPage, concurrency, savedTogether, stop, abort, monotonicMs }, async (arrivals) => {
-    await saveArrivals(settings, run, { scan, recorder }, arrivals)
+    await saveArrivals(settings, run, followers, arrivals)
     if (!scan.done) limits.look()
   })
   const certificate = scan.certificate()
   errors.refuseUnfinished(certificate)
-  if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
-  const customers = run.seen.size + run.rejectedIds.size
-  const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
-  return { certificate, list: nextList(recorder, { customers, before, order: { ...scan.order, ...fields?.facts } }) }
+  return certificate
 }
 
 async function readAndSort(
@@ -112,8 +126,8 @@ async function readAndSort(
   }
 }
 
-/** The receivers of each saved window. */
-type Followers = { scan: Scan; recorder: ListRecorder }
+/** The receivers of each saved window. A quick run leaves no list behind, and records none. */
+type Followers = { scan: Scan; recorder?: ListRecorder | undefined; fields?: SortedFields | undefined }
 
 async function saveArrivals(
   { organization, mirror, now, onProgress }: ListSettings,
@@ -142,6 +156,7 @@ function follow(
   const place = { start: size * (sorted.page - 1), size }
   const rows = rowsForScan(page, saved)
   scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
+  if (recorder === undefined) return
   if (known !== undefined) recorder.addKnown(place, known, before.columns)
   else recorder.add({ ...place, digest, outline: writeOutline(outline) }, listedRows(page, saved), marks)
 }

@@ -66,7 +66,7 @@ export async function aMirrorWithEverything() {
 function fillInternal(file: string, organization: string): void {
   const run = `(SELECT MAX(id) FROM runs WHERE organization = '${organization}')`
   for (const sql of [
-    `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', 1, '[{}]', '{"still":2}')`,
+    `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', 1, '[{}]', '{"still":2}', NULL)`,
     `REPLACE INTO list_chunks VALUES ('${organization}', 0, x'01000000', x'0000000000000000', x'00000000', x'00', x'00')`,
     `REPLACE INTO list_windows VALUES ('${organization}', 0, 0, 1, 'digest of ${organization}', '{}')`,
     `REPLACE INTO edited_customers (organization, row_id) VALUES ('${organization}', 7)`,

@@ -3,7 +3,7 @@ import type { Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '
 import type { Connection } from '../database.ts'
 import { findUnjudged } from '../older-list.ts'
 import { isCandidate } from './removal-rule.ts'
-import { areTooManyAbsent, findAbsent, mayBeCandidates } from './removals.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './removals.ts'
 import { statement } from '../statement.ts'
 
 /**
@@ -24,6 +24,14 @@ export function findRemovalCandidates(
   const shown = shownNames(run)
   return candidates
     .filter(({ rowId }) => !unjudged.has(rowId))
+    .map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
+}
+
+/** Those of the rows that a quick run is about to mark as missing, to be searched for first. */
+export function findGone(db: Connection, run: Run, rowIds: readonly number[]): Candidate[] {
+  const shown = shownNames(run)
+  return rowIds
+    .flatMap((rowId) => findListedBefore(db, run, rowId) ?? [])
     .map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
 }
 

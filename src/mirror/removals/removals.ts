@@ -34,9 +34,11 @@ const FIND_NOT_REMOVED = `
   FROM customers LEFT JOIN absences ON absences.row_id = customers.row_id AND missing_since IS NOT NULL
   WHERE customers.row_id = ? AND removed_at IS NULL`
 
-/** One customer of the run's organization that is not removed and that the run did not receive; undefined otherwise. */
-export function findAbsentRow(db: Connection, run: Run, rowId: number): Absent | undefined {
-  const find = statement<[number, string], AbsentColumns>(db, `${FIND_NOT_REMOVED} AND customers.organization = ?`)
+const FIND_LISTED_BEFORE = `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.organization = ?`
+
+/** One customer that was listed until now and that the run did not receive; undefined for any other, and one missing already. */
+export function findListedBefore(db: Connection, run: Run, rowId: number): Absent | undefined {
+  const find = statement<[number, string], AbsentColumns>(db, FIND_LISTED_BEFORE)
   const row = run.seen.has(rowId) ? undefined : find.get(rowId, run.organization)
   return row === undefined || run.rejectedIds.has(row.id) ? undefined : fromColumns(row)
 }

@@ -1,6 +1,6 @@
 import type { Block, Cut, ExpectedOrder } from './cut.ts'
 import { isExplained, type Comparison, type Span } from './gaps.ts'
-import { laterOrder } from './later-order.ts'
+import { foundOrder } from './found-order.ts'
 
 /** What the pages read show. */
 export type Conclusion = {
@@ -45,7 +45,7 @@ export function conclude({ cuts, comparison, expected, ...evidence }: Evidence):
     pending: isClear ? [] : missed,
     orderStays: evidence.orderStays,
     trustedPages: Math.round(trusted / evidence.size),
-    laterOrder: hasOrder ? laterOrder({ cuts, gaps, expected }) : undefined,
+    laterOrder: hasOrder ? foundOrder({ cuts, gaps, expected }) : undefined,
   }
 }
 

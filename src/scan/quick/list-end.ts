@@ -69,13 +69,13 @@ export function windowAcross(
   wasAsked: (window: Window) => boolean,
 ): Window | undefined {
   let best: Window | undefined
-  let margin = 1
+  let margin = 0
   let tries = 0
   for (let size = largest; size >= Math.ceil(largest / 2); size -= 1) {
     const window = pageAt(position, size)
     const start = size * (window.page - 1)
     const least = Math.min(position - start, start + size - position)
-    if (least <= 1) continue
+    if (least < 1) continue
     if (wasAsked(window)) tries += 1
     else if (least > margin) [best, margin] = [window, least]
   }

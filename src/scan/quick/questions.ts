@@ -9,6 +9,8 @@ export type Asking = {
   isFixed: boolean
   asked: ReadonlySet<string>
   underWay: readonly Window[]
+  /** How many requests are left. */
+  room: number
 }
 
 /** Windows that may explain the gaps, and whether there are any but those under way. */
@@ -38,7 +40,12 @@ function whereDoubtful(gap: Gap): Gap {
 function questionsOfEach(gaps: readonly Gap[], asking: Asking): Questions {
   const windows: Window[] = []
   let isWaiting = false
-  for (const gap of gaps) {
+  let left = asking.room
+  // The smallest first, as many as the requests suffice for: some changes are found then, rather than all of them nearly.
+  for (const gap of gaps.toSorted((one, other) => one.unread - other.unread)) {
+    const needed = Math.ceil(Math.log2(gap.unread / asking.size + 1)) + 1
+    if (needed > left && (isWaiting || windows.length > 0)) break
+    left -= needed
     if (asking.underWay.some((window) => isAbout(gap, window))) isWaiting = true
     else {
       const window = gap.holes.length === 0 ? across(gap, asking) : within(gap.holes, asking)

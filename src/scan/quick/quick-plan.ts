@@ -20,8 +20,8 @@ const MOST_PROBES = 16
 /** Where customers come and go in the middle of a list, so many times as many pages look for changes that cancel out. */
 const LOOKS = 3
 const LOOKED_AT_ONCE = 4
-/** They are not looked for with the last requests. */
-const SHARE_FOR_LOOKING = 0.9
+/** The last requests are left for searches. */
+const FOR_SEARCHES = 12
 
 /**
  * Which windows a quick scan asks for. It is in one of four states:
@@ -141,7 +141,7 @@ export class QuickPlan {
     if (!stirs) return []
     this.#lookedFrom ??= this.#requests
     const looks = this.#lookedFrom + LOOKS * (this.#probes?.length ?? 0)
-    const most = Math.floor(Math.min(looks, this.#options.maxRequests * SHARE_FOR_LOOKING))
+    const most = Math.min(looks, this.#options.maxRequests - FOR_SEARCHES)
     const holes = gaps.filter(isExplained).flatMap((gap) => gap.holes)
     const largest = holes.toSorted((one, other) => other.to - other.from - (one.to - one.from))
     const windows = largest.slice(0, LOOKED_AT_ONCE).map((hole) => within([hole], this.#asking()))
@@ -149,6 +149,7 @@ export class QuickPlan {
   }
 
   #asking(): Asking {
-    return { size: this.size, isFixed: this.#isFixed, asked: this.#asked, underWay: [...this.#underWay.values()] }
+    const underWay = [...this.#underWay.values()]
+    return { size: this.size, isFixed: this.#isFixed, asked: this.#asked, underWay, room: this.#room }
   }
 }

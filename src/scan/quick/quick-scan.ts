@@ -28,6 +28,14 @@ export interface QuickScan extends Scan {
   conclusion(): Conclusion
 }
 
+/** About how many requests a scan of the whole list makes. */
+export function requestsOfFullScan(customers: number, pageSize: number): number {
+  return Math.ceil((customers * SHARED) / pageSize)
+}
+
+/** Neighbouring windows of a full scan overlap. */
+const SHARED = 1.15
+
 /**
  * Reads as few pages as show where the list differs from the expected one. It proves nothing: changes that cancel out between two
  * pages are not seen.

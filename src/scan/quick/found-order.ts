@@ -11,7 +11,7 @@ type Found = {
  * The order of the list as it stands now: the rows that were read at their positions, and between them those expected there. Rows
  * that left a part read in one answer are not in it.
  */
-export function laterOrder({ cuts, gaps, expected }: Found): number[] {
+export function foundOrder({ cuts, gaps, expected }: Found): number[] {
   const order: number[] = []
   const added = new Set<number>()
   const fills = fillsOf(gaps)

@@ -1,0 +1,64 @@
+import { partsOf, rowsSince, type LaterOrder } from '../later-order.ts'
+import { EMPTY_LIST } from '../list-as-read.ts'
+import { ListMemory } from '../list-memory/list-memory.ts'
+import { PlaceIndex } from '../list-memory/place-index.ts'
+import { mostQuickRequests, type QuickLimit } from '../quick-limit.ts'
+import type { Ending, RemovalRule, Run } from '../run.ts'
+import type { Conclusion } from '../scan/quick/conclusion.ts'
+import { quickScan, requestsOfFullScan } from '../scan/quick/quick-scan.ts'
+import { readPages, type ListSettings, type ReadingLimits } from './read-list.ts'
+import { searchForGone } from './search-gone.ts'
+
+export type QuickSettings = ListSettings & {
+  /** The most requests of the run, searches included. */
+  quick: QuickLimit
+  removals: RemovalRule
+  random: () => number
+}
+
+/**
+ * Reads the few pages that show who came and who left since the list was last read, saves them, and searches for those who seem to have
+ * left. Reads nothing where the order of the list is not known.
+ */
+export async function readQuickly(
+  settings: QuickSettings,
+  run: Run,
+  limits: ReadingLimits,
+): Promise<Omit<Ending, 'source'>> {
+  const removals = { rule: settings.removals, confirmed: new Set<string>() }
+  const ending = { status: 'partial', proof: 'unproven', readToEnd: false, removals } as const
+  if (run.list === EMPTY_LIST) return { ...ending, reasons: ['quick', 'no-order'], trustedPages: 0 }
+  const memory = new ListMemory(run.list, run)
+  const { columns, later } = run.list
+  const rowIds = rowsSince(columns.rowIds, later)
+  const index = PlaceIndex.over(rowIds)
+  const { pageSize } = settings
+  const maxRequests = mostQuickRequests(settings.quick, requestsOfFullScan(rowIds.length, pageSize))
+  const scan = quickScan({
+    expected: { rowIds, placeOf: (rowId) => index.find(rowId) },
+    ...{ maxRequests, pageSize, turn: run.id, pending: later?.pending ?? [] },
+  })
+  const certificate = await readPages(settings, run, limits, { scan, memory })
+  const found = scan.conclusion()
+  const signal = AbortSignal.any([limits.stop, limits.abort])
+  const { gone, pending } = await searchForGone({ ...settings, maxRequests, signal }, run, found, certificate.pageSize)
+  return {
+    ...ending,
+    reasons: certificate.reasons,
+    trustedPages: found.trustedPages,
+    absentRows: gone,
+    later: laterOrderOf(found, pending, columns.rowIds),
+    certificate: { ...certificate, gone: gone.length, pending: pending.length },
+  }
+}
+
+/** Undefined where the rows stand in another order altogether: then the list as last read is the better guess next time. */
+function laterOrderOf(
+  { laterOrder }: Conclusion,
+  pending: readonly number[],
+  before: Uint32Array,
+): LaterOrder | undefined {
+  if (laterOrder === undefined) return undefined
+  const index = PlaceIndex.over(before)
+  return { parts: partsOf(laterOrder, (rowId) => index.find(rowId)), pending: [...pending] }
+}
