@@ -1,4 +1,5 @@
 import { factsOf } from '../errors.ts'
+import type { Outcome } from '../mirror-organization.ts'
 
 /** The program's exit codes. A contract: scripts depend on them. */
 export const EXIT_CODES = {
@@ -22,7 +23,21 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 /** The exit code for many organizations, from the error of each run; undefined is a complete run. */
 export function exitCodeOfAll(errors: readonly unknown[]): ExitCode {
-  const codes = new Set(errors.map((error): ExitCode => (error === undefined ? 0 : exitCodeOf(error))))
-  const [only, ...others] = codes
+  return oneFor(errors.map((error) => (error === undefined ? 0 : exitCodeOf(error))))
+}
+
+/** The exit code for runs: that of their errors, and of quick runs that knew no order, or stopped at their limit. */
+export function exitCodeOfRuns(outcomes: readonly Outcome[]): ExitCode {
+  return oneFor(
+    outcomes.map(({ error, report: { status, reasons } }) => {
+      if (error !== undefined) return exitCodeOf(error)
+      if (status !== 'partial') return 0
+      return reasons.includes('no-order') ? 3 : reasons.includes('quick-budget') ? 5 : 0
+    }),
+  )
+}
+
+function oneFor(codes: readonly ExitCode[]): ExitCode {
+  const [only, ...others] = new Set(codes)
   return others.length > 0 ? 3 : (only ?? 0)
 }

@@ -19,6 +19,7 @@ export type SyncOptions = {
   config?: string | undefined
   dryRun?: true | undefined
   limitPages?: number | undefined
+  quick?: true | undefined
   logLevel?: string | undefined
 }
 
@@ -34,7 +35,7 @@ export type Synced = {
 /** Mirrors the named organizations, or all, in parallel. Returns their outcomes in order. */
 export async function syncOrganizations(
   ids: readonly string[],
-  { config: file, dryRun, limitPages, logLevel }: SyncOptions,
+  { config: file, dryRun, limitPages, quick, logLevel }: SyncOptions,
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
 ): Promise<Synced> {
   const config = await readConfig({ file, cwd: process.cwd() })
@@ -62,6 +63,7 @@ export async function syncOrganizations(
           agents,
           trigger: 'sync',
           pageLimit: limitPages,
+          quick,
           longestWaitMs: organization.maxWaitMs,
           now: Date.now,
           monotonicMs,
@@ -77,12 +79,18 @@ export async function syncOrganizations(
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
     const plan = configuredPlan(config)
-    const published = plan === undefined || dryRun || signal.aborted ? undefined : await publish(plan, signal, log)
+    const isPublished = plan !== undefined && !dryRun && !signal.aborted && (!quick || outcomes.some(hasWritten))
+    const published = isPublished ? await publish(plan, signal, log) : undefined
     return { outcomes, organizations, held, mirrorFile: config.mirror, published }
   } finally {
     await agents.close()
     await mirror.close()
   }
+}
+
+/** Whether a run saved something that readers may see: a copy after each quick run that found nothing would be in vain. */
+function hasWritten({ report: { inserted, updated, missing, returned } }: Outcome): boolean {
+  return inserted + updated + missing + returned > 0
 }
 
 /** Loaded only where a copy is configured. */

@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
-import { exitCodeOf, exitCodeOfAll, type ExitCode } from './exit-code.ts'
+import { exitCodeOf, exitCodeOfRuns, type ExitCode } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { jsonDocument } from './reading.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
@@ -15,6 +15,11 @@ export function syncCommand(io: Io) {
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and report what would change, but write nothing')
     .option('--limit-pages <number>', 'stop after this many pages of each organization', wholeNumber({ least: 1 }))
+    .addOption(
+      new Option('--quick', 'only look for who came and who left, in a few requests; removes no customer').conflicts(
+        'limitPages',
+      ),
+    )
     .addOption(new Option('--log-level <level>', 'log JSON lines to stderr, and nothing else').choices(LOG_LEVELS))
     .addHelpText('after', EXAMPLES)
     .action(async (ids, options) => {
@@ -34,10 +39,10 @@ export function syncCommand(io: Io) {
         jsonDocument({ runs, ...(published !== undefined && { published }) }, { onOneLine: !isTerminal(io.stdout) }),
       )
     } else {
-      io.stdout.write(await describe(outcomes, options.dryRun ? undefined : mirrorFile, screenOf(io.stdout)))
+      io.stdout.write(await describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
     }
     if (options.logLevel === undefined) io.stderr.write(await whatToDo(synced, options, screenOf(io.stderr)))
-    await reportCopies(exitCodeOfAll(outcomes.map(({ error }) => error)), published, options)
+    await reportCopies(exitCodeOfRuns(outcomes), published, options)
   }
 
   /** The copies made after the runs, in words where there is neither JSON nor a log, and in the exit code. */
@@ -69,13 +74,20 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
 /** What failed, and the removals that wait for a decision, each with what to do about it. Empty when all is well. */
 async function whatToDo(
   { outcomes, organizations, held }: Synced,
-  { dryRun, config }: SyncOptions,
+  { dryRun, config, quick }: SyncOptions,
   screen: Screen | undefined,
 ): Promise<string> {
   let text = ''
   if (outcomes.some(({ error }) => error !== undefined)) {
     const { failureBlocks } = await import('./output/failure-blocks.ts')
     text += failureBlocks(outcomes, { organizations, columns: screen?.columns, dryRun: dryRun === true, config })
+  }
+  if (quick === true) {
+    const { quickAdvice } = await import('./output/quick-text.ts')
+    text += quickAdvice(
+      outcomes.map(({ report }) => report),
+      config,
+    )
   }
   if (held === undefined || held.length > 0) {
     const { heldWarning } = await import('./output/held-warning.ts')
@@ -86,16 +98,14 @@ async function whatToDo(
 
 async function describe(
   outcomes: readonly Outcome[],
-  mirrorFile: string | undefined,
+  { mirrorFile, dryRun, quick }: Pick<SyncOptions, 'dryRun' | 'quick'> & { mirrorFile: string },
   screen: Screen | undefined,
 ): Promise<string> {
   const { runsTable } = await import('./output/runs-table.ts')
-  const table = runsTable(
-    outcomes.map(({ report }) => report),
-    screen,
-  )
-  const where = mirrorFile === undefined ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
-  return `${table}\n${where}\n${await describePruned(outcomes, 'done')}`
+  const reports = outcomes.map(({ report }) => report)
+  const found = quick === true ? (await import('./output/quick-text.ts')).quickText(reports) : ''
+  const where = dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
+  return `${runsTable(reports, screen)}\n${found}${where}\n${await describePruned(outcomes, 'done')}`
 }
 
 /** Loaded only where retention has something to say. */
@@ -114,4 +124,6 @@ Examples:
       mirror every organization of the configuration
   $ customer-mirror sync acme --dry-run --json
       report, as JSON, what mirroring acme would change, and change nothing
+  $ customer-mirror sync acme --quick
+      between nights: save who came and mark who left, in a few requests
 `

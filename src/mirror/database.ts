@@ -75,7 +75,7 @@ export function openDatabase(
   }
 }
 
-/** The tables that a run reads or writes, except the memory of the list. */
+/** The tables that a run reads or writes. Without the list as last read, a quick run would have nothing to go by. */
 const REHEARSED = [
   'runs',
   'customers',
@@ -85,6 +85,7 @@ const REHEARSED = [
   'privacy_policies',
   'forgotten_keys',
   'forgotten',
+  ...['lists', 'list_chunks', 'list_windows', 'edited_customers'],
 ]
 
 /** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */

@@ -33,6 +33,7 @@ type Settings = {
   queue?: string
   schedule?: object
   publish?: object
+  quick?: object
 }
 
 /** A sandbox that ends with the test. */

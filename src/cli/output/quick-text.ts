@@ -1,0 +1,50 @@
+import type { Report } from '../../report.ts'
+import { configOption } from './shell-word.ts'
+import { count, grouped } from './wording.ts'
+
+/** What each quick run found, in one line: `acme: 2 new, 1 gone; 996 of 1,003 pages trusted without reading`. */
+export function quickText(reports: readonly Report[]): string {
+  return quickRunsIn(reports)
+    .map((report) => `${report.organization}: ${whatItFound(report)}\n`)
+    .join('')
+}
+
+function whatItFound(report: Report): string {
+  if (report.reasons.includes('no-order')) return 'nothing was read: the order of its list is not known yet'
+  const { inserted, missing, updated, held, rejected, pages, trustedPages = 0 } = report
+  const found = [
+    [inserted, 'new'],
+    [missing, 'gone'],
+    [updated, 'changed'],
+    [rejected, 'rejected'],
+    [held, 'absent at once, too many to be marked as missing'],
+  ] as const
+  const counts = found.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
+  const trusted = `${grouped(trustedPages)} of ${count(trustedPages + pages, 'page')} trusted without reading`
+  return `${counts.length === 0 ? 'nothing new, none gone' : counts.join(', ')}; ${trusted}`
+}
+
+/** What to do about quick runs that could not find out everything. Each block begins with an empty line. */
+export function quickAdvice(reports: readonly Report[], config: string | undefined): string {
+  const runs = quickRunsIn(reports)
+  const unknown = runs.filter(({ reasons }) => reasons.includes('no-order'))
+  const stopped = runs.filter(({ reasons }) => reasons.includes('quick-budget'))
+  const commands = unknown.map(({ organization }) => `  customer-mirror sync ${organization}${configOption(config)}\n`)
+  return [
+    ...(unknown.length === 0
+      ? []
+      : [
+          `\nA quick run goes by the order in which a full run last read the list. Make a full run first:\n`,
+          ...commands,
+        ]),
+    ...stopped.map(
+      ({ organization, requests }) =>
+        `\n${organization}: the quick run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the ` +
+        'next one goes\non from there, and a full run finds everything. If it happens often, raise quick.maxRequests.\n',
+    ),
+  ].join('')
+}
+
+function quickRunsIn(reports: readonly Report[]): Report[] {
+  return reports.filter(({ status }) => status === 'partial')
+}
