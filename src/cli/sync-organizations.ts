@@ -45,6 +45,7 @@ export async function syncOrganizations(
     ? await rehearseMirror(
         config.mirror,
         organizations.map(({ id }) => id),
+        { withLists: quick === true },
       )
     : await openMirror(config.mirror)
   const rateLimits = new Map()

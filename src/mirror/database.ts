@@ -75,7 +75,7 @@ export function openDatabase(
   }
 }
 
-/** The tables that a run reads or writes. Without the list as last read, a quick run would have nothing to go by. */
+/** The tables that a run reads or writes, except the memory of the list. */
 const REHEARSED = [
   'runs',
   'customers',
@@ -85,11 +85,11 @@ const REHEARSED = [
   'privacy_policies',
   'forgotten_keys',
   'forgotten',
-  ...['lists', 'list_chunks', 'list_windows', 'edited_customers'],
 ]
+const MEMORY = ['lists', 'list_chunks', 'list_windows', 'edited_customers']
 
 /** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */
-export function openRehearsal(file: string, organizations: readonly string[]): Connection {
+export function openRehearsal(file: string, organizations: readonly string[], { withLists = false } = {}): Connection {
   const exists = existsSync(file)
   if (exists) openDatabase(file, 'read').close()
   const db = new Database('')
@@ -99,7 +99,7 @@ export function openRehearsal(file: string, organizations: readonly string[]): C
     db.prepare('ATTACH ? AS original').run(file)
     // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
-      for (const table of REHEARSED) copyRows(db, table, organizations)
+      for (const table of withLists ? [...REHEARSED, ...MEMORY] : REHEARSED) copyRows(db, table, organizations)
     })()
     db.exec('DETACH original')
     return db

@@ -43,10 +43,10 @@ export async function openMirrorToRead(file: string): Promise<Mirror> {
 
 /**
  * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `file`. Nothing of it remains,
- * even if the process is killed.
+ * even if the process is killed. A full run reads every record there; `withLists`, for a quick run, copies the lists as last read.
  */
-export async function rehearseMirror(file: string, organizations: readonly string[]): Promise<Mirror> {
-  return mirrorOf(file, openRehearsal(file, organizations))
+export async function rehearseMirror(...asked: Parameters<typeof openRehearsal>): Promise<Mirror> {
+  return mirrorOf(asked[0], openRehearsal(...asked))
 }
 
 /** The organizations of the mirror at `file`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
