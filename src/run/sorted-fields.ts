@@ -78,8 +78,12 @@ function recordsOf({ records }: Pick<CustomersPage, 'records'>): FieldsOfRecord[
   }
 }
 
-/** What is not known of the fields is found out, and again where a field was left although the customers keep their places. */
+/** A field that was left is looked at again after so many nights in which no customer moved: newer customers may rule it out. */
+const NIGHTS_UNTIL_AGAIN = 8
+
+/** What is not known of the fields is found out, and again now and then where a field was left. */
 export function fieldsToFind({ fields, still = 0 }: OrderFacts): SortedFields | undefined {
-  const isKnown = fields !== undefined && (fields.left.length === 0 || still === 0)
-  return isKnown ? undefined : new SortedFields()
+  const isLeft = fields !== undefined && fields.left.length > 0
+  const isTimeAgain = isLeft && still % NIGHTS_UNTIL_AGAIN === 1
+  return fields === undefined || isTimeAgain ? new SortedFields() : undefined
 }

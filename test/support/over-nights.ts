@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type NightlyOrder, type NightRead, playNights } from './remembered-nights.ts'
 
 /** Plays the nights of so many lists; the list and night that break the promise are in the message of what fails. */
-export function overNights(order: NightlyOrder, lists: number, promise: (read: NightRead) => void): NightRead[] {
+function overNights(order: NightlyOrder, lists: number, promise: (read: NightRead) => void): NightRead[] {
   const reads: NightRead[] = []
   for (let seed = 0; seed < lists; seed += 1) {
     for (const read of playNights(order, seed)) {
@@ -18,9 +18,16 @@ export function overNights(order: NightlyOrder, lists: number, promise: (read: N
   return reads
 }
 
-/** Never proven with a customer missing who was listed throughout. */
-export function expectNoFalseProof({ certificate, lost }: NightRead): void {
-  if (certificate.proof === 'proven') expect(lost).toBe(0)
+/**
+ * No scan is proven by the order as last read with a customer missing who was listed throughout. In a list whose customers move,
+ * several moves may cancel out and look quiet; that is rare.
+ */
+export function expectNoFalseProof(order: NightlyOrder, lists: number): NightRead[] {
+  const reads = overNights(order, lists, (read) => {
+    if (isRemembered(read)) expect(read.lost).toBe(0)
+  })
+  expectRare(reads)
+  return reads
 }
 
 /**
@@ -31,6 +38,10 @@ export function expectRareFalseProof(order: NightlyOrder, lists: number): void {
   const reads = overNights(order, lists, ({ certificate, lostInPlace }) => {
     if (certificate.proof === 'proven') expect(lostInPlace).toBe(0)
   })
+  expectRare(reads)
+}
+
+function expectRare(reads: readonly NightRead[]): void {
   const wrong = reads.filter(({ certificate, lost }) => certificate.proof === 'proven' && lost > 0)
   expect(wrong.length * 5000).toBeLessThan(reads.length)
 }
