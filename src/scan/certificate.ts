@@ -27,6 +27,9 @@ import type { StoppedAt } from './window.ts'
  * a chain may step back as far as it likes, or even begin again at position 0; and that rows without a readable id do
  * no harm inside a window, because its readable rows bound it as well. A row appended after Wn was read is new.
  *
+ * Local times without a zone are such an f only until clocks are set back: then an hour comes twice. With each hour of such nights taken
+ * as one time (repeated-hours.ts), f sorts the list again, and a seam must not lie within it.
+ *
  * More rows of equal f than a window leads over are counted instead. Let the chain hold windows Wi … Wj with Wi beginning before and Wj
  * ending behind all rows from f = t up to f < u. Those stand together at positions [p, s), p seen in Wi and s in Wj. If no row
  * was added among them and s - p different ones were read since [p, s) was so long, they are all there were, and Wi … Wj are

@@ -7,6 +7,8 @@ import { isSame, type Window } from './window.ts'
 
 /** Steps back from the end of a window before a gap is left open; each is four times as long as the one before. */
 const MOST_STEPS = 12
+/** A step leads over rows whose times are not sure, up to this share of a page. */
+const MOST_UNSURE = 0.7
 /** The same when no order can prove the list: then a repair proves nothing, but may find a customer who was overlooked. */
 const FEW_STEPS = 1
 
@@ -26,13 +28,16 @@ export function holds(
 ): boolean {
   const isStill = overlap.still && chain.still
   if (isStill && (attempts > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
-  if (chain.carries(overlap) || chain.isToBeCounted(overlap, left)) return true
+  // Among hours that may come twice one step is worth taking, even where the times have not run backwards yet.
+  const mayLeadOver = overlap.ends?.isUnsure === true && attempts < stepsOverUnsure(left, findings)
+  if (!mayLeadOver && (chain.carries(overlap) || chain.isToBeCounted(overlap, left))) return true
   return !isStill && attempts >= stepsWorthTaking(overlap, left, chain, findings)
 }
 
 function stepsWorthTaking({ shared, ends }: Overlap, left: ReadWindow, chain: ChainProof, findings: Findings): number {
   const hopes = chain.hopes()
   if (hopes.length === 0 || ends === undefined) return shared > 0 ? 0 : FEW_STEPS
+  if (ends.isUnsure && shared > 0) return stepsOverUnsure(left, findings)
   if (shared === 0 || hopes.some((witness) => witness.order(ends) > 0)) return MOST_STEPS
   return left.rowOrder.tieAtEnd < findings.pageSize / 2 ? FEW_STEPS : 0
 }
@@ -44,11 +49,20 @@ function stepsWorthTaking({ shared, ends }: Overlap, left: ReadWindow, chain: Ch
 export function bridge(left: ReadWindow, attempt: number, findings: Findings, refused?: Window): Window {
   const shrunk = Math.max(0, (left.total ?? 0) - findings.total)
   // If equal times stand in no order, a step must lead past them; an order by id needs only the usual step.
-  const overTies = findings.witnesses.onlyTimes ? left.rowOrder.tieAtEnd + 1 : 0
+  const overTies = findings.witnesses.onlyTimes ? unsureAtEnd(left) + 1 : 0
   const step = Math.max(Math.ceil(findings.pageSize / 8), overTies)
   const back = shrunk + step * 4 ** (attempt - 1)
   const position = Math.min(left.reach - 1 - back, findings.total - 1)
   const window = windowFrom(Math.max(0, position), findings.pageSize, findings.avoid)
   if (refused === undefined || !isSame(window, refused)) return window
   return windowFrom(Math.max(0, position - step), findings.pageSize, findings.avoid)
+}
+
+function stepsOverUnsure(left: ReadWindow, findings: Findings): number {
+  return unsureAtEnd(left) < findings.pageSize * MOST_UNSURE ? FEW_STEPS : 0
+}
+
+/** The rows at the end of a window that a step back must lead over. */
+function unsureAtEnd({ rowOrder }: ReadWindow): number {
+  return rowOrder.unsureAtEnd ?? rowOrder.tieAtEnd
 }

@@ -1,4 +1,5 @@
 import { sortableInstant } from './created-at.ts'
+import { lieInRepeatedHours } from './repeated-hours.ts'
 import type { Row } from './window.ts'
 
 /** How one time, or id, compares with another. */
@@ -6,7 +7,12 @@ export type Order = -1 | 0 | 1
 const ORDERS: readonly Order[] = [-1, 0, 1]
 
 /** How one row compares with another by its creation time, and by its id. */
-export type Comparison = { readonly times: Order; readonly ids: Order }
+export type Comparison = {
+  readonly times: Order
+  readonly ids: Order
+  /** The times are different, and lie in hours that may come twice: then either row may be the older one. */
+  readonly isUnsure: boolean
+}
 
 /** How the rows of a window compare, each with the next, in a few numbers. */
 export type RowOrder = {
@@ -18,6 +24,8 @@ export type RowOrder = {
   /** The most rows of one creation time that stand together, and how many do at the end. */
   readonly longestTie: number
   readonly tieAtEnd: number
+  /** How many rows at the end have one time, or times in the same repeated hours; unknown in an outline of an earlier version. */
+  readonly unsureAtEnd?: number
   /** Whether any has no readable creation time. */
   readonly undated: boolean
 }
@@ -29,7 +37,7 @@ export function orderOfRows(rows: readonly Row[]): RowOrder {
   return orderOf(comparisons)
 }
 
-/** A comparison is a number below 16 for the way in which two rows compare, 0 where there is no other, and a flag. */
+/** A comparison is a number from 1 to 15 for the way in which two rows compare, 0 where there is no other, and a flag. */
 const [DATED, UNDATED] = [16, 32]
 
 /**
@@ -47,13 +55,16 @@ export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => R
     if (place === comparisons.length - 1) return
     const next = rowAt(place + 1)
     ;[comparedAt, instantThere] = [place + 1, sortableInstant(next?.createdAt)]
-    comparisons[place] = dated + 1 + wayOf(compareText(instant, instantThere), compareText(row?.id, next?.id))
+    const times = compareText(instant, instantThere)
+    const isUnsure = times !== 0 && lieInRepeatedHours(row?.createdAt, next?.createdAt)
+    comparisons[place] = dated + 1 + wayOf({ times, ids: compareText(row?.id, next?.id), isUnsure })
   }
 }
 
 /** The order of the rows that were compared so; what the last compares with does not count. */
 export function orderOf(comparisons: Uint8Array): RowOrder {
-  let [met, ties, longestTie, tie] = [0, 0, 1, comparisons.length > 0 ? 1 : 0]
+  const some = comparisons.length > 0 ? 1 : 0
+  let [met, ties, longestTie, tie, unsure] = [0, 0, 1, some, some]
   let undated = false
   const last = comparisons.length - 1
   for (let place = 0; place <= last; place += 1) {
@@ -64,30 +75,38 @@ export function orderOf(comparisons: Uint8Array): RowOrder {
     const isTie = way >= TIE_FROM && way < TIE_FROM + ORDERS.length
     met |= 1 << way
     tie = isTie ? tie + 1 : 1
+    unsure = isTie || way >= UNSURE_FROM ? unsure + 1 : 1
     if (isTie) ties += 1
     if (tie > longestTie) longestTie = tie
   }
-  return { met, ties, steps: Math.max(0, last - ties), longestTie, tieAtEnd: tie, undated }
+  return { met, ties, steps: Math.max(0, last - ties), longestTie, tieAtEnd: tie, unsureAtEnd: unsure, undated }
 }
 
 /** The ways in which neighbours compare, by their flags. */
 export function* waysMet(met: RowOrder['met']): Generator<Comparison> {
-  for (const times of ORDERS) for (const ids of ORDERS) if ((met & (1 << wayOf(times, ids))) !== 0) yield { times, ids }
+  for (const way of WAYS) if ((met & (1 << wayOf(way))) !== 0) yield way
 }
 
 export function compareRows(one: Row, other: Row): Comparison {
   const times = compareText(sortableInstant(one.createdAt), sortableInstant(other.createdAt))
-  return { times, ids: compareText(one.id, other.id) }
+  const isUnsure = times !== 0 && lieInRepeatedHours(one.createdAt, other.createdAt)
+  return { times, ids: compareText(one.id, other.id), isUnsure }
 }
 
 function compareText(one = '', other = ''): Order {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-/** From 0 to 8. */
-function wayOf(times: Order, ids: Order): number {
+/** From 0 to 8, and from 9 to 14 for times that are not sure. */
+function wayOf({ times, ids, isUnsure }: Comparison): number {
+  if (isUnsure) return UNSURE_FROM + (times < 0 ? 1 : 4) + ids
   return 3 * times + ids + 4
 }
 
-/** The lowest way in which rows of one creation time compare. */
-const TIE_FROM = wayOf(0, -1)
+const WAYS: readonly Comparison[] = ORDERS.flatMap((times) =>
+  ORDERS.flatMap((ids) => [false, ...(times === 0 ? [] : [true])].map((isUnsure) => ({ times, ids, isUnsure }))),
+)
+
+/** The lowest way of times that are not sure, and the lowest in which rows of one creation time compare. */
+const UNSURE_FROM = 9
+const TIE_FROM = 3

@@ -4,7 +4,8 @@ import type { Overlap } from './overlap.ts'
 
 /**
  * The witness is an order by fields that never change, in which every window read so far was sorted. Its candidates:
- * `id`; `created_at` alone, where rows of the same time may stand in any order; `created_at` with `id` among equal times.
+ * `id`; `created_at` alone, where rows of the same time may stand in any order; `created_at` with `id` among equal times; and
+ * `created_at` without a zone, where an hour that may come twice is one time.
  * Each window removes the candidates it contradicts, so the witness costs no memory however long the list is.
  */
 export type Witness = {
@@ -24,6 +25,7 @@ export const WITNESSES: readonly Witness[] = [
   ...DIRECTIONS.map((direction) => byId(direction)),
   ...DIRECTIONS.map((direction) => byTime(direction)),
   ...DIRECTIONS.flatMap((time) => DIRECTIONS.map((id) => byTimeAndId(time, id))),
+  ...DIRECTIONS.map((direction) => byLocalTime(direction)),
 ]
 
 /** In pages smaller than this, rows may be in order by chance. */
@@ -115,6 +117,11 @@ function byId(direction: Direction): Witness {
 function byTime(direction: Direction): Witness {
   const order = ({ times }: Comparison) => direction * times
   return { name: `created_at ${directionName(direction)}`, order, total: false, dated: true }
+}
+
+function byLocalTime(direction: Direction): Witness {
+  const order = ({ times, isUnsure }: Comparison) => (isUnsure ? 0 : direction * times)
+  return { name: `${byTime(direction).name}, repeated hours in any order`, order, total: false, dated: true }
 }
 
 function byTimeAndId(time: Direction, id: Direction): Witness {
