@@ -12,6 +12,7 @@ import type { HowToRun } from './run-program.ts'
 import { createStage } from './stage.ts'
 import { equipped, findStarters, type Found } from './whole/starters.ts'
 import { measureExports } from './whole/exports.ts'
+import { measureQuick } from './quick/measure-quick.ts'
 import { measureStartup } from './startup.ts'
 import { holdingFor, verdicts } from './targets.ts'
 import { toolsGroup } from './tools.ts'
@@ -97,6 +98,7 @@ async function measure(plan: Plan, { stdout, stderr }: Output): Promise<GroupRes
   const dataset = { organizations: 1, customers: sizes.customers }
   try {
     if (isWanted({ name: 'startup' })) finish(await measureStartup(stage, { folder, dataset, runs }))
+    if (isWanted({ name: 'quick' })) finish(measureQuick(sizes))
     for (const group of brief ? briefly(groups) : groups) await run(group)
     if (!brief && isWanted({ name: 'exports' })) {
       const most = sizes.large?.one ?? dataset
@@ -131,6 +133,7 @@ const OPTIONS = {
 /** `tools` goes with the option of that name, for a run of nothing else. */
 const GROUP_NAMES = [
   'startup',
+  'quick',
   'whole',
   'night',
   'load',

@@ -2,16 +2,17 @@ import { AT_REST_MANY_AT_ONCE, CONCURRENCY, LEAST_BESIDE_LOOP, MANY_AT_ONCE } fr
 import { floorOf } from './members.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
 import { spreadOf } from './statistics.ts'
+import { QUICK_SCANS } from './quick/measure-quick.ts'
 import { EXPORTS } from './whole/exports.ts'
 import { type Night, NIGHTS, SYNC_OF_40, SYNC_OF_40_FROM_NODE_20, wholeName } from './whole/commands.ts'
 
 /** What the program is to achieve. */
 export type Target = {
   title: string
-  /** A ratio between things measured in turns holds on any machine; an amount is that of this machine. */
+  /** A ratio between things measured in turns, or a number of requests, holds on any machine; an amount is that of this machine. */
   kind: 'ratio' | 'amount'
   limit: number
-  unit: '×' | 'MB' | 'ms' | 'bytes'
+  unit: '×' | 'MB' | 'ms' | 'bytes' | 'requests'
   /** The limit is the least instead of the most. */
   atLeast?: true
   /** The size from which it holds; with fewer customers it is not judged, and no other size is judged by another limit. */
@@ -88,6 +89,8 @@ export const TARGETS: readonly Target[] = [
     ratio('loading 100 × 10,000, over 1 × 1,000,000', 1.1, wall('initial sync, a hundred organizations', ONE_LARGE)),
     ratio('100 × 10,000 at rest, over 1 × 1,000,000', 1.1, wall('at rest, a hundred organizations', ONE_LARGE_AT_REST)),
   ]),
+  mostRequests('requests of a quick run, by creation', 40, QUICK_SCANS.creation),
+  mostRequests('requests of a quick run, by name', 100, QUICK_SCANS.name),
   ...NIGHTS.map((night) => besidePython(night, night === 'initial sync' ? 1.2 : 0.9)),
   amount(SYNC_OF_40, 300, 'ms', (results) => samplesOf(results, SYNC_OF_40, 'wallMs')),
   amount(SYNC_OF_40_FROM_NODE_20, 400, 'ms', (results) => samplesOf(results, SYNC_OF_40_FROM_NODE_20, 'wallMs')),
@@ -101,6 +104,15 @@ function ratio(title: string, limit: number, samples: Target['samples']): Target
 
 function amount(title: string, limit: number, unit: Target['unit'], samples: Target['samples']): Target {
   return { title, kind: 'amount', limit, unit, samples }
+}
+
+/** Judged by the most of all rounds. */
+function mostRequests(title: string, limit: number, scan: string): Target {
+  const samples: Target['samples'] = (results) => {
+    const requests = samplesOf(results, scan, 'requests')
+    return requests.length === 0 ? [] : [Math.max(...requests)]
+  }
+  return { title, kind: 'ratio', limit, unit: 'requests', samples }
 }
 
 /** With fewer customers, starting up is most of it. */

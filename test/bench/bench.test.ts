@@ -8,6 +8,7 @@ import { runBench } from '../../bench/run-bench.ts'
 import { servedList } from '../../bench/service/served-list.ts'
 import { startService } from '../../bench/service/service.ts'
 import { ratios, spreadOf } from '../../bench/statistics.ts'
+import { QUICK_SCANS } from '../../bench/quick/measure-quick.ts'
 import { EXPORTS } from '../../bench/whole/exports.ts'
 import { holdingFor, TARGETS, verdicts, type Target } from '../../bench/targets.ts'
 import { listEnvelope } from '../../src/source/envelope.ts'
@@ -161,7 +162,13 @@ function madeUp(measurement: Partial<Measurement> = {}): Measurement {
 
 /** Results in which every member took the same, and the short commands too. */
 function madeUpResults(members: readonly Member[]): GroupResult[] {
-  const names = [...members.map(({ name }) => name), '--help', 'status', ...Object.values(EXPORTS)]
+  const names = [
+    ...members.map(({ name }) => name),
+    '--help',
+    'status',
+    ...Object.values(QUICK_SCANS),
+    ...Object.values(EXPORTS),
+  ]
   const rows = names.map((name) => ({ name, floors: [], measurements: [madeUp()] }))
   return [{ name: 'made up', about: 'nothing', rows }]
 }

@@ -1,0 +1,121 @@
+import { quickScan } from '../../src/scan/quick/quick-scan.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
+import { below, seededRandom, type Random } from '../../src/service/random.ts'
+
+/** The order of a list: new customers stand at its end, or anywhere. */
+export type Order = 'creation' | 'name'
+
+export type QuickRounds = {
+  order: Order
+  customers: number
+  /** Customers that come and that leave before each round. */
+  come: number
+  leave: number
+  maxRequests: number
+  rounds: number
+}
+
+/** What one quick scan asked for and found. */
+export type QuickRound = {
+  wallMs: number
+  requests: number
+  /** How many of the customers that came and left it did not find. */
+  unseen: number
+  /** Whether it stopped at its limit of requests. */
+  isAtLimit: boolean
+}
+
+/** Quick scans of a list in which some customers came and left, each of the list as it was at first and with a seed of its own. */
+export function playQuickRounds({ order, customers, come, leave, maxRequests, rounds }: QuickRounds): QuickRound[] {
+  const list = Uint32Array.from({ length: customers }, (_, index) => index + 1)
+  if (order === 'name') shuffle(list, seededRandom(`quick ${order}`))
+  const places = new Int32Array(customers + come + 1).fill(-1)
+  for (const [place, rowId] of list.entries()) places[rowId] = place
+  const expected = { rowIds: list, placeOf: (rowId: number) => places[rowId] ?? -1 }
+  return Array.from({ length: rounds }, (_, round) => {
+    const random = seededRandom(`quick ${order} ${round}`)
+    const changed = changedList(list, { order, come, leave }, random)
+    const startMs = performance.now()
+    const scan = quickScan({ expected, maxRequests, turn: round })
+    const read = new Set<number>()
+    const requests = readAll(scan, changed.rows, read)
+    const { gone } = scan.conclusion()
+    const wallMs = performance.now() - startMs
+    const wrong = gone.find((rowId) => !changed.gone.includes(rowId))
+    if (wrong !== undefined) throw new Error(`a quick scan took customer ${wrong} for gone, who is listed`)
+    const unseen = [
+      ...changed.gone.filter((rowId) => !gone.includes(rowId)),
+      ...changed.come.filter((rowId) => !read.has(rowId)),
+    ]
+    const isAtLimit = scan.certificate().reasons.includes('quick-budget')
+    return { wallMs, requests, unseen: unseen.length, isAtLimit }
+  })
+}
+
+type Changes = Pick<QuickRounds, 'order' | 'come' | 'leave'>
+
+/** The list as it is now: the places at which customers leave and come are drawn, and the rest is copied in between. */
+function changedList(list: Uint32Array, { order, come, leave }: Changes, random: Random) {
+  const leaving = new Set<number>()
+  while (leaving.size < leave) leaving.add(below(random, list.length))
+  const added = Array.from({ length: come }, (_, index) => list.length + 1 + index)
+  const coming = added.map((rowId) => ({
+    rowId,
+    before: order === 'name' ? below(random, list.length + 1) : list.length,
+  }))
+  const rows = new Uint32Array(list.length - leave + come)
+  let [from, to] = [0, 0]
+  const copyUntil = (end: number) => {
+    rows.set(list.subarray(from, end), to)
+    to += end - from
+    from = end
+  }
+  const places = [
+    ...[...leaving].map((place) => ({ place, rowId: 0 })),
+    ...coming.map(({ rowId, before }) => ({ place: before, rowId })),
+  ]
+  for (const { place, rowId } of places.toSorted((one, other) => one.place - other.place || other.rowId - one.rowId)) {
+    copyUntil(place)
+    if (rowId === 0) from += 1
+    else rows[to++] = rowId
+  }
+  copyUntil(list.length)
+  return { rows, gone: [...leaving].map((place) => list[place] ?? 0), come: added }
+}
+
+/** Answers the windows of a scan until it is done, and returns their number. */
+function readAll(scan: ReturnType<typeof quickScan>, rows: Uint32Array, read: Set<number>): number {
+  let requests = 0
+  for (let windows = scan.next(AT_ONCE); windows.length > 0; windows = scan.next(AT_ONCE)) {
+    for (const window of windows) {
+      requests += 1
+      scan.read(answerTo(window, rows, read))
+    }
+  }
+  return requests
+}
+
+const AT_ONCE = 4
+
+function answerTo(window: Window, rows: Uint32Array, read: Set<number>): WindowAnswer {
+  const { page, size } = window
+  const cut = [...rows.subarray(size * (page - 1), size * page)]
+  for (const rowId of cut) read.add(rowId)
+  const beyondEnd = cut.length === 0 && page > 1
+  return { window, rows: cut.map(rowOf), total: rows.length, perPage: size, beyondEnd }
+}
+
+/** Rows with greater numbers were created later. Their ids are in no order. */
+function rowOf(rowId: number) {
+  const id = (Math.imul(rowId, 0x9e37_79b1) >>> 0).toString(16).padStart(32, '0')
+  return { id, createdAt: new Date(1_600_000_000_000 + rowId * 1000).toISOString(), rowId, isKept: true }
+}
+
+function shuffle(list: Uint32Array, random: Random): void {
+  for (let last = list.length - 1; last > 0; last -= 1) {
+    const other = below(random, last + 1)
+    const [one, two] = [list[last] ?? 0, list[other] ?? 0]
+    list[last] = two
+    list[other] = one
+  }
+}
