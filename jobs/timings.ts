@@ -10,6 +10,8 @@ export type Timings = {
   longestWaitMs: number
   /** How long to wait for an organization that a run outside this queue holds. */
   leasedWaitMs: number
+  /** How often a quick run looks for a full run of its organization, and that one for the end of the quick run. */
+  quickLookMs: number
   /** How long to wait for a mirror that is locked, or whose disk is full. */
   mirrorWaitMs: number
   /** The first wait before a retry is up to this, the next up to twice as much, and so on up to the longest. */
@@ -41,6 +43,7 @@ export const TIMINGS: Timings = {
   reconcileMs: 300_000,
   longestWaitMs: 30_000,
   leasedWaitMs: 30_000,
+  quickLookMs: 500,
   mirrorWaitMs: 30_000,
   firstRetryMs: 30_000,
   longestRetryMs: 900_000,

@@ -5,7 +5,8 @@ import { openBackend, type Backend } from './queue/backend.ts'
 import { within } from './queue/deadline.ts'
 import type { LiveConfig } from './live-config.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
-import type { Listener } from './run/sync-job.ts'
+import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
+import type { Listener, Processing } from './run/sync-job.ts'
 import { openQueues, type Queues } from './queue/queues.ts'
 import { keepWaits } from './schedule/set-back.ts'
 import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
@@ -18,6 +19,8 @@ export type Engine = {
   mirror: Mirror
   queues: Queues
   syncWorker: SyncWorker
+  /** Takes no job until it runs. */
+  quickWorker: QuickWorker
   /**
    * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
    * answer. Returns whether everything was closed in order.
@@ -51,25 +54,29 @@ export async function openEngine(
     const backend = await openBackend(address, { mirrorFile: mirror.file })
     const queues = openQueues(backend)
     const stopping = new AbortController()
-    const syncWorker = startSyncWorker(backend, {
+    const processing: Processing = {
       organizationOf: config.organizationOf,
       mirror,
       rateLimits: new Map(),
       agents: new IdleAgents(),
       listener: listenerFor({ mirror, queues }),
+      quickRunEnded: (id, signal) => quickRunEnded({ queue: queues.quick, timings, monotonicMs }, id, signal),
       stop: stopping.signal,
       timings,
       now,
       monotonicMs,
       random: Math.random,
-    })
-    const waits = keepWaits(queues.sync, { now, monotonicMs, lookMs: timings.lookMs, onSetBack })
-    return { config, backend, mirror, queues, syncWorker, stop }
+    }
+    const syncWorker = startSyncWorker(backend, processing)
+    const quickWorker = startQuickWorker(backend, { ...processing, queues })
+    const clocks = { now, monotonicMs, lookMs: timings.lookMs }
+    const waits = [keepWaits(queues.sync, { ...clocks, onSetBack }), keepWaits(queues.quick, clocks)]
+    return { config, backend, mirror, queues, syncWorker, quickWorker, stop }
 
     async function stop(others: readonly Closing[]): Promise<boolean> {
-      waits.stop()
+      for (const wait of waits) wait.stop()
       // Closed first, so that the jobs put back are not taken again.
-      const closing = Promise.all([syncWorker, ...others].map((closed) => closed.close()))
+      const closing = Promise.all([syncWorker, quickWorker, ...others].map((closed) => closed.close()))
       stopping.abort()
       const inOrder = closing.then(() => queues.close()).then(() => true)
       // While the queue is gone, a worker would wait for it for ever.

@@ -12,7 +12,8 @@ import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
 import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
-import { logRun } from './monitoring/run-log.ts'
+import { logQuickRun, logRun } from './monitoring/run-log.ts'
+import { hasWritten } from './run/quick-job.ts'
 import { compareSchedules } from './schedule/reconcile.ts'
 import { startTickWorker, type TickWorker } from './schedule/tick-worker.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -104,6 +105,11 @@ async function openMeasuredEngine(
           const held = parts.mirror.listHeldRemovals().catch(() => undefined)
           void held.then((open) => logRun(log, run, open))
         },
+        onQuickRun: (ended) => {
+          counted.countQuickRun(ended)
+          if (hasWritten(ended)) publisher.compareSoon()
+          logQuickRun(log, ended)
+        },
       }
     },
   })
@@ -114,7 +120,7 @@ async function openMeasuredEngine(
 
 /** Requests due runs again after the queue was lost or has lost a job. */
 function watchWorkers(
-  { backend, queues, syncWorker }: Engine,
+  { backend, queues, syncWorker, quickWorker }: Engine,
   tickWorker: TickWorker,
   { timings, log, reconcile }: { timings: Timings; log: Logger; reconcile: Reconcile },
 ): { stop: () => void } {
@@ -122,8 +128,8 @@ function watchWorkers(
   syncWorker.on('lockRenewalFailed', askAgain)
   syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker without a heartbeat'))
   return watchQueue({
-    queues: [queues.tick, queues.sync],
-    workers: [syncWorker, tickWorker],
+    queues: queues.all,
+    workers: [syncWorker, quickWorker, tickWorker],
     ping: backend.ping,
     write: backend.write,
     ...{ log, timings, monotonicMs },
@@ -133,12 +139,12 @@ function watchWorkers(
 }
 
 function takeJobs(
-  { backend, syncWorker }: Engine,
+  { backend, syncWorker, quickWorker }: Engine,
   tickWorker: TickWorker,
   { log, http }: { log: Logger; http: string },
 ): void {
   // A worker that failed and was resumed already runs.
-  for (const worker of [syncWorker, tickWorker].filter((each) => !each.isRunning()))
+  for (const worker of [syncWorker, quickWorker, tickWorker].filter((each) => !each.isRunning()))
     worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
   const { kind, place, telemetry } = backend
   log.info({ queue: kind, place, http, traced: telemetry !== undefined }, 'worker started')
@@ -149,7 +155,7 @@ function watched(
   tickWorker: TickWorker,
   { metrics, token }: { metrics: Metrics | undefined; token: string | undefined },
 ): Watched {
-  const { backend, config, mirror, queues, syncWorker } = engine
+  const { backend, config, mirror, queues, syncWorker, quickWorker } = engine
   const write = createWriteProbe(backend.write, monotonicMs)
   return {
     metrics: () => metrics?.text() ?? Promise.resolve(''),
@@ -157,7 +163,7 @@ function watched(
     examine: () =>
       examine({
         write,
-        workers: [syncWorker, tickWorker],
+        workers: [syncWorker, quickWorker, tickWorker],
         compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
         organizations: config.current.organizations,
         mirror,

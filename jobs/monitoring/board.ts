@@ -9,11 +9,11 @@ import { basicAuth } from 'hono/basic-auth'
 import type { Queues } from '../queue/queues.ts'
 
 /** Read-only pages of the queues, under `path`, for holders of the token. */
-export function createBoard({ tick, sync }: Queues, { path, token }: { path: string; token: string }): Hono {
+export function createBoard({ all }: Queues, { path, token }: { path: string; token: string }): Hono {
   const adapter = new HonoAdapter(serveStatic)
   adapter.setBasePath(path)
   createBullBoard({
-    queues: [tick, sync].map(lookAt),
+    queues: all.map(lookAt),
     serverAdapter: adapter,
   })
   const board = new Hono()

@@ -5,7 +5,7 @@ import { within } from '../queue/deadline.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
 import { scheduled } from '../schedule/reconcile.ts'
-import { wasReadSince, type SchedulePlan } from '../schedule/schedule-plan.ts'
+import { namedBy, wasReadSince, type SchedulePlan } from '../schedule/schedule-plan.ts'
 
 /**
  * Whether the worker does its work, and the removals that wait for a decision, which do not affect readiness. Without `held` it
@@ -50,9 +50,18 @@ async function queueProblems({ write, compareSchedules }: Examined): Promise<str
   const plan = await within(compareSchedules(), ASK_MS, undefined).catch(() => undefined)
   if (plan === undefined) return ['the schedules cannot be read']
   return [
-    ...plan.upsert.map(({ organization }) => `${organization}: its schedule is not in the queue yet`),
-    ...plan.remove.map((organization) => `${organization}: is scheduled, but not configured`),
+    ...plan.upsert.map(
+      ({ organization, isQuick }) => `${organization}: its schedule${ofQuick(isQuick)} is not in the queue yet`,
+    ),
+    ...plan.remove.map((name) => {
+      const { organization, isQuick } = namedBy(name)
+      return `${organization}: ${isQuick === true ? 'its quick run ' : ''}is scheduled, but not configured`
+    }),
   ]
+}
+
+function ofQuick(isQuick: true | undefined): string {
+  return isQuick === true ? ' of quick runs' : ''
 }
 
 function noProblem(): undefined {

@@ -1,12 +1,15 @@
 import type { Freshness, Mirror } from '../../src/store.ts'
+import type { Report } from '../../src/report.ts'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { within } from '../queue/deadline.ts'
+import { QUICK_ENDS, type EndOfQuickRun } from '../run/quick-job.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
 import type { Verdict } from '../run/outcome.ts'
 import type { Queues } from '../queue/queues.ts'
 
 export type Metrics = {
   countRun(run: RunOfJob): void
+  countQuickRun(ended: EndOfQuickRun): void
   countAnswer(organization: string, answer: { status: number }): void
   /** In the text format of Prometheus. */
   text(): Promise<string>
@@ -14,7 +17,7 @@ export type Metrics = {
 
 export type Measured = {
   mirror: Pick<Mirror, 'listFreshness'>
-  queues: Pick<Queues, 'tick' | 'sync'>
+  queues: Pick<Queues, 'tick' | 'sync' | 'quick'>
   /** Ids of the organizations configured now. */
   organizations: () => readonly string[]
   now: () => number
@@ -28,7 +31,7 @@ const COUNT_MS = 1000
 export function createMetrics({ mirror, queues, organizations, now }: Measured): Metrics {
   const registry = new Registry()
   const meters = metersIn(registry)
-  const { runs, ...counters } = countersIn(meters)
+  const { runs, quickRuns, ...counters } = countersIn(meters)
   const freshness = measureFreshness(meters, now)
   measureJobs(meters, queues)
   // The age of an organization that left the configuration, or is retired, would grow for ever.
@@ -37,14 +40,22 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
       ({ organization, retiredAtMs }) => retiredAtMs === undefined && organizations().includes(organization),
     )
 
+  const countWork = (organization: string, report: Report) => {
+    counters.pages.inc({ organization }, report.pages)
+    for (const change of CHANGES) counters.customers.inc({ organization, change }, report[change])
+    counters.throttled.inc({ organization }, report.throttled)
+    counters.waited.inc({ organization }, seconds(report.waitedMs))
+  }
+
   return {
     countRun({ organization, outcome: { report }, verdict }) {
       runs.inc({ organization, outcome: verdict.kind })
-      counters.pages.inc({ organization }, report.pages)
-      for (const change of CHANGES) counters.customers.inc({ organization, change }, report[change])
-      counters.throttled.inc({ organization }, report.throttled)
-      counters.waited.inc({ organization }, seconds(report.waitedMs))
+      countWork(organization, report)
       counters.took.observe({ organization }, seconds(report.durationMs))
+    },
+    countQuickRun(ended) {
+      quickRuns.inc({ organization: ended.organization, outcome: ended.end })
+      if (ended.end !== 'skipped') countWork(ended.organization, ended.outcome.report)
     },
     countAnswer(organization, { status }) {
       counters.requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
@@ -52,7 +63,10 @@ export function createMetrics({ mirror, queues, organizations, now }: Measured):
     text() {
       freshness.take(configuredFreshness())
       // Prometheus sees the first event only as an increase from 0, so counters start at 0.
-      for (const organization of organizations()) for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
+      for (const organization of organizations()) {
+        for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
+        for (const outcome of QUICK_ENDS) quickRuns.inc({ organization, outcome }, 0)
+      }
       return registry.metrics()
     },
   }
@@ -83,6 +97,7 @@ function metersIn(registry: Registry) {
 function countersIn({ counter, histogram }: Meters) {
   return {
     runs: counter('runs', 'Runs, by the outcome of their job', ['organization', 'outcome']),
+    quickRuns: counter('quick_runs', 'Quick runs between two nights, by their end', ['organization', 'outcome']),
     pages: counter('pages', 'Pages saved', ['organization']),
     customers: counter('customers', 'Records, by result', ['organization', 'change']),
     requests: counter('requests', 'Answers of the service, by class of status', ['organization', 'status']),
@@ -129,6 +144,7 @@ function measureJobs({ gauge }: Meters, queues: Measured['queues']): void {
     const counted = [
       ['tick', queues.tick.getJobCounts()],
       ['sync', queues.sync.getJobCounts()],
+      ['quick', queues.quick.getJobCounts()],
     ] as const
     for (const [queue, counting] of counted) {
       const counts = await within(counting, COUNT_MS, {}).catch(() => ({}))

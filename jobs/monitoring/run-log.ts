@@ -1,6 +1,7 @@
 import type { HeldRemovals } from '../../src/store.ts'
 import { isOurs } from '../../src/errors.ts'
 import type { Logger } from '../../src/log.ts'
+import type { EndOfQuickRun } from '../run/quick-job.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
 
 /**
@@ -22,4 +23,14 @@ export function logRun(
   else if (verdict.kind === 'abandon') log.warn(facts, 'run left to another worker')
   else if (isOurs(error)) log.error(facts, isLast ? 'run given up' : 'run failed, retry follows')
   else log.error({ ...facts, err: error }, 'run failed unexpectedly')
+}
+
+/** Logs the end of a quick job in one line. No failure of it is an error: the next one comes soon, and the night reads everything. */
+export function logQuickRun(log: Logger, quickRun: EndOfQuickRun): void {
+  const { organization, end } = quickRun
+  if (quickRun.end === 'skipped') return log.debug({ organization, why: quickRun.why }, 'quick run left out')
+  const { report, error } = quickRun.outcome
+  const facts = { organization, end, report }
+  if (quickRun.end !== 'failed') log.info(facts, end === 'partial' ? 'quick run complete' : 'quick run stopped')
+  else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, 'quick run failed')
 }

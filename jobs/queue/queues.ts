@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { withBackend, type IQueueBackend } from 'bullmq'
+import { withBackend, type IQueueBackend, type JobsOptions } from 'bullmq'
 import { z } from 'zod'
 import type { Trigger } from '../../src/report.ts'
 import { nextTickMs } from '../schedule/due-times.ts'
@@ -22,53 +22,85 @@ const ATTEMPTS = 12
 const DAY_S = 86_400
 
 /**
- * Two queues. A tick says that an organization is due, and is processed in a moment; a sync job mirrors it. Every request to
- * mirror an organization becomes a sync job with its id, of which there is one at a time.
+ * Three queues. A tick says that an organization is due, and is processed in a moment; a sync job mirrors it. Every request to
+ * mirror an organization becomes a sync job with its id, of which there is one at a time. A quick job makes a quick run, and there
+ * is one for each organization too; quick jobs have a queue and a worker of their own, so that they never take the place of a
+ * sync job.
  */
 export function openQueues(backend: Backend) {
-  const { Queue } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const { tick: tickName, sync: syncName } = queueNames(backend)
+  const backed = withBackend<IQueueBackend, unknown>(backend.factory)
+  const names = queueNames(backend)
   const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
-  const tick = new Queue<Payload, Counts>(tickName, { ...options, settings: { repeatStrategy: nextTickMs } })
-  const sync = new Queue<Payload, Counts, Trigger>(syncName, options)
+  const tick = new backed.Queue<Payload, Counts>(names.tick, { ...options, settings: { repeatStrategy: nextTickMs } })
+  const sync = new backed.Queue<Payload, Counts, Trigger>(names.sync, options)
+  const quick = new backed.Queue<Payload, Counts, Trigger>(names.quick, options)
 
   /** Requests a run of an organization, now or after a delay. */
-  async function requestSync(
+  const requestSync = async (
     organization: string,
     trigger: Trigger,
     { delayMs = 0, attempts = ATTEMPTS }: { delayMs?: number; attempts?: number } = {},
-  ): Promise<Requested> {
-    const jobId = `${organization}.${randomUUID()}`
-    const job = await sync.add(
-      trigger,
-      { organization },
-      {
-        jobId,
-        delay: delayMs,
-        attempts,
-        backoff: { type: 'custom' },
-        deduplication: { id: organization },
-        // The mirror records runs; the queue keeps recent jobs only for inspection.
-        removeOnComplete: { age: 2 * DAY_S, count: 1000 },
-        removeOnFail: { age: 14 * DAY_S, count: 1000 },
-        stackTraceLimit: 0,
-      },
-    )
-    if (job.id === jobId) return { added: true, state: 'waiting' }
-    return { added: false, state: job.id === undefined ? 'unknown' : ((await sync.getJobState(job.id)) ?? 'unknown') }
-  }
+  ): Promise<Requested> => request(sync, organization, trigger, { ...SYNC_JOB, delay: delayMs, attempts })
 
+  /** Requests a quick run of an organization, now or after a delay. */
+  const requestQuick = async (
+    organization: string,
+    trigger: Trigger,
+    { delayMs = 0 }: { delayMs?: number } = {},
+  ): Promise<Requested> => request(quick, organization, trigger, { ...QUICK_JOB, delay: delayMs })
+
+  const all = [tick, sync, quick] as const
   return {
     tick,
     sync,
+    quick,
+    all,
     requestSync,
+    requestQuick,
     close: async () => {
-      await Promise.all([tick.close(), sync.close()])
+      await Promise.all(all.map((queue) => queue.close()))
     },
   }
 }
 
+/** The mirror records runs; the queue keeps recent jobs only for inspection. */
+const SYNC_JOB = {
+  backoff: { type: 'custom' },
+  removeOnComplete: { age: 2 * DAY_S, count: 1000 },
+  removeOnFail: { age: 14 * DAY_S, count: 1000 },
+} as const
+
+/** A quick run is not retried: the next one finds the same. */
+const QUICK_JOB = {
+  attempts: 1,
+  removeOnComplete: { age: DAY_S, count: 1000 },
+  removeOnFail: { age: 2 * DAY_S, count: 1000 },
+} as const
+
+/** Adds a job, or finds the one that the organization has in this queue. */
+async function request(
+  queue: Queues['sync'],
+  organization: string,
+  trigger: Trigger,
+  options: JobsOptions,
+): Promise<Requested> {
+  const jobId = `${organization}.${randomUUID()}`
+  const asked = { ...options, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
+  const { id } = await queue.add(trigger, { organization }, asked)
+  if (id === jobId) return { added: true, state: 'waiting' }
+  return { added: false, state: id === undefined ? 'unknown' : ((await queue.getJobState(id)) ?? 'unknown') }
+}
+
+/** The state of the job of an organization in a queue; undefined where it has none. */
+export async function jobStateOf(
+  queue: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJobState'>,
+  organization: string,
+): Promise<string | undefined> {
+  const id = await queue.getDeduplicationJobId(organization)
+  return id === null ? undefined : ((await queue.getJobState(id)) ?? undefined)
+}
+
 /** The names of the queues in the database. */
-export function queueNames({ prefix }: Pick<Backend, 'prefix'>): { tick: string; sync: string } {
-  return { tick: `${prefix}-tick`, sync: `${prefix}-sync` }
+export function queueNames({ prefix }: Pick<Backend, 'prefix'>): { tick: string; sync: string; quick: string } {
+  return { tick: `${prefix}-tick`, sync: `${prefix}-sync`, quick: `${prefix}-quick` }
 }

@@ -67,7 +67,7 @@ function stopper(engine: Engine, runs: AwaitedRuns): () => Promise<void> {
   }
   // A person at a terminal sees that work has stopped; the connection is retried by itself.
   const watch = watchQueue({
-    queues: [queues.sync, queues.tick],
+    queues: queues.all,
     workers: [syncWorker],
     ping: backend.ping,
     write: backend.write,

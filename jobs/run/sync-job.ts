@@ -8,8 +8,9 @@ import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
 import { runOrganization, type RateLimits } from '../../src/run-organization.ts'
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
-import { within } from '../queue/deadline.ts'
+import { endingSoon } from './ending-soon.ts'
 import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
+import type { EndOfQuickRun } from './quick-job.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 
@@ -24,6 +25,7 @@ export type Listener = {
   onEvent?(organization: string, event: SourceEvent): void
   onAnswer?(organization: string, answer: { status: number }): void
   onRun?(run: RunOfJob): void
+  onQuickRun?(ended: EndOfQuickRun): void
 }
 
 export type Processing = {
@@ -34,6 +36,8 @@ export type Processing = {
   /** Connections of finished jobs, to reuse. */
   agents: IdleAgents
   listener: Listener
+  /** Waits for the end of a quick run of the organization, if one is under way, but not for long. */
+  quickRunEnded(organization: string, signal: AbortSignal): Promise<void>
   /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
   stop: AbortSignal
   timings: Timings
@@ -70,6 +74,7 @@ export async function mirrorForJob(
       leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
+  await processing.quickRunEnded(id, signal === undefined ? stop : AbortSignal.any([stop, signal]))
   const running =
     organization === undefined
       ? unknown(id, job, processing)
@@ -154,19 +159,6 @@ async function unknown(id: string, { name }: SyncJob, { now }: Processing): Prom
   }
 }
 
-/** Waits for the run; after a stop only for a limited time. A page that arrives later is lost. */
-async function endingSoon(
-  running: Promise<Outcome>,
-  stop: AbortSignal,
-  handBackMs: number,
-): Promise<Outcome | undefined> {
-  const { promise: stopped, resolve } = Promise.withResolvers<void>()
-  if (stop.aborted) resolve()
-  stop.addEventListener('abort', () => resolve(), { once: true })
-  const first = await Promise.race([running, stopped])
-  return first ?? within(running, handBackMs, undefined)
-}
-
 /** Back to the head of the queue, as if it had not been started. */
 async function handBack(job: SyncJob, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
@@ -194,7 +186,7 @@ function isLast({ kind }: Verdict, { attemptsMade, opts }: SyncJob): boolean {
   return kind === 'retry' && attemptsMade + 1 >= (opts.attempts ?? 1)
 }
 
-function countsOf(report: Report): Counts {
+export function countsOf(report: Report): Counts {
   const { requests, pages, received, inserted, updated, unchanged, duplicates, rejected, suppressed } = report
   const { missing, removed, returned, held, throttled, waitedMs, durationMs } = report
   return {
@@ -204,7 +196,7 @@ function countsOf(report: Report): Counts {
 }
 
 /** The reason of a failure for the queue: only our own error messages, because others may quote data. */
-function reasonOf({ error }: Outcome): string {
+export function reasonOf({ error }: Outcome): string {
   const { code, message } = describeError(error)
   return code === 'unexpected' ? 'unexpected: see the log of the worker' : `${code}: ${message}`
 }

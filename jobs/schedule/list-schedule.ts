@@ -2,7 +2,8 @@ import type { LastRun } from '../../src/store.ts'
 import { existsSync } from 'node:fs'
 import { readConfig } from '../../src/config/read-config.ts'
 import { openMirrorToRead } from '../../src/mirror/mirror.ts'
-import { comingRuns, localTime } from './due-times.ts'
+import { comingRuns, localTime, type Schedule } from './due-times.ts'
+import { quickSchedule, spreadBetween } from './quick-times.ts'
 import { checkSchedules } from './reconcile.ts'
 import { isDue } from './schedule-plan.ts'
 
@@ -13,8 +14,13 @@ export type ScheduleLine = {
   timezone: string | undefined
   /** Whether it was due after its last complete reading: a worker that starts now mirrors it at once. */
   dueNow: boolean
-  runs: { atMs: number; local: string; clocksChange: boolean }[]
+  runs: Moment[]
+  /** Its quick runs, apart from the others; undefined if it has none. */
+  quick: { cron: string; runs: Moment[] } | undefined
 }
+
+/** A future run. `local` is its time in the time zone of the schedule. */
+type Moment = { atMs: number; local: string; clocksChange: boolean }
 
 /** The next `count` runs of every organization of the configuration. Reads past runs from the mirror, and uses no queue. */
 export async function listSchedule(
@@ -25,14 +31,16 @@ export async function listSchedule(
   checkSchedules(config, nowMs)
   const lastRuns = await readLastRuns(config.mirror)
   return config.organizations.map(({ id: organization, schedule }) => {
-    if (schedule === undefined) return { organization, cron: undefined, timezone: undefined, dueNow: false, runs: [] }
+    if (schedule === undefined)
+      return { organization, cron: undefined, timezone: undefined, dueNow: false, runs: [], quick: undefined }
     const { cron, timezone } = schedule
     const lastRun = lastRuns.find((run) => run.organization === organization)
-    const runs = comingRuns(organization, schedule, nowMs, count).map((run) => ({
-      ...run,
-      local: localTime(run.atMs, timezone),
-    }))
-    return { organization, cron, timezone, dueNow: isDue({ organization, schedule }, lastRun, nowMs), runs }
+    const moments = (of: Schedule) =>
+      comingRuns(organization, of, nowMs, count).map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
+    const dueNow = isDue({ organization, schedule }, lastRun, nowMs)
+    const between = quickSchedule(schedule)
+    const quick = between && { cron: between.cron, runs: moments(spreadBetween(between, nowMs)) }
+    return { organization, cron, timezone, dueNow, runs: moments(schedule), quick }
   })
 }
 

@@ -3,7 +3,11 @@ import { ConfigError } from '../../src/errors.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { scheduleProblem } from './due-times.ts'
 import type { Queues } from '../queue/queues.ts'
-import { planSchedules, type Found, type SchedulePlan, type Wanted } from './schedule-plan.ts'
+import { quickSchedule } from './quick-times.ts'
+import { nameOf, namedBy, planSchedules, type Found, type SchedulePlan, type Wanted } from './schedule-plan.ts'
+
+/** The name of the jobs that say that a quick run is due. */
+export const QUICK_TICK = 'quick'
 
 export type Reconciling = {
   queues: Pick<Queues, 'tick' | 'requestSync'>
@@ -21,7 +25,7 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
   const { queues, mirror, organizations, nowMs, atStart } = reconciling
   const { tick, requestSync } = queues
   const plan = planSchedules({
-    wanted: scheduled(organizations),
+    wanted: [...scheduled(organizations), ...quickScheduled(organizations)],
     found: await findSchedules(tick, nowMs),
     lastRuns: await mirror.listLastRuns(),
     nowMs,
@@ -47,19 +51,30 @@ export async function compareSchedules(
   organizations: Config['organizations'],
   nowMs: number,
 ): Promise<Pick<SchedulePlan, 'upsert' | 'remove'>> {
-  const [wanted, found] = [scheduled(organizations), await findSchedules(tick, nowMs)]
+  const wanted = [...scheduled(organizations), ...quickScheduled(organizations)]
+  const found = await findSchedules(tick, nowMs)
   return planSchedules({ wanted, found, lastRuns: [], nowMs, atStart: false })
 }
 
 async function writeSchedules(tick: Queues['tick'], plan: Pick<SchedulePlan, 'upsert' | 'remove'>): Promise<void> {
-  for (const { organization, schedule } of plan.upsert) {
+  for (const wanted of plan.upsert) {
+    const { organization, schedule, isQuick } = wanted
+    const opts = { removeOnComplete: true, removeOnFail: 10, stackTraceLimit: 0 }
     await tick.upsertJobScheduler(
-      organization,
+      nameOf(wanted),
       { pattern: schedule.cron, tz: schedule.timezone },
-      { name: 'tick', data: { organization }, opts: { removeOnComplete: true, removeOnFail: 10, stackTraceLimit: 0 } },
+      { name: isQuick === true ? QUICK_TICK : 'tick', data: { organization }, opts },
     )
   }
-  for (const organization of plan.remove) await tick.removeJobScheduler(organization)
+  for (const name of plan.remove) await tick.removeJobScheduler(name)
+}
+
+/** The organizations that have quick runs. */
+function quickScheduled(organizations: Config['organizations']): Wanted[] {
+  return organizations.flatMap(({ id, schedule }) => {
+    const quick = schedule && quickSchedule(schedule)
+    return quick === undefined ? [] : [{ organization: id, schedule: quick, isQuick: true }]
+  })
 }
 
 /** The organizations that have a schedule. */
@@ -69,11 +84,13 @@ export function scheduled(organizations: Config['organizations']): Wanted[] {
 
 /** Throws one ConfigError for all cron lines without a future moment. */
 export function checkSchedules({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
-  const problems = organizations.flatMap(({ id, schedule }) => {
-    const problem = schedule === undefined ? undefined : scheduleProblem(schedule, nowMs)
+  const all = [...scheduled(organizations), ...quickScheduled(organizations)]
+  const problems = all.flatMap(({ organization, schedule, isQuick }) => {
+    const problem = scheduleProblem(schedule, nowMs)
+    const line = isQuick === true ? 'quick line' : 'cron line'
     return problem === undefined
       ? []
-      : [{ file, message: `schedule of ${id}: its cron line names no moment (${problem})` }]
+      : [{ file, message: `schedule of ${organization}: its ${line} names no moment (${problem})` }]
   })
   if (problems.length > 0) throw new ConfigError(problems)
 }
@@ -82,7 +99,7 @@ async function findSchedules(tick: Queues['tick'], nowMs: number): Promise<Found
   const schedulers = await tick.getJobSchedulers(0, -1, true)
   return Promise.all(
     schedulers.map(async ({ key, pattern = '', tz = '', next = 0 }) => ({
-      organization: key,
+      ...namedBy(key),
       cron: pattern,
       timezone: tz,
       nextMs: next,

@@ -3,6 +3,7 @@ import type { Logger } from '../../src/log.ts'
 import type { Engine } from '../worker-parts.ts'
 import { codeAndReason } from '../queue/queue-refusal.ts'
 import { reconcileSchedules } from './reconcile.ts'
+import { nameOf } from './schedule-plan.ts'
 
 /** Reads the configuration again and makes the schedules equal to it. Never throws: failures are logged, and retried later. */
 export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
@@ -23,7 +24,7 @@ export function createReconciler(
     try {
       const { organizations } = config.current
       const plan = await reconcileSchedules({ queues, mirror, organizations, nowMs: now(), atStart })
-      const upserted = plan.upsert.map(({ organization }) => organization)
+      const upserted = plan.upsert.map(nameOf)
       if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
         log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')
     } catch (error) {

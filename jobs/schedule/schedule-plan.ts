@@ -4,16 +4,23 @@ import { createHash } from 'node:crypto'
 import { factsOfCode } from '../../src/error-facts.ts'
 import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
 
-/** An organization with its configured schedule. */
-export type Wanted = { organization: string; schedule: Schedule }
+/** An organization with its configured schedule: of its nights, or of the quick runs between them. */
+export type Wanted = { organization: string; schedule: Schedule; isQuick?: true }
 
 /**
  * A schedule in the queue, with the moment of its next tick. `ticks` is false when that moment has passed without a tick in the
  * queue: then no tick would ever follow.
  */
-export type Found = { organization: string; cron: string; timezone: string; nextMs: number; ticks: boolean }
+export type Found = {
+  organization: string
+  cron: string
+  timezone: string
+  nextMs: number
+  ticks: boolean
+  isQuick?: true
+}
 
-/** What to do, in this order: catch up, upsert, remove. */
+/** What to do, in this order: catch up, upsert, remove the schedules with these names. */
 export type SchedulePlan = { catchUp: string[]; upsert: Wanted[]; remove: string[] }
 
 export type PlanInput = {
@@ -25,19 +32,32 @@ export type PlanInput = {
   atStart: boolean
 }
 
+/** The name of a schedule in the queue: the id of its organization, which never holds a tilde, or that id and `~quick`. */
+export function nameOf({ organization, isQuick }: Pick<Wanted, 'organization' | 'isQuick'>): string {
+  return isQuick === true ? organization + QUICK : organization
+}
+
+/** What a schedule with this name is for. */
+export function namedBy(name: string): Pick<Wanted, 'organization' | 'isQuick'> {
+  return name.endsWith(QUICK) ? { organization: name.slice(0, -QUICK.length), isQuick: true } : { organization: name }
+}
+
+const QUICK = '~quick'
+
 /**
  * Compares schedules. A correct schedule is never written again: that would delete an overdue tick, and a deploy at two o'clock
  * would skip the night.
  */
 export function planSchedules({ wanted, found, ...input }: PlanInput): SchedulePlan {
-  const byId = new Map(found.map((schedule) => [schedule.organization, schedule]))
-  const ids = new Set(wanted.map(({ organization }) => organization))
+  const byName = new Map(found.map((schedule) => [nameOf(schedule), schedule]))
+  const names = new Set(wanted.map(nameOf))
   return {
     catchUp: wanted
-      .filter((organization) => needsCatchUp(organization, { ...input, found: byId.get(organization.organization) }))
+      // A quick run that was missed is not made up for: the next one finds what it would have found.
+      .filter((each) => each.isQuick !== true && needsCatchUp(each, { ...input, found: byName.get(nameOf(each)) }))
       .map(({ organization }) => organization),
-    upsert: wanted.filter((organization) => !isSame(organization, byId.get(organization.organization), input.nowMs)),
-    remove: found.map(({ organization }) => organization).filter((organization) => !ids.has(organization)),
+    upsert: wanted.filter((each) => !isSame(each, byName.get(nameOf(each)), input.nowMs)),
+    remove: found.map(nameOf).filter((name) => !names.has(name)),
   }
 }
 
@@ -82,7 +102,7 @@ function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | u
 const COOL_DOWN_MS = 3_600_000
 
 /** Refusals and mistakes that a person has to fix. Errors of the mirror are not among them: a retry costs no request. */
-function isForGood(errorCode: string): boolean {
+export function isForGood(errorCode: string): boolean {
   const { again, from } = factsOfCode(errorCode)
   return again === 'never' && from !== 'mirror'
 }

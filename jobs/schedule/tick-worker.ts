@@ -3,21 +3,23 @@ import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Backend } from '../queue/backend.ts'
 import { nextTickMs, startDelayMs } from './due-times.ts'
+import { quickDelayMs, quickSchedule } from './quick-times.ts'
+import { QUICK_TICK } from './reconcile.ts'
 import { wasReadSince } from './schedule-plan.ts'
 import { payload, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 
 export type TickWorker = ReturnType<typeof startTickWorker>
 
 export type Ticking = {
-  queues: Pick<Queues, 'requestSync'>
+  queues: Pick<Queues, 'requestSync' | 'requestQuick'>
   mirror: Pick<Mirror, 'listLastRuns'>
   organizationOf: (id: string) => Organization | undefined
   now: () => number
 }
 
 /**
- * Starts turning ticks into sync jobs. A tick only adds a job, so a long run never delays the next tick; and while an organization
- * has a sync job, its ticks add nothing.
+ * Starts turning ticks into sync jobs and quick jobs. A tick only adds a job, so a long run never delays the next tick; and while an
+ * organization has such a job, its ticks add nothing.
  */
 export function startTickWorker(backend: Backend, { queues, mirror, organizationOf, now }: Ticking) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
@@ -26,6 +28,7 @@ export function startTickWorker(backend: Backend, { queues, mirror, organization
     async (tick) => {
       const { organization } = payload.parse(tick.data)
       const schedule = organizationOf(organization)?.schedule
+      if (tick.name === QUICK_TICK) return requestQuickRun(organization, schedule, { queues, now })
       if (schedule === undefined || (await isDone(organization, tick, mirror, now()))) return { added: 0 }
       const { added } = await queues.requestSync(organization, 'schedule', {
         delayMs: startDelayMs(organization, schedule),
@@ -39,6 +42,18 @@ export function startTickWorker(backend: Backend, { queues, mirror, organization
       autorun: false,
     },
   )
+}
+
+async function requestQuickRun(
+  organization: string,
+  schedule: Organization['schedule'],
+  { queues, now }: Pick<Ticking, 'queues' | 'now'>,
+): Promise<Counts> {
+  const quick = schedule && quickSchedule(schedule)
+  if (quick === undefined) return { added: 0 }
+  const delayMs = quickDelayMs(organization, quick, now())
+  const { added } = await queues.requestQuick(organization, 'schedule', { delayMs })
+  return { added: Number(added) }
 }
 
 /** Whether the run of a tick was already made by a worker that caught up before. */

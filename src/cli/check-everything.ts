@@ -10,6 +10,7 @@ import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
 import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
+import { checkQuick } from './check-quick.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
@@ -46,6 +47,7 @@ export async function* checkEverything(
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
     yield* checkPrivacy(organization, config.mirror)
+    yield* checkQuick(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)
   }
 }

@@ -26,41 +26,57 @@ type Line = {
   cron: string | undefined
   timezone: string | undefined
   dueNow: boolean
-  runs: readonly { atMs: number; local: string; clocksChange: boolean }[]
+  runs: readonly Moment[]
+  quick: { cron: string; runs: readonly Moment[] } | undefined
 }
 
-function asJson({ organization, cron, timezone, dueNow, runs }: Line) {
+type Moment = { atMs: number; local: string; clocksChange: boolean }
+
+function asJson({ organization, cron, timezone, dueNow, runs, quick }: Line) {
   return {
     organization,
     cron: cron ?? null,
     timezone: timezone ?? null,
     dueNow,
-    runs: runs.map(({ atMs, local, clocksChange }) => ({ at: isoTime(atMs), local, clocksChange })),
+    runs: runs.map(momentAsJson),
+    quick: quick === undefined ? null : { cron: quick.cron, runs: quick.runs.map(momentAsJson) },
   }
+}
+
+function momentAsJson({ atMs, local, clocksChange }: Moment) {
+  return { at: isoTime(atMs), local, clocksChange }
 }
 
 async function asTable(lines: readonly Line[], screen: Screen | undefined): Promise<string> {
   const [{ renderTable }, { moment }] = await Promise.all([import('./output/table.ts'), import('./output/wording.ts')])
-  return renderTable(
+  const row = ({ atMs, local, clocksChange }: Moment, timezone: string | undefined) => [
+    local,
+    moment(atMs),
+    timezone ?? '–',
+    clocksChange ? 'the clocks change on this day' : '',
+  ]
+  const nights = renderTable(
     ['organization', 'due now', 'next runs', 'UTC', 'time zone', ''],
     lines.flatMap(({ organization, timezone, dueNow, runs }) => {
       if (timezone === undefined) return [[organization, 'no schedule', '–', '–', '–', '']]
-      return runs.map(({ atMs, local, clocksChange }, index) => [
+      return runs.map((run, index) => [
         index === 0 ? organization : '',
         index === 0 ? (dueNow ? 'yes' : 'no') : '',
-        local,
-        moment(atMs),
-        timezone,
-        clocksChange ? 'the clocks change on this day' : '',
+        ...row(run, timezone),
       ])
     }),
     screen,
   )
+  const quick = lines.flatMap(({ organization, timezone, quick: between }) =>
+    (between?.runs ?? []).map((run, index) => [index === 0 ? organization : '', ...row(run, timezone)]),
+  )
+  if (quick.length === 0) return nights
+  return `${nights}\n${renderTable(['organization', 'next quick runs', 'UTC', 'time zone', ''], quick, screen)}`
 }
 
 const EXAMPLES = `
 Examples:
   $ customer-mirror schedule
-      the next five runs of each organization, in local time and in UTC
+      the next five runs of each organization, in local time and in UTC; and apart from them the next five quick runs
   $ customer-mirror schedule --next 30 --json
 `

@@ -5,6 +5,8 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const SCHEDULE = { cron: '30 2 * * *', timezone: 'Europe/Paris' }
 
+const moments = z.array(z.strictObject({ at: z.iso.datetime(), local: z.string(), clocksChange: z.boolean() }))
+
 const printed = z.strictObject({
   schemaVersion: z.literal(1),
   organizations: z.array(
@@ -13,7 +15,8 @@ const printed = z.strictObject({
       cron: z.string().nullable(),
       timezone: z.string().nullable(),
       dueNow: z.boolean(),
-      runs: z.array(z.strictObject({ at: z.iso.datetime(), local: z.string(), clocksChange: z.boolean() })),
+      runs: moments,
+      quick: z.strictObject({ cron: z.string(), runs: moments }).nullable(),
     }),
   ),
 })
@@ -46,6 +49,41 @@ test('the coming runs are shown in local time and in UTC, with the organizations
   expect(table.stdout).toMatch(/acme +no +\d{4}-\d\d-\d\d 02:30 GMT\+[12] +\d{4}-\d\d-\d\d 0[01]:30 UTC +Europe\/Paris/)
   expect(table.stdout).toMatch(/initech +yes/)
   expect(table.stdout).toContain('the clocks change on this day')
+})
+
+test('quick runs are shown apart from the nights, and where an organization has none, nothing is', async () => {
+  const sandbox = await aSandbox({ customers: [1, 1] })
+  const [acme, globex] = organizationsOf(sandbox)
+  if (!acme || !globex) throw new Error('two organizations were asked for')
+  const own = [acme, { ...globex, schedule: { quick: 'never' } }]
+  const { folder } = aWorkplace(own, {
+    schedule: { cron: '30 2 * * *', timezone: 'UTC', quick: '*/15 * * * *', spread: '1h' },
+  })
+  const { stdout } = await runCli(['schedule', '--next', '96', '--json'], { cwd: folder })
+  const table = await runCli(['schedule', '--next', '3'], { cwd: folder })
+
+  const [first, second] = printed.parse(JSON.parse(stdout)).organizations
+  const timesMs = first?.quick?.runs.map(({ at }) => Date.parse(at)) ?? []
+  expect(first).toMatchObject({ cron: SCHEDULE.cron, runs: { length: 96 }, quick: { cron: '*/15 * * * *' } })
+  expect(timesMs).toHaveLength(96)
+  // The spread of an hour is cut to the quarter of an hour from one quick run to the next.
+  expect(new Set(timesMs.map((ms) => ms % 900_000)).size).toBe(1)
+  expect((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)).toBe(95 * 900_000)
+  expect(second?.quick).toBeNull()
+  const [nights, quick = ''] = table.stdout.split('\n\n')
+  expect(nights?.match(/GMT/g)).toHaveLength(6)
+  expect(quick.match(/GMT/g)).toHaveLength(3)
+  expect(quick).toContain('next quick runs')
+  expect(quick).not.toContain('globex')
+})
+
+test('a quick line without a moment is reported', async () => {
+  const sandbox = await aSandbox({ customers: [1] })
+  const { folder } = aWorkplace(organizationsOf(sandbox), { schedule: { ...SCHEDULE, quick: '0 0 31 2 *' } })
+  const { code, stderr } = await runCli(['schedule'], { cwd: folder })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('schedule of acme: its quick line names no moment')
 })
 
 test('without a schedule there are no runs to show', async () => {

@@ -43,7 +43,7 @@ export async function someQueues(
 ): Promise<{ backend: Backend; queues: Queues; close: () => Promise<void> }> {
   const backend = await openBackend(queue, { mirrorFile })
   const queues = openQueues(backend)
-  for (const each of [queues.tick, queues.sync]) each.on('error', () => {})
+  for (const each of queues.all) each.on('error', () => {})
   let closed: Promise<void> | undefined
   const close = () => (closed ??= queues.close().then(() => backend.close()))
   onTestFinished(close)

@@ -28,7 +28,8 @@ export async function syncSandbox(
   })
 }
 
-function configured({ organizations, recipe }: Sandbox, settings: Partial<Organization>): Organization {
+/** An organization of a sandbox as configured, with these settings. */
+export function configured({ organizations, recipe }: Sandbox, settings: Partial<Organization>): Organization {
   const { id = 'acme' } = settings
   const found = organizations.find((organization) => organization.id === id)
   if (found === undefined) throw new Error(`The sandbox has no organization ${id}`)

@@ -28,6 +28,7 @@ export const QUICK: Partial<Timings> = {
   stalledMs: 1000,
   reconcileMs: 1000,
   leasedWaitMs: 500,
+  quickLookMs: 50,
   mirrorWaitMs: 500,
   firstRetryMs: 100,
   longestRetryMs: 500,

@@ -37,7 +37,7 @@ test('a stored run whose end was written before its start is counted', async () 
 })
 
 function someMetrics() {
-  const queues = { tick: NO_JOBS, sync: NO_JOBS }
+  const queues = { tick: NO_JOBS, sync: NO_JOBS, quick: NO_JOBS }
   return createMetrics({
     mirror: { listFreshness: async () => [] },
     queues: Object(queues),

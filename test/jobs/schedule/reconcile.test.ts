@@ -109,19 +109,35 @@ test.each([
 ])('a tick that was overdue %s', async (_what, afterMs, jobs) => {
   const { backend, queues, organizations } = await aSchedule(['acme'])
   const { timestamp } = await queues.tick.add('tick', { organization: 'acme' })
-  const worker = startTickWorker(backend, {
-    queues,
-    mirror: { listLastRuns: async () => [completeRun('acme', timestamp + afterMs)] },
-    organizationOf: (id) => organizations.find((organization) => organization.id === id),
-    now: Date.now,
-  })
-  worker.on('error', () => {})
-  const done = once(worker, 'completed')
-  worker.run().catch(() => {})
-  await done
-  await worker.close()
+  await tickOnce(backend, { queues, organizations, lastRuns: [completeRun('acme', timestamp + afterMs)] })
 
   expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(jobs)
+})
+
+test('a quick line makes quick jobs, and goes with its ticks when it is taken out', async () => {
+  const { backend, queues, organizations, reconcile } = await aSchedule(['acme'], { ...FAR_AWAY, quick: '15 * * * *' })
+  await reconcile({ lastRuns: allComplete })
+  const [names, jobs] = [[...(await nextRuns(queues)).keys()], await queues.tick.getDelayed()]
+  const [tick] = jobs.filter(({ name }) => name === 'quick')
+  await tick?.promote()
+  await tickOnce(backend, { queues, organizations, lastRuns: [completeRun('acme', Date.now())] })
+  const quickJobs = await queues.quick.getJobs(['waiting', 'delayed'])
+  const taken = ([acme]: Organization[]) =>
+    acme === undefined ? [] : [{ ...acme, schedule: { ...OTHER, spreadMs: 0 } }]
+  const plan = await reconcile({ lastRuns: allComplete, change: taken })
+
+  expect(names.toSorted()).toEqual(['acme', 'acme~quick'])
+  expect(jobs.map(({ name, data }) => `${name} ${JSON.stringify(data)}`).toSorted()).toEqual([
+    'quick {"organization":"acme"}',
+    'tick {"organization":"acme"}',
+  ])
+  expect(quickJobs.map(({ name, data, opts }) => [name, data, opts.attempts])).toEqual([
+    ['schedule', { organization: 'acme' }, 1],
+  ])
+  expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(0)
+  expect(plan.remove).toEqual(['acme~quick'])
+  expect([...(await nextRuns(queues)).keys()]).toEqual(['acme'])
+  expect((await queues.tick.getDelayed()).map(({ name }) => name)).toEqual(['tick'])
 })
 
 test('twelve requests for one organization are one job, also while it waits for the service', async () => {
@@ -186,6 +202,28 @@ async function aSchedule(ids: readonly string[], schedule: object = FAR_AWAY) {
 
 function completeRun(organization: string, atMs: number): LastRun {
   return { organization, startedAtMs: atMs, status: 'complete', errorCode: undefined, completeAsOfMs: atMs }
+}
+
+/** Takes one tick as a worker does. */
+async function tickOnce(
+  backend: Awaited<ReturnType<typeof aSchedule>>['backend'],
+  {
+    queues,
+    organizations,
+    lastRuns,
+  }: Pick<Awaited<ReturnType<typeof aSchedule>>, 'queues' | 'organizations'> & { lastRuns: LastRun[] },
+): Promise<void> {
+  const worker = startTickWorker(backend, {
+    queues,
+    mirror: { listLastRuns: async () => lastRuns },
+    organizationOf: (id) => organizations.find((organization) => organization.id === id),
+    now: Date.now,
+  })
+  worker.on('error', () => {})
+  const done = once(worker, 'completed')
+  worker.run().catch(() => {})
+  await done
+  await worker.close()
 }
 
 async function nextRuns({ tick }: Awaited<ReturnType<typeof someQueues>>['queues']): Promise<Map<string, number>> {

@@ -1,6 +1,6 @@
 import type { LastRun } from '../../../src/store.ts'
 import { describe, expect, test } from 'vitest'
-import { isDue, planSchedules, type Found, type Wanted } from '../../../jobs/schedule/schedule-plan.ts'
+import { isDue, namedBy, nameOf, planSchedules, type Found, type Wanted } from '../../../jobs/schedule/schedule-plan.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
 const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
@@ -58,6 +58,43 @@ test('schedules of removed organizations are removed', () => {
   const gone = asFound({ organization: 'globex' })
 
   expect(plan({ found: [asFound(), gone], lastRuns: [completeAt(DUE_MS)] }).remove).toEqual(['globex'])
+})
+
+describe('quick runs', () => {
+  const quick: Wanted = { ...acme, schedule: { ...acme.schedule, cron: '*/15 * * * *' }, isQuick: true }
+  const inAMoment = { isQuick: true, cron: '*/15 * * * *', nextMs: NOW_MS + 900_000 } as const
+
+  test('have a schedule of their own beside that of the nights', () => {
+    const wanted = [acme, quick]
+    const lastRuns = [completeAt(DUE_MS)]
+
+    expect(plan({ wanted, found: [asFound()], lastRuns })).toEqual({ catchUp: [], upsert: [quick], remove: [] })
+    expect(plan({ wanted, found: [asFound(inAMoment), asFound()], lastRuns })).toEqual({
+      ...{ catchUp: [], upsert: [], remove: [] },
+    })
+  })
+
+  test('taken out of the configuration, or gone with their organization, lose their schedule', () => {
+    const found = [asFound(inAMoment), asFound(), asFound({ ...inAMoment, organization: 'globex' })]
+
+    expect(plan({ found, lastRuns: [completeAt(DUE_MS)] })).toEqual({
+      ...{ catchUp: [], upsert: [], remove: ['acme~quick', 'globex~quick'] },
+    })
+  })
+
+  test('are not made up for, whether one was missed, failed, or lost with the queue', () => {
+    const wanted = [acme, quick]
+    const lastRuns = [{ ...completeAt(DUE_MS), quickErrorCode: 'server-error' }]
+    const overdue = asFound({ ...inAMoment, nextMs: NOW_MS - 1, cron: '*/20 * * * *' })
+
+    expect(plan({ wanted, found: [asFound()], lastRuns, atStart: true }).catchUp).toEqual([])
+    expect(plan({ wanted, found: [asFound(), overdue], lastRuns })).toMatchObject({ catchUp: [], upsert: [quick] })
+  })
+
+  test.each([['acme'], ['a~b'], ['acme-quick']])('the name %s of a schedule is that of its nights', (name) => {
+    expect(namedBy(name)).toEqual({ organization: name })
+    expect(namedBy(nameOf({ organization: name, isQuick: true }))).toEqual({ organization: name, isQuick: true })
+  })
 })
 
 describe('catching up', () => {

@@ -1,0 +1,116 @@
+import { UnrecoverableError } from 'bullmq'
+import type { Organization } from '../../src/config/organization.ts'
+import { factsOf } from '../../src/errors.ts'
+import type { Outcome } from '../../src/mirror-organization.ts'
+import { runOrganization } from '../../src/run-organization.ts'
+import { jobStateOf, payload, type Counts, type Queues } from '../queue/queues.ts'
+import { endingSoon } from './ending-soon.ts'
+import { isFullRunOn, whyNoQuickRun, type WhyNone } from './quick-plan.ts'
+import { countsOf, reasonOf, type Processing, type SyncJob } from './sync-job.ts'
+
+/** The end of a quick job. `stopped`: the quick run gave way to a full run, or to the stop of its worker. */
+export type EndOfQuickRun = { organization: string } & (
+  | { end: 'skipped'; why: WhyNone }
+  | { end: 'partial' | 'stopped' | 'failed'; outcome: Outcome }
+)
+
+/** The ends of quick jobs. */
+export const QUICK_ENDS = ['partial', 'skipped', 'stopped', 'failed'] as const satisfies EndOfQuickRun['end'][]
+
+/** Whether the quick run saved something that readers may see. */
+export function hasWritten(quickRun: EndOfQuickRun): boolean {
+  if (quickRun.end === 'skipped') return false
+  const { inserted, updated, missing, returned } = quickRun.outcome.report
+  return inserted + updated + missing + returned > 0
+}
+
+export type QuickProcessing = Processing & { queues: Pick<Queues, 'sync'> }
+
+/**
+ * Makes a quick run of the organization of a job, unless a full run is due, under way or unfinished; and stops it after its current
+ * pages when a full run begins. Quick runs are never retried, and never wait in the queue.
+ */
+export async function quickRunForJob(
+  job: SyncJob,
+  signal: AbortSignal | undefined,
+  processing: QuickProcessing,
+): Promise<Counts> {
+  const { organization: id } = payload.parse(job.data)
+  const organization = processing.organizationOf(id)
+  const why = organization === undefined ? 'not-scheduled' : await whyNone(organization, job, processing)
+  if (organization === undefined || why !== undefined)
+    return end(processing, { organization: id, end: 'skipped', why: why ?? 'not-scheduled' })
+
+  const fullRun = watchFullRun(id, processing)
+  const signals = [processing.stop, fullRun.began, ...(signal === undefined ? [] : [signal])]
+  try {
+    const running = run(organization, job, AbortSignal.any(signals), processing)
+    const outcome = await endingSoon(running, processing.stop, processing.timings.handBackMs)
+    return outcome === undefined ? {} : end(processing, ended(id, outcome))
+  } finally {
+    fullRun.stop()
+  }
+}
+
+async function whyNone(
+  { id, schedule, resumeWithinMs }: Organization,
+  { name }: SyncJob,
+  { queues, mirror, now }: QuickProcessing,
+): Promise<WhyNone | undefined> {
+  const isAsked = name === 'manual'
+  if (!isAsked && schedule?.quick === undefined) return 'not-scheduled'
+  const [fullRun, lastRuns] = await Promise.all([jobStateOf(queues.sync, id), mirror.listLastRuns()])
+  return whyNoQuickRun({
+    wanted: schedule && { organization: id, schedule },
+    fullRun,
+    lastRun: lastRuns.find(({ organization }) => organization === id),
+    resumeWithinMs,
+    nowMs: now(),
+    isAsked,
+  })
+}
+
+/** Looks now and then whether a full run of the organization begins. While the queue does not answer, there is none. */
+function watchFullRun(
+  organization: string,
+  { queues, timings }: QuickProcessing,
+): { began: AbortSignal; stop: () => void } {
+  const began = new AbortController()
+  const look = async () => {
+    if (isFullRunOn(await jobStateOf(queues.sync, organization).catch(() => undefined))) began.abort()
+  }
+  const timer = setInterval(() => void look(), timings.quickLookMs)
+  return { began: began.signal, stop: () => clearInterval(timer) }
+}
+
+function run(
+  organization: Organization,
+  { name }: SyncJob,
+  signal: AbortSignal,
+  { mirror, rateLimits, agents, listener, timings, now, monotonicMs, random }: QuickProcessing,
+): Promise<Outcome> {
+  return runOrganization(organization, {
+    ...{ mirror, rateLimits, agents, now, monotonicMs, random, signal },
+    quick: true,
+    trigger: name,
+    longestWaitMs: timings.longestWaitMs,
+    onEvent: (event) => listener.onEvent?.(organization.id, event),
+    onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
+  })
+}
+
+function ended(organization: string, outcome: Outcome): EndOfQuickRun {
+  const { report, error } = outcome
+  if (error === undefined) return { organization, end: 'partial', outcome }
+  const { from } = factsOf(error)
+  if (from === 'other-run' && report.runId === undefined) return { organization, end: 'skipped', why: 'leased' }
+  const gaveWay = from === 'stop' || from === 'limit' || from === 'other-run'
+  return { organization, end: gaveWay ? 'stopped' : 'failed', outcome }
+}
+
+function end({ listener }: QuickProcessing, quickRun: EndOfQuickRun): Counts {
+  listener.onQuickRun?.(quickRun)
+  if (quickRun.end === 'skipped') return {}
+  if (quickRun.end === 'failed') throw new UnrecoverableError(reasonOf(quickRun.outcome))
+  return countsOf(quickRun.outcome.report)
+}

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withBackend, type IQueueBackend } from 'bullmq'
+import type { Trigger } from '../../src/report.ts'
+import type { Backend } from '../queue/backend.ts'
+import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import type { Timings } from '../timings.ts'
+import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
+
+/** Quick runs made at the same time by one worker, beside its full runs. */
+const AT_ONCE = 4
+
+export type QuickWorker = ReturnType<typeof startQuickWorker>
+
+/** Starts taking quick jobs. */
+export function startQuickWorker(backend: Backend, processing: QuickProcessing) {
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const { timings } = processing
+  const worker = new Worker<Payload, Counts, Trigger>(
+    queueNames(backend).quick,
+    // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
+    (job, _token, signal) => quickRunForJob(job, signal, processing),
+    {
+      connection: {},
+      ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }),
+      autorun: false,
+      concurrency: AT_ONCE,
+      lockDuration: timings.lockMs,
+      stalledInterval: timings.stalledMs,
+      // The job of a dead worker is not taken over: the next tick makes a new one.
+      maxStalledCount: 0,
+    },
+  )
+  worker.on('lockRenewalFailed', (jobIds) => {
+    for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
+  })
+  return worker
+}
+
+export type AwaitingQuickRun = {
+  queue: Pick<Queues['quick'], 'getDeduplicationJobId' | 'getJobState'>
+  timings: Pick<Timings, 'quickLookMs' | 'leasedWaitMs'>
+  monotonicMs: () => number
+}
+
+/**
+ * Waits while a quick run of the organization is under way. It sees the job of the full run and stops after its current pages; a
+ * quick run that does not is left to the lease of the organization. A queue that does not answer delays nothing.
+ */
+export async function quickRunEnded(
+  { queue, timings, monotonicMs }: AwaitingQuickRun,
+  organization: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const untilMs = monotonicMs() + timings.leasedWaitMs
+  while (!signal.aborted && monotonicMs() < untilMs) {
+    const state = await jobStateOf(queue, organization).catch(() => undefined)
+    if (state !== 'active') return
+    await sleep(timings.quickLookMs, undefined, { signal }).catch(() => {})
+  }
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { checkCommand } from '../../src/cli/check.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+const NIGHT = { cron: '0 2 * * *', timezone: 'UTC' }
+
+test.each([
+  [
+    'how many there are and what they may cost',
+    { schedule: { ...NIGHT, quick: '*/15 * * * *' } },
+    /^✔ quick runs of acme: 96 runs in the next 24 hours, /m,
+    /the next at \d{4}-\d\d-\d\d \d\d:(00|15|30|45) UTC, each with at most 5 % of the requests of a full scan, or 40 where/,
+  ],
+  [
+    'a limit of its own',
+    { schedule: { ...NIGHT, quick: '*/15 * * * *' }, quick: { maxRequests: 1200 } },
+    /✔ quick runs of acme: /,
+    /each with at most 1,200 requests$/m,
+  ],
+  [
+    'that none is made where each meets a full run',
+    { schedule: { ...NIGHT, quick: '00 2 * * 1-5' } },
+    /^! quick runs of acme: at each of their moments \("00 2 \* \* 1-5"\) the whole list is read anyway/m,
+    /fix: Name moments between the runs of cron, or remove quick\.$/m,
+  ],
+])('check says %s', async (_what, settings, line, more) => {
+  const { stdout, code } = await check(settings)
+
+  expect(code).toBe(0)
+  expect(stdout).toMatch(line)
+  expect(stdout).toMatch(more)
+})
+
+test('check says nothing of quick runs where there are none', async () => {
+  expect((await check({ schedule: { ...NIGHT, quick: 'never' } })).stdout).not.toContain('quick')
+})
+
+test('check reports a quick line without a moment beside what is well, and ends with 3', async () => {
+  const { code, stdout } = await check({ schedule: { ...NIGHT, quick: '0 0 31 2 *' } })
+
+  expect(stdout).toContain('✖ quick runs of acme: ')
+  expect(stdout).toContain('its quick line names no moment')
+  expect(code).toBe(3)
+})
+
+async function check(settings: object) {
+  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })), settings)
+  return runCommand(checkCommand, ['--config', config])
+}
