@@ -1,4 +1,5 @@
 import { mostQuickRequests } from '../../src/quick-limit.ts'
+import { requestsOfFullScan } from '../../src/scan/quick/quick-scan.ts'
 import type { GroupResult, Row } from '../results.ts'
 import { playQuickRounds, type Order, type QuickRound } from './quick-rounds.ts'
 
@@ -10,7 +11,7 @@ export const QUICK_SCANS = {
 } as const
 
 /** Enough for a rate of one in a hundred to show. */
-const ROUNDS = 200
+const ROUNDS = 150
 const [COME, LEAVE] = [5, 2]
 
 /**
@@ -18,7 +19,7 @@ const [COME, LEAVE] = [5, 2]
  * unseen, because they cancel out between two pages that are read, or because the limit of requests is reached.
  */
 export function measureQuick({ customers }: { customers: number }): GroupResult {
-  const fivePercent = mostQuickRequests({ share: 0.05 }, Math.ceil(customers / 100))
+  const fivePercent = mostQuickRequests({ share: 0.05 }, requestsOfFullScan(customers, 100))
   const scans: [name: string, order: Order, maxRequests: number][] = [
     [QUICK_SCANS.creation, 'creation', fivePercent],
     [QUICK_SCANS.name, 'name', 100],
