@@ -2,7 +2,7 @@ import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from '
 import { Pool } from 'pg'
 import type { Store } from './backend.ts'
 
-/** Connections at most. Two of them only listen. */
+/** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
 
 /** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
