@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ContractBroken, RateLimited } from '../src/errors.ts'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
 import type { Mirror } from '../src/store.ts'
 import { aCustomer, customerId, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
@@ -269,4 +270,50 @@ test('while another run has the organization, a quick run does not begin', async
   const report = await quickly(LISTED, { now: () => now, monotonicMs: () => now })
 
   expect(report).toMatchObject({ runId: undefined, error: { code: 'held' } })
+})
+
+test('a page from a cache leaves its part of the list unread', async () => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const list = [aDatedCustomer(9), ...without(LISTED, 500)]
+  const { source } = searchedSource({ shown: list })
+  const cached: PageSource = {
+    ...source,
+    readPage: async (window, options) => {
+      if (window.page > 40 && window.page < 60 && window.size === 10)
+        throw new ContractBroken('old', { code: 'cached-answer' })
+      return source.readPage(window, options)
+    },
+    get counters() {
+      return source.counters
+    },
+  }
+
+  const report = await run(cached, { quick: USUAL })
+
+  expect(report).toMatchObject({ status: 'partial', inserted: 1, missing: 0 })
+  expect(report.reasons).toContain('cached-answer')
+  expect(missingIn(mirror)).toEqual([])
+})
+
+test('a service that asks to wait for long, or fails, ends the quick run, and what was read is saved', async () => {
+  const { mirror, run, quickly } = await aMirrored(LISTED)
+  const list = [aDatedCustomer(9), ...without(LISTED, 500)]
+  const { source } = searchedSource({ shown: list })
+  let answers = 0
+  const failing: PageSource = {
+    ...source,
+    readPage: async (window, options) => {
+      if (++answers > 3) throw new RateLimited('429', { waitMs: 3_600_000 })
+      return source.readPage(window, options)
+    },
+    get counters() {
+      return source.counters
+    },
+  }
+
+  const report = await run(failing, { quick: USUAL, concurrency: 1 })
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'rate-limited' }, inserted: 1, missing: 0 })
+  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 0, missing: 1 })
+  expect(missingIn(mirror)).toEqual([customerId(500)])
 })
