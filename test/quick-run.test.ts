@@ -317,3 +317,15 @@ test('a service that asks to wait for long, or fails, ends the quick run, and wh
   expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 0, missing: 1 })
   expect(missingIn(mirror)).toEqual([customerId(500)])
 })
+
+test('customers that a quick run inserted do not let more be marked at once than without it', async () => {
+  const { mirror, night, quickly } = await aMirrored(LISTED.slice(0, 215))
+  const came = datedCustomers(2000, 2040)
+  await quickly([...LISTED.slice(0, 215), ...came])
+
+  // 22 of 215 are more than a tenth; 22 of 256 would not be.
+  const report = await night([...LISTED.slice(22, 215), ...came, aDatedCustomer(1)])
+
+  expect(report).toMatchObject({ held: 22, missing: 0 })
+  expect(fates(mirror)).toMatchObject({ missing: 0 })
+})

@@ -132,12 +132,20 @@ function countListed(db: Connection, organization: string): number {
   return (everybody.get(organization) ?? 0) - (removed.get(organization) ?? 0)
 }
 
-/** The customers inserted by this run and those it continued, which share the start of their scan. */
+/**
+ * The customers inserted by this run and those it continued, which share the start of their scan, and by quick runs since the last full
+ * one: they are as new to the list.
+ */
 function countInserted(db: Connection, run: Run): number {
   return (
-    statement<[string, string], number>(db, 'SELECT SUM(inserted) FROM runs WHERE organization = ? AND data_as_of = ?')
+    statement<[Record<string, unknown>], number>(
+      db,
+      `SELECT SUM(inserted) FROM runs WHERE organization = @organization AND (data_as_of = @dataAsOf
+         OR (trusted_pages IS NOT NULL AND id > (SELECT coalesce(MAX(id), 0) FROM runs
+           WHERE organization = @organization AND status = 'complete' AND id < @id)))`,
+    )
       .pluck()
-      .get(run.organization, sqlTime(run.dataAsOfMs)) ?? 0
+      .get({ organization: run.organization, dataAsOf: sqlTime(run.dataAsOfMs), id: run.id }) ?? 0
   )
 }
 
