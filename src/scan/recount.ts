@@ -7,7 +7,8 @@ import { isSame, type Window, windowKey } from './window.ts'
 const SURE = 5
 /** Regions of more rows, which many answers crossed, keep what the chain read if no total changed. */
 const FEW_ROWS = 1000
-/** Windows that a short list may take, however few pages it has. */
+/** A count may ask for so many times the pages of the list: several passes cost more. A short list may take a few windows more. */
+const MOST_SHARE = 2
 const FEW_WINDOWS = 40
 
 /**
@@ -84,13 +85,15 @@ export class Recount {
   }
 }
 
-/** Windows inside the region in many sizes, the largest first: as many as it takes to meet every row; none where that costs more than the list. */
+/** Windows inside the region in many sizes, the largest first: as many as it takes to meet every row; none where that costs too much. */
 function windowsInside(region: TieRegion, { pageSize, total }: Findings): Window[] {
   const { from, to, size: rows } = region
   const pages = Math.ceil(rows / pageSize)
-  const most = Math.ceil(pages * (Math.log(Math.max(2, rows)) + SURE))
+  const allowed = Math.ceil((MOST_SHARE * total) / pageSize) + FEW_WINDOWS
+  const expected = pages * Math.log(Math.max(2, rows))
   const windows: Window[] = []
-  if (!region.isCountable || most > Math.ceil(total / pageSize) + FEW_WINDOWS) return windows
+  if (!region.isCountable || expected > allowed) return windows
+  const most = Math.min(allowed, Math.ceil(expected + pages * SURE))
   for (let size = pageSize; size >= Math.ceil(pageSize / 2); size -= 1) {
     for (let page = Math.ceil(from / size) + 1; page * size <= to; page += 1) {
       if (windows.length === most) return windows
