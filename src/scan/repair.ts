@@ -3,14 +3,15 @@ import type { ReadWindow } from './read-window.ts'
 import type { ChainProof } from './chain-proof.ts'
 import { windowFrom } from './planner.ts'
 import type { Overlap } from './overlap.ts'
-import { isSame, type Window } from './window.ts'
+import { endOf, isSame, type Window } from './window.ts'
 
 /** Steps back from the end of a window before a gap is left open; each is four times as long as the one before. */
 const MOST_STEPS = 12
-/** A step leads over rows whose times are not sure, up to this share of a page. */
-const MOST_UNSURE = 0.7
 /** The same when no order can prove the list: then a repair proves nothing, but may find a customer who was overlooked. */
 const FEW_STEPS = 1
+
+/** A step leads over rows whose times are not sure, up to this share of a page: over more it would not lead on. */
+const MOST_UNSURE = 0.7
 
 /**
  * If only `created_at` orders the list, two rows of equal time in the same places prove little: they may change places with
@@ -49,7 +50,9 @@ function stepsWorthTaking({ shared, ends }: Overlap, left: ReadWindow, chain: Ch
 export function bridge(left: ReadWindow, attempt: number, findings: Findings, refused?: Window): Window {
   const shrunk = Math.max(0, (left.total ?? 0) - findings.total)
   // If equal times stand in no order, a step must lead past them; an order by id needs only the usual step.
-  const overTies = findings.witnesses.onlyTimes ? unsureAtEnd(left) + 1 : 0
+  const isShort = unsureAtEnd(left) < findings.pageSize * MOST_UNSURE
+  const together = isShort ? unsureAtEnd(left) : left.rowOrder.tieAtEnd
+  const overTies = findings.witnesses.onlyTimes ? together + 1 : 0
   const step = Math.max(Math.ceil(findings.pageSize / 8), overTies)
   const back = shrunk + step * 4 ** (attempt - 1)
   const position = Math.min(left.reach - 1 - back, findings.total - 1)
@@ -58,8 +61,9 @@ export function bridge(left: ReadWindow, attempt: number, findings: Findings, re
   return windowFrom(Math.max(0, position - step), findings.pageSize, findings.avoid)
 }
 
+/** A step over the rows at the end of a window whose times are not sure is worth taking where it leads on: there may be more of them than a page holds. */
 function stepsOverUnsure(left: ReadWindow, findings: Findings): number {
-  return unsureAtEnd(left) < findings.pageSize * MOST_UNSURE ? FEW_STEPS : 0
+  return endOf(bridge(left, 1, findings)) > left.reach ? FEW_STEPS : 0
 }
 
 /** The rows at the end of a window that a step back must lead over. */
