@@ -45,9 +45,9 @@ function interrupted({ flaws }: Pass): Verdict {
 
 /** What the next scan of this list should know of its order. */
 export function orderForNextScan(findings: Findings, { current }: Passes): OrderFacts {
-  const { nextOrder, remembered } = findings
+  const nextOrder = { ...findings.nextOrder, overlap: findings.overlap.usual }
   const isWhole = current.complete && current.flaws.size === 0
-  return isWhole && mayNeedMemory(findings) ? { ...nextOrder, ...remembered.facts() } : nextOrder
+  return isWhole && mayNeedMemory(findings) ? { ...nextOrder, ...findings.remembered.facts() } : nextOrder
 }
 
 /** Where rows are in order of their ids, or of creation times of which few are equal, no memory of the list is needed. */

@@ -61,6 +61,19 @@ import type { StoppedAt } from './window.ts'
  * between the two a window read before adjoins one read after, their overlap lies between i and j, and its rows have
  * shifted. Several moves may cancel out in every overlap: rare, and the reason two absences come before a removal.
  * One window that holds the whole list needs none of this: it was cut from one list.
+ *
+ * Without a witness, and with changes, a scan can still be settled, whatever the order is. Let K be any rows that keep their places among
+ * each other: at all moments of the scan, those of them that are listed stand in the same relative order. With (a) and (c), and
+ *   (d) neighbours hold a row of K in common,
+ * every row of K that was listed throughout is in one of the windows. For suppose y is in none. As above, y stands after W0; if
+ * it stands after Wk, the common row z stands before it there, so z stands before it when Wk+1 is read, and y, which is not in
+ * Wk+1, stands after all of it; in the end it stands after Wn, against (c). Only rows that changed places may be missing.
+ *
+ * Which rows are in K cannot be seen. So neighbours must share two rows or more, all in the same order in both windows, at least half of
+ * the rows where the windows overlap, and none half a window from where it stood: then (d) fails only where rows that stand
+ * together moved together between the two answers. A seam that is not so is repaired like one that shares no row. A list
+ * whose neighbours show many rows in another order has no order, and does not settle; neither does one that repeats more rows
+ * than its changes explain, or a quiet one whose rows do not add up to its total.
  */
 export type Certificate = {
   /**

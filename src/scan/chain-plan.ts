@@ -4,26 +4,28 @@ import { windowOnward } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import type { Window } from './window.ts'
 
+/** Windows ahead of one that does not link: those read long before the link is repaired show another list than the repair. */
+const MOST_AHEAD_OF_REPAIR = 8
+
 /** The windows ahead of a chain: which are pending, and which comes next. */
 export class ChainPlan {
   readonly #findings: Findings
   /** Planned, asked and read windows to the right of the chain, nearest first. */
   readonly pending: PendingWindows
-  /** How many rows a window shares with the one before it, at least. */
-  rowsToShare: number
+  readonly #leastToShare: number
   readonly #flaws: Set<Reason>
 
   /** Adds `no-overlap` to `flaws` where a window cannot share a row with the one before it. */
   constructor(findings: Findings, rowsToShare: number, flaws: Set<Reason>) {
     this.#findings = findings
-    this.rowsToShare = rowsToShare
+    this.#leastToShare = rowsToShare
     this.#flaws = flaws
     this.pending = new PendingWindows([{ page: 1, size: findings.pageSize }])
   }
 
-  /** A link did not hold: from now on windows share more rows, up to a fifth of a page. */
-  shareMore(): void {
-    this.rowsToShare = Math.min(Math.ceil(this.#findings.pageSize / 5), this.rowsToShare + 2)
+  /** How many rows a window shares with the one before it, at least. */
+  get rowsToShare(): number {
+    return Math.max(this.#leastToShare, Math.min(Math.ceil(this.#findings.pageSize / 3), this.#findings.overlap.rows))
   }
 
   /** The window after a position that shares rows with those before it. */
@@ -35,9 +37,13 @@ export class ChainPlan {
   }
 
   /** One more window for a chain that ends at `reach`; undefined when none can be planned yet. */
-  goOn(reach: number, { isLookingBack }: { isLookingBack: boolean }): PendingWindow | undefined {
+  goOn(
+    reach: number,
+    { isLookingBack, isRepairing }: { isLookingBack: boolean; isRepairing: boolean },
+  ): PendingWindow | undefined {
     if (this.pending.empty) return this.pending.add(this.windowAfter(reach))
     const hasMore = reach > 0 && this.pending.end <= this.#findings.total && !isLookingBack
+    if (isRepairing && this.pending.all.length >= MOST_AHEAD_OF_REPAIR) return undefined
     return hasMore && !this.pending.full ? this.pending.add(this.windowAfter(this.pending.end)) : undefined
   }
 }

@@ -3,6 +3,7 @@ import type { Findings } from './findings.ts'
 import type { Reason } from './reasons.ts'
 import type { Overlap, Seam } from './overlap.ts'
 import type { ReadWindow } from './read-window.ts'
+import { Seams } from './seams.ts'
 import type { TieRegion } from './tie-region.ts'
 import { isInsideTie, TieRegions } from './tie-regions.ts'
 import { spans, WITNESSES, type Witness } from './witness.ts'
@@ -15,15 +16,19 @@ export class ChainProof {
   readonly #findings: Findings
   readonly #spanning = new Set(WITNESSES)
   readonly #obstacles = new Set<Reason>()
+  readonly seams: Seams
   /** The overlaps of the chain, as long as all of them share rows in the same order. */
-  #seams: Seam[] | undefined = []
+  #inOrder: Seam[] | undefined = []
   /** The parts of the list that no seam proves and that can be counted. */
   readonly ties = new TieRegions()
+  /** Two neighbours share only rows of one creation time. */
+  #crossesTie = false
   #windows = 0
   #still = true
 
   constructor(findings: Findings) {
     this.#findings = findings
+    this.seams = new Seams(findings)
   }
 
   get windows(): number {
@@ -44,14 +49,17 @@ export class ChainProof {
   cut(): void {
     this.#still = false
     this.#spanning.clear()
-    this.#seams = undefined
+    this.#inOrder = undefined
+    this.seams.cut()
   }
 
   /** The chain goes on from `left` to `read`. The seam is needed where the order of the list as last read may vouch for the chain. */
   link(overlap: Overlap, { left, read, seam }: Link): void {
     this.#windows += 1
+    this.seams.link(overlap, [left, read])
     this.#findings.witnesses.observeOverlap(overlap)
     const isInside = isInsideTie(overlap, left)
+    this.#crossesTie ||= isInside
     if (isInside) this.ties.cross(left, read)
     else this.ties.leave()
     for (const witness of this.#spanning) {
@@ -67,9 +75,9 @@ export class ChainProof {
 
   /** In an order that never changes, one row in common is enough (see certificate.ts). */
   #seam({ shared, reordered, atBeginning }: Overlap, seam: Seam | undefined): void {
-    if (atBeginning) this.#seams = []
-    else if (shared === 0 || reordered || seam === undefined) this.#seams = undefined
-    else this.#seams?.push(seam)
+    if (atBeginning) this.#inOrder = []
+    else if (shared === 0 || reordered || seam === undefined) this.#inOrder = undefined
+    else this.#inOrder?.push(seam)
   }
 
   /** The believed witnesses that span every overlap so far. */
@@ -111,10 +119,19 @@ export class ChainProof {
     const isProven = (witness: Witness) => witness.total || this.ties.all.length === 0
     const witness = vouching.find(isProven)
     if (witness !== undefined) return { basis: 'witness', witness: witness.name }
-    const evidence = this.#seams && this.#findings.remembered.evidence(this.#seams)
+    const evidence = this.#inOrder && this.#findings.remembered.evidence(this.#inOrder)
     if (evidence !== undefined) return { basis: 'remembered order', witness: 'remembered order', evidence }
     const [counted] = this.ties.areCounted ? vouching : []
     return counted && { basis: 'witness', witness: counted.name, isCounted: true }
+  }
+
+  /**
+   * Whether every seam is firm. Where only creation times order the list, rows of one second may change places with every answer:
+   * then neighbours must also share rows of two times, or such rows were seen to keep their order.
+   */
+  get settles(): boolean {
+    const isRestlessTie = this.#findings.witnesses.onlyTimes && (this.#crossesTie || this.hopes().length === 0)
+    return this.seams.areFirm && (!isRestlessTie || this.seams.areTiesStable)
   }
 
   /** Why there is no proof, where there is none. */

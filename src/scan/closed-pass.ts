@@ -7,6 +7,7 @@ import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import { Recount } from './recount.ts'
 import type { TieRegion } from './tie-region.ts'
+import type { Seams } from './seams.ts'
 import type { StoppedAt, Window } from './window.ts'
 
 /** A linked pass that reads both ends of the list again before it trusts a witness. */
@@ -38,6 +39,14 @@ export class ClosedPass implements Pass {
 
   get obstacles(): readonly Reason[] {
     return this.#linked.obstacles
+  }
+
+  get seams(): Seams {
+    return this.#linked.seams
+  }
+
+  get settles(): boolean {
+    return this.#linked.settles
   }
 
   proof(): PassProof | undefined {

@@ -53,6 +53,11 @@ export class Coverage {
     return this.#steady && (this.rejected > 0 || this.distinct === this.#total)
   }
 
+  /** Ids that no pass found before this one, since counting began. */
+  get fresh(): number {
+    return this.#fresh
+  }
+
   /** Whether this pass is the first since counting began. */
   get first(): boolean {
     return this.#passes === 1

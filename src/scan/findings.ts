@@ -1,4 +1,5 @@
 import type { OrderFacts } from '../order-facts.ts'
+import { OverlapSize } from './overlap-size.ts'
 import type { ReadWindow } from './read-window.ts'
 import { type RememberedList, RememberedOrder } from './remembered-order.ts'
 import type { Reason } from './reasons.ts'
@@ -19,6 +20,9 @@ export class Findings {
   /** The last row of the window that reached the end of the list last; undefined before one did. */
   lastKey: RowKey | undefined
   readonly witnesses = new Witnesses()
+  readonly overlap: OverlapSize
+  /** Neighbours showed the same rows in another order too often for a list that has one. */
+  isUnordered = false
   /** Page numbers that were answered wrongly in any size: other windows are read in their place. */
   readonly avoid = new Set<number>()
   /** What the scans before found out about the order of this list. */
@@ -32,6 +36,7 @@ export class Findings {
   constructor(pageSize: number, order: OrderFacts = {}, list?: RememberedList) {
     this.pageSize = pageSize
     this.order = order
+    this.overlap = new OverlapSize(order.overlap)
     this.nextOrder = { ...order, still: undefined }
     this.remembered = new RememberedOrder(list, order)
   }

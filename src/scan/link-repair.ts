@@ -20,6 +20,8 @@ export class LinkRepair {
   readonly #lookBack: LookBack
   readonly #otherSizes = new OtherSizes()
   #attempts = 0
+  /** The window for which one further back was read. */
+  #bridged: PendingWindow | undefined
 
   constructor(findings: Findings, plan: ChainPlan) {
     this.#findings = findings
@@ -52,10 +54,15 @@ export class LinkRepair {
   }
 
   /** The window does not link to `left`: asks for one further back. Returns where the list was refused when nothing is left to ask. */
-  bridge(left: ReadWindow, pending: PendingWindow): StoppedAt | undefined {
-    this.#plan.shareMore()
+  bridge(left: ReadWindow, pending: PendingWindow, read: ReadWindow): StoppedAt | undefined {
+    if (read.start < left.reach) this.#findings.overlap.missed(this.#findings.pageSize)
     this.#attempts += 1
     if (pending.bridge) this.#plan.pending.remove(pending)
+    // A window that was read before the one that was to link it shows an older list: it is read again.
+    else if (this.#bridged === pending && read.turn < left.turn) {
+      this.#plan.pending.replace(pending, this.#plan.windowAfter(left.reach))
+      return undefined
+    } else this.#bridged = pending
     const { refusedAt, exhausted } = this.#lookBack
     if (refusedAt === undefined) this.#askFurtherBack(left, pending.window)
     // What lies between the two was refused; pages further back know whether the list has become shorter.

@@ -10,6 +10,7 @@ import type { Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import { repeats, type Overlap, overlapBetween, seamBetween } from './overlap.ts'
 import type { PendingWindow } from './pending-windows.ts'
+import type { Seams } from './seams.ts'
 import type { TieRegion } from './tie-region.ts'
 import { Unread } from './unread.ts'
 import { endOf, startOf, type StoppedAt, type Window } from './window.ts'
@@ -55,6 +56,15 @@ export class LinkedPass implements Pass {
 
   get obstacles(): readonly Reason[] {
     return this.#chain.obstacles
+  }
+
+  get seams(): Seams {
+    return this.#chain.seams
+  }
+
+  get settles(): boolean {
+    const isWhole = this.complete && [...this.flaws].every((flaw) => flaw === 'not-quiet')
+    return isWhole && this.#chain.settles
   }
 
   /** Parts of the list that must be counted before the pass proves anything. */
@@ -104,7 +114,10 @@ export class LinkedPass implements Pass {
   }
 
   #planAhead(): PendingWindow | undefined {
-    return this.#plan.goOn(this.#end.reach, { isLookingBack: this.#repair.isLookingBack })
+    return this.#plan.goOn(this.#end.reach, {
+      isLookingBack: this.#repair.isLookingBack,
+      isRepairing: this.#repair.attempts > 0,
+    })
   }
 
   #settle(): void {
@@ -137,14 +150,17 @@ export class LinkedPass implements Pass {
     if (holds(overlap, left, this.#repair.attempts, this.#chain, this.#findings))
       return this.#link(pending, read, overlap)
     if (overlap.shared === 0) this.#findings.note('link-broken')
-    const refusedAt = this.#repair.bridge(left, pending)
+    this.#chain.seams.missed(overlap)
+    const refusedAt = this.#repair.bridge(left, pending, read)
     if (refusedAt !== undefined) this.#stopAt(refusedAt.window, refusedAt.failure)
   }
 
   #link(pending: PendingWindow, read: ReadWindow, overlap?: Overlap): void {
     if (overlap === undefined) this.#chain.begin()
-    else if (this.#end.last !== undefined)
+    else if (this.#end.last !== undefined) {
       this.#chain.link(overlap, { left: this.#end.last, read, seam: seamBetween(this.#end.last, read) })
+      this.#findings.overlap.linked(overlap)
+    }
     this.#plan.pending.remove(pending)
     this.#plan.pending.removeUpTo(read.reach)
     this.ends.extend(this.#end.last, read)

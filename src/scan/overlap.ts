@@ -9,6 +9,16 @@ export type Overlap = {
   readonly shared: number
   /** Every shared position holds the same id in both, no id is shared elsewhere, and the total is the same. */
   readonly still: boolean
+  /**
+   * The rows of the part in which the windows overlap: from the first shared one to the last, whichever window has more of them there,
+   * and on both sides those of the window that has fewer. At rest all of them are shared.
+   */
+  readonly spread: number
+  /** By how many places a shared id stands nearer to the beginning than before, and nearer to the end, at most. */
+  readonly pulled: number
+  readonly pushed: number
+  /** By how many rows the total is greater in the right one; 0 where it is unknown. */
+  readonly grown: number
   /** Shared ids stand half a window away from where they stood, although the total is the same. */
   readonly displaced: boolean
   /** Two shared ids stand in a different order. */
@@ -26,20 +36,35 @@ export function overlapBetween(left: ReadWindow, right: ReadWindow): Overlap {
   let shared = 0
   let reordered = false
   let redated = false
-  let furthest = 0
+  let pulled = 0
+  let pushed = 0
   let previous = -1
-  for (const [inRight, inLeft] of sharedPlaces(left, right)) {
+  const places = sharedPlaces(left, right)
+  for (const [inRight, inLeft] of places) {
     shared += 1
     reordered ||= inLeft < previous
     redated ||= isRedated(left.rows[inLeft], right.rows[inRight])
-    furthest = Math.max(furthest, Math.abs(right.start + inRight - left.start - inLeft))
+    const shift = right.start + inRight - left.start - inLeft
+    pulled = Math.max(pulled, -shift)
+    pushed = Math.max(pushed, shift)
     previous = inLeft
   }
-  const displaced = left.total === right.total && furthest >= left.window.size / 2
+  const displaced = left.total === right.total && Math.max(pulled, pushed) >= left.window.size / 2
+  const grown = left.total === undefined || right.total === undefined ? 0 : right.total - left.total
   const [last, first] = [left.rows.findLast(isPlaced), right.rows.find(isPlaced)]
   const ends = last === undefined || first === undefined ? undefined : compareRows(rowOf(first), rowOf(last))
   const atBeginning = right.start === 0
-  return { shared, displaced, still: standsStill(left, right, shared), reordered, redated, ends, atBeginning }
+  const still = standsStill(left, right, shared)
+  const spread = spreadOf(left, right, places)
+  return { shared, spread, pulled, pushed, grown, displaced, still, reordered, redated, ends, atBeginning }
+}
+
+function spreadOf(left: ReadWindow, right: ReadWindow, shared: readonly (readonly [number, number])[]): number {
+  const [first, last] = [shared[0], shared.at(-1)]
+  if (first === undefined || last === undefined) return 0
+  const between = Math.max(last[0] - first[0], last[1] - first[1]) + 1
+  const after = Math.min(right.keys.length - 1 - last[0], left.keys.length - 1 - last[1])
+  return Math.min(...first) + between + after
 }
 
 /** The rows that two neighbouring windows share, as far as they are stored; `left` and `right` are the turns of the windows. */

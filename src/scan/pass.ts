@@ -1,6 +1,7 @@
 import type { PassProof } from './certificate.ts'
 import type { ReadWindow } from './read-window.ts'
 import type { Reason } from './reasons.ts'
+import type { Seams } from './seams.ts'
 import type { StoppedAt, Window, WindowFailure } from './window.ts'
 
 /** `flaky`: the window failed, but smaller windows read all of its positions. */
@@ -24,6 +25,10 @@ export interface Pass {
   readonly flaws: ReadonlySet<Reason>
   /** Why the order of the rows did not prove the pass; empty when it did. */
   readonly obstacles: readonly Reason[]
+  /** The seams of its chain; undefined where windows share no rows. */
+  readonly seams: Seams | undefined
+  /** Whether every row was read that kept its place among the others (see certificate.ts). */
+  readonly settles: boolean
   /** What the pass proves by itself. */
   proof(): PassProof | undefined
 }

@@ -7,7 +7,7 @@ import { USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import type { RequestBudget } from './request-budget.ts'
 import type { ScanCaps } from './scan.ts'
-import { nextPass, type Verdict, verdictOn } from './verdict.ts'
+import { nextPass, type Settling, settlingAfter, type Verdict, verdictOn } from './verdict.ts'
 import type { StoppedAt } from './window.ts'
 
 /** What all passes of a scan share. */
@@ -26,6 +26,7 @@ export class Passes {
   #count = 1
   /** The pass was stopped in order to begin another kind of pass. */
   #restarting = false
+  #settling: Settling = 'open'
   /** A pass has come to the end of the list. */
   #reachedEnd = false
   #stoppedAt: StoppedAt | undefined
@@ -80,7 +81,9 @@ export class Passes {
     const { findings, coverage, caps } = this.#shared
     this.#reachedEnd ||= this.#current.complete
     this.#stoppedAt = this.#current.stoppedAt ?? this.#stoppedAt
-    const verdict = verdictOn(this.#current, this.#count, coverage, findings, caps)
+    this.#settling = settlingAfter(this.#current, this.#settling, { coverage, findings })
+    const scanned = { passes: this.#count, settling: this.#settling, coverage, findings, caps }
+    const verdict = verdictOn(this.#current, scanned)
     if (!this.#restarting) this.#verdict = verdict
     if (this.#verdict === undefined) this.#beginNext()
   }

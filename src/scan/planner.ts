@@ -34,8 +34,7 @@ export function windowAfter(
   largest: number,
   avoid: ReadonlySet<number> = NO_PAGES,
 ): Window | undefined {
-  for (const shared of [overlap, USUAL_OVERLAP, 1]) {
-    if (shared > overlap || shared > end) continue
+  for (let shared = Math.min(overlap, end); shared >= 1; shared -= 1) {
     const window = windowFrom(end - shared, largest, avoid)
     if (endOf(window) > end) return window
   }

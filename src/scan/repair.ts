@@ -3,12 +3,15 @@ import type { ReadWindow } from './read-window.ts'
 import type { ChainProof } from './chain-proof.ts'
 import { windowFrom } from './planner.ts'
 import type { Overlap } from './overlap.ts'
+import { isFirm } from './seams.ts'
 import { endOf, isSame, type Window } from './window.ts'
 
 /** Steps back from the end of a window before a gap is left open; each is four times as long as the one before. */
 const MOST_STEPS = 12
 /** The same when no order can prove the list: then a repair proves nothing, but may find a customer who was overlooked. */
 const FEW_STEPS = 1
+/** The same where no order can prove the list, but firm seams would settle it. */
+const STEPS_TO_SETTLE = 4
 
 /** A step leads over rows whose times are not sure, up to this share of a page: over more it would not lead on. */
 const MOST_UNSURE = 0.7
@@ -31,8 +34,10 @@ export function holds(
   if (isStill && (attempts > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
   // Among hours that may come twice one step is worth taking, even where the times have not run backwards yet.
   const mayLeadOver = overlap.ends?.isUnsure === true && attempts < stepsOverUnsure(left, findings)
-  if (!mayLeadOver && (chain.carries(overlap) || chain.isToBeCounted(overlap, left))) return true
-  return !isStill && attempts >= stepsWorthTaking(overlap, left, chain, findings)
+  if (!mayLeadOver && chain.carries(overlap)) return true
+  const mayBecomeFirm = !isFirm(overlap) && chain.seams.areFirm && attempts < STEPS_TO_SETTLE
+  if (!mayLeadOver && chain.isToBeCounted(overlap, left)) return overlap.reordered || !mayBecomeFirm
+  return !isStill && !mayBecomeFirm && attempts >= stepsWorthTaking(overlap, left, chain, findings)
 }
 
 function stepsWorthTaking({ shared, ends }: Overlap, left: ReadWindow, chain: ChainProof, findings: Findings): number {
@@ -52,10 +57,11 @@ export function bridge(left: ReadWindow, attempt: number, findings: Findings, re
   // If equal times stand in no order, a step must lead past them; an order by id needs only the usual step.
   const isShort = unsureAtEnd(left) < findings.pageSize * MOST_UNSURE
   const together = isShort ? unsureAtEnd(left) : left.rowOrder.tieAtEnd
-  const overTies = findings.witnesses.onlyTimes ? together + 1 : 0
+  const leadsOn = together < findings.pageSize * MOST_UNSURE
+  const overTies = findings.witnesses.onlyTimes && leadsOn ? together + 1 : 0
   const step = Math.max(Math.ceil(findings.pageSize / 8), overTies)
-  const back = shrunk + step * 4 ** (attempt - 1)
-  const position = Math.min(left.reach - 1 - back, findings.total - 1)
+  const back = farBack(shrunk, left, attempt, findings) ?? shrunk + step * 4 ** (attempt - 1)
+  const position = Math.min(left.reach - 1 - Math.round(back), findings.total - 1)
   const window = windowFrom(Math.max(0, position), findings.pageSize, findings.avoid)
   if (refused === undefined || !isSame(window, refused)) return window
   return windowFrom(Math.max(0, position - step), findings.pageSize, findings.avoid)
@@ -69,4 +75,14 @@ function stepsOverUnsure(left: ReadWindow, findings: Findings): number {
 /** The rows at the end of a window that a step back must lead over. */
 function unsureAtEnd({ rowOrder }: ReadWindow): number {
   return rowOrder.unsureAtEnd ?? rowOrder.tieAtEnd
+}
+
+/**
+ * If the list has shrunk by much, the rows were deleted before the window, and it moved by all of them, or all over the list, or behind
+ * it. The second and the third attempt assume these, and aim at the middle of the window; undefined for all the others.
+ */
+function farBack(shrunk: number, left: ReadWindow, attempt: number, { pageSize }: Findings): number | undefined {
+  if (shrunk <= pageSize / 2 || left.total === undefined) return undefined
+  const middle = pageSize / 2
+  return attempt === 2 ? middle + (shrunk * left.reach) / left.total : attempt === 3 ? middle : undefined
 }

@@ -7,6 +7,7 @@ import type { Reason } from './reasons.ts'
 import { overlapBetween } from './overlap.ts'
 import { type PendingWindow, PendingWindows } from './pending-windows.ts'
 import { RepeatedWindows } from './repeated-windows.ts'
+import type { Seams } from './seams.ts'
 import { startOf, type StoppedAt, type Window } from './window.ts'
 
 const MOST_TRIES = 2
@@ -50,6 +51,15 @@ export class SweepPass implements Pass {
 
   get obstacles(): readonly Reason[] {
     return this.#overlapping ? this.#chain.obstacles : ['no-overlap']
+  }
+
+  get seams(): Seams | undefined {
+    return this.#overlapping ? this.#chain.seams : undefined
+  }
+
+  get settles(): boolean {
+    const isWhole = this.complete && this.flaws.size === 0 && this.#end !== undefined && isEnd(this.#end)
+    return isWhole && this.#overlapping && this.#chain.settles
   }
 
   proof(): PassProof | undefined {

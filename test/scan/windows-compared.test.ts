@@ -62,7 +62,7 @@ function overlapByDefinition(...windows: readonly [ReadWindow, ReadWindow]): Ove
   const shared = right.rows.flatMap((row, index) => {
     const place = left.rows.findLastIndex(({ id }) => id === row.id)
     const before = left.rows[place]
-    return before === undefined ? [] : [{ row, before, place, moved: right.start + index - left.start - place }]
+    return before === undefined ? [] : [{ row, before, index, place, moved: right.start + index - left.start - place }]
   })
   const bothCover = left.all.flatMap(({ id }, place) => {
     const at = left.start + place - right.start
@@ -72,6 +72,10 @@ function overlapByDefinition(...windows: readonly [ReadWindow, ReadWindow]): Ove
   const readable = bothCover.filter(({ id }) => id !== undefined).length
   return {
     shared: shared.length,
+    spread: spreadByDefinition(left.rows.length, right.rows.length, shared),
+    pulled: Math.max(0, ...shared.map(({ moved }) => -moved)),
+    pushed: Math.max(0, ...shared.map(({ moved }) => moved)),
+    grown: (right.total ?? left.total ?? 0) - (left.total ?? right.total ?? 0),
     still: shared.length > 0 && left.total === right.total && inPlace && readable === shared.length,
     displaced: left.total === right.total && shared.some(({ moved }) => Math.abs(moved) >= left.window.size / 2),
     reordered: shared.some(({ place }, index) => place < (shared[index - 1]?.place ?? -1)),
@@ -79,6 +83,14 @@ function overlapByDefinition(...windows: readonly [ReadWindow, ReadWindow]): Ove
     ends: left.rows.length > 0 && right.rows.length > 0 ? compareRows(right.rows[0]!, left.rows.at(-1)!) : undefined,
     atBeginning: right.window.page === 1,
   }
+}
+
+function spreadByDefinition(left: number, right: number, shared: readonly { index: number; place: number }[]): number {
+  const [first, last] = [shared[0], shared.at(-1)]
+  if (first === undefined || last === undefined) return 0
+  const before = Math.min(first.index, first.place)
+  const after = Math.min(right - last.index, left - last.place) - 1
+  return before + Math.max(last.index - first.index, last.place - first.place) + 1 + after
 }
 
 test('an overlap equals a comparison of every row with every row', () => {

@@ -8,13 +8,15 @@ export type Outcome = {
   certificate: Certificate
   /** Rows that were listed during the whole scan but were not read. */
   lost: number
+  /** Those of them that never changed places with another. */
+  lostInPlace: number
   requests: number
   /** Rows at the start. */
   size: number
   order: ListOrder
 }
 
-/** The probability of each change between two answers, from 0 to 1. */
+/** How often each change happens between two answers, on average. */
 type Churn = { insert?: number; delete?: number; move?: number; bulk?: boolean }
 
 const MUTABLE_ORDERS: readonly ListOrder[] = ['name', 'last change asc', 'last change desc']
@@ -96,6 +98,12 @@ export const SCENARIOS = {
     const list = new SimulatedList(luck, { size, order, createdSecondOf })
     return drawn(luck, list, order, () => stir(luck, list, { insert: churn, delete: churn }))
   },
+  /** Sorted by anything; rows are added, deleted and moved before every answer, on average up to three of each. */
+  settling: (seed) => {
+    const luck = dice(seed)
+    const churn = { insert: luck.next() ** 2 * 3, delete: luck.next() ** 2 * 3, move: luck.next() ** 2 * 3 }
+    return read(luck, pick(luck, [...MUTABLE_ORDERS, 'name', 'name', 'serial']), churn, pick(luck, [1, 20, 5000]))
+  },
   /** Sorted by last change: an unread row changes, and more than a page of new rows move it away from the end. */
   'pushed down': (seed) => {
     const luck = dice(seed)
@@ -134,7 +142,8 @@ function read(
   const service = { answer: list.answer.bind(list), between }
   const { ids, requests } = drive(scan, service, { dice: luck, parallel: 1 + luck.below(8) })
   const lost = list.survivors().filter((id) => !ids.has(id)).length
-  return { certificate: scan.certificate(), lost, requests, size, order }
+  const lostInPlace = list.stayed().filter((id) => !ids.has(id)).length
+  return { certificate: scan.certificate(), lost, lostInPlace, requests, size, order }
 }
 
 /** A list sorted by a hidden number, from which many consecutive rows are deleted, a few times. */
@@ -154,7 +163,8 @@ function drawn(luck: Dice, list: SimulatedList, order: ListOrder, between: () =>
   const service = { answer: list.answer.bind(list), between }
   const { ids, requests } = drive(scan, service, { dice: luck, parallel: 1 + luck.below(8) })
   const lost = list.survivors().filter((id) => !ids.has(id)).length
-  return { certificate: scan.certificate(), lost, requests, size, order }
+  const lostInPlace = list.stayed().filter((id) => !ids.has(id)).length
+  return { certificate: scan.certificate(), lost, lostInPlace, requests, size, order }
 }
 
 function stir(
@@ -163,9 +173,14 @@ function stir(
   { insert = 0, delete: remove = 0, move = 0, bulk = false }: Churn,
 ): void {
   const many = bulk && luck.chance(0.05) ? 120 : 1
-  if (luck.chance(insert)) for (let made = 0; made < many; made++) list.insert()
-  if (luck.chance(remove)) list.delete(many)
-  if (luck.chance(move)) list.move()
+  for (let come = times(luck, insert); come > 0; come--) for (let made = 0; made < many; made++) list.insert()
+  for (let gone = times(luck, remove); gone > 0; gone--) list.delete(many)
+  for (let moved = times(luck, move); moved > 0; moved--) list.move()
+}
+
+/** How often something happens that happens so often on average. */
+function times(luck: Dice, average: number): number {
+  return Math.floor(average) + (luck.chance(average % 1) ? 1 : 0)
 }
 
 function pick<T>(luck: Dice, choices: readonly [T, ...T[]] | readonly T[]): T {

@@ -48,6 +48,7 @@ export class SimulatedList {
   readonly #order: ListOrder
   readonly #createdSecondOf: (serial: number) => number
   readonly #born = new Set<string>()
+  readonly #moved = new Set<string>()
   #customers: Customer[] = []
   #made = 0
 
@@ -75,6 +76,11 @@ export class SimulatedList {
     return this.#customers.map(({ id }) => id).filter((id) => this.#born.has(id))
   }
 
+  /** Those of them that never changed places with another. */
+  stayed(): string[] {
+    return this.survivors().filter((id) => !this.#moved.has(id))
+  }
+
   insert(): void {
     this.#place(this.#make())
   }
@@ -90,7 +96,7 @@ export class SimulatedList {
     if (customer === undefined) return
     customer.name = this.#dice.next()
     customer.changed = ++this.#made
-    this.#place(customer)
+    if (this.#place(customer) !== from) this.#moved.add(customer.id)
   }
 
   answer(window: Window): ReadInFull {
@@ -115,8 +121,8 @@ export class SimulatedList {
     if (isOrder(this.#order)) this.#customers.sort(ORDERS[this.#order])
   }
 
-  /** Inserts a customer in order. */
-  #place(customer: Customer): void {
+  /** Inserts a customer in order, and returns the place. */
+  #place(customer: Customer): number {
     const compare = isOrder(this.#order) ? ORDERS[this.#order] : () => 0
     let [from, to] = [0, this.size]
     while (from < to) {
@@ -126,6 +132,7 @@ export class SimulatedList {
       else to = middle
     }
     this.#customers.splice(from, 0, customer)
+    return from
   }
 
   #make(): Customer {

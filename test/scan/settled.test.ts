@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import { chainScan } from '../../src/scan/chain-scan.ts'
+import { prepareWindow, type ReadWindow } from '../../src/scan/read-window.ts'
+import { overlapBetween } from '../../src/scan/overlap.ts'
+import { isFirm } from '../../src/scan/seams.ts'
+import { seenIds } from '../../src/scan/seen.ts'
+import { Coverage } from '../../src/scan/coverage.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
+import { dice } from '../support/dice.ts'
+import { drive } from '../support/drive-scan.ts'
+import { SCENARIOS } from '../support/scan-scenarios.ts'
+import { type ListOptions, SimulatedList } from '../support/simulated-list.ts'
+
+/** Reads a list in which something happens just before each answer, which are counted from 1. */
+function readWhile(
+  options: ListOptions,
+  before: (list: SimulatedList, answer: number) => void,
+  { parallel = 1, overlap }: { parallel?: number; overlap?: number | undefined } = {},
+) {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, options)
+  const plain = Math.ceil(list.size / 100)
+  const scan = chainScan({ order: { overlap } })
+  let answers = 0
+  const service = { answer: list.answer.bind(list), between: () => before(list, (answers += 1)) }
+  const { ids, requests } = drive(scan, service, { dice: luck, parallel })
+  const lostInPlace = list.stayed().filter((id) => !ids.has(id)).length
+  return { certificate: scan.certificate(), order: scan.order, requests, costs: requests / plain, lostInPlace }
+}
+
+/** A window that lists these rows from position `start`. */
+function windowOf(rows: string, start: number, coverage: Coverage): ReadWindow {
+  const window = { page: start + 1, size: 1 }
+  const answer = { window, rows: Array.from(rows, (id) => ({ id, createdAt: undefined })), total: 100, perPage: 1 }
+  const read = { ...prepareWindow({ ...answer, beyondEnd: false }, coverage), window: { page: 1, size: 12 } }
+  coverage.add(read)
+  return read
+}
+
+test('half of 300 scans, under changes at every request, settle, and have read every customer who kept their place', () => {
+  let settled = 0
+  for (let seed = 1; seed <= 300; seed += 1) {
+    const { certificate, lostInPlace } = SCENARIOS.settling(seed)
+    if (certificate.proof !== 'settled') continue
+    settled += 1
+    expect({ seed, lostInPlace }).toEqual({ seed, lostInPlace: 0 })
+  }
+  expect(settled).toBeGreaterThan(150)
+})
+
+test.each([
+  ['two rows in the same order', 'abcdefghij', 'ijklmnopqr', 8, true],
+  ['one row', 'abcdefghij', 'jklmnopqrs', 9, false],
+  ['none', 'abcdefghij', 'klmnopqrst', 10, false],
+  ['two rows that changed places', 'abcdefghij', 'jiklmnopqr', 8, false],
+  ['two rows, and one new between them', 'abcdefghij', 'iXjklmnopq', 8, true],
+  [
+    'two rows that moved together from inside one window to the inside of the other',
+    'abcdefghij',
+    'klmnobcpqr',
+    5,
+    false,
+  ],
+  ['a row that moved past two that did not', 'abcdefghij', 'ijklmnoapq', 8, false],
+  ['none, at the beginning of the list', 'abcdefghij', 'klmnopqrst', 0, true],
+] as const)('neighbours that share %s: %s and %s from position %d on', (_, left, right, start, isTrue) => {
+  const coverage = new Coverage(seenIds())
+  const overlap = overlapBetween(windowOf(left, 0, coverage), windowOf(right, start, coverage))
+  expect(isFirm(overlap)).toBe(isTrue)
+})
+
+test.each([
+  ['5 inserts and a rename', 5, 0, 1],
+  ['5 deletions and a rename', 0, 5, 1],
+  ['3 inserts, 3 deletions and 3 renames', 3, 3, 3],
+])(
+  'by name, with %s at every request: settled in one pass, in at most 1.4 times the plain requests',
+  (...[, ...rates]) => {
+    const [inserts, deletions, renames] = rates
+    const { certificate, costs, lostInPlace } = readWhile({ size: 8000, order: 'name' }, (list) => {
+      for (let made = 0; made < inserts; made += 1) list.insert()
+      for (let gone = 0; gone < deletions; gone += 1) list.delete()
+      for (let moved = 0; moved < renames; moved += 1) list.move()
+    })
+    expect(certificate).toMatchObject({ proof: 'settled', passes: 1, reasons: ['not-quiet'] })
+    expect(lostInPlace).toBe(0)
+    expect(costs).toBeLessThanOrEqual(1.4)
+  },
+)
+
+test('a short list that changed once is read a second time, and proven; a long one is settled at once', () => {
+  const changed = (size: number) =>
+    readWhile({ size, order: 'name' }, (list, answer) => answer === 5 && list.delete(1, 0)).certificate
+  expect(changed(1000)).toMatchObject({ proof: 'proven', basis: 'quiet', passes: 2 })
+  expect(changed(12_000)).toMatchObject({ proof: 'settled', passes: 1 })
+})
+
+test.each([1, 20, 90, 150])(
+  'by name, %d rows that are deleted at once, and as many inserted, are repaired again and again',
+  (many) => {
+    const { certificate, lostInPlace } = readWhile({ size: 2000, order: 'name' }, (list, answer) => {
+      if (answer % 5 === 3) list.delete(many, Math.min(190, list.size - many))
+      else if (answer % 5 === 0) for (let made = 0; made < many; made += 1) list.insert()
+    })
+    expect({ proof: certificate.proof, lostInPlace }).toEqual({ proof: 'settled', lostInPlace: 0 })
+  },
+)
+
+test('a service that repeats rows in place of others settles nothing, although its neighbours share rows in order', () => {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, { size: 900, order: 'name' })
+  const answer = (window: Window): WindowAnswer => {
+    const whole = list.answer({ page: 1, size: 900 + 100 })
+    const rows = [...whole.rows]
+    // The rows from position 600 on are those from position 200 on.
+    rows.splice(600, 30, ...rows.slice(200, 230))
+    const from = window.size * (window.page - 1)
+    return { ...whole, window, rows: rows.slice(from, from + window.size), perPage: window.size }
+  }
+  for (const between of [() => {}, () => luck.chance(0.3) && list.delete(1, list.size - 1)]) {
+    const scan = chainScan()
+    drive(scan, { answer, between }, { dice: luck })
+    expect(['unproven', 'converged']).toContain(scan.certificate().proof)
+  }
+})
+
+test('a list in another order at every answer settles never, however often it is read', () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const luck = dice(seed)
+    const list = new SimulatedList(luck, { size: 150 + luck.below(900), order: 'shuffled' })
+    const between = () => luck.chance(0.3) && list.insert()
+    const scan = chainScan()
+    drive(scan, { answer: list.answer.bind(list), between }, { dice: luck, parallel: 3 })
+    expect({ seed, proof: scan.certificate().proof }).not.toEqual({ seed, proof: 'settled' })
+  }
+})
+
+test('equal pages settle never', () => {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, { size: 900, order: 'name' })
+  const answer = (window: Window) => (window.size === 100 ? list.answer(window) : 'size-refused')
+  const scan = chainScan()
+  drive(scan, { answer, between: () => list.insert() }, { dice: luck })
+  expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['no-overlap']) })
+})
+
+test('the overlap follows deletions, is kept for the next scan, and costs less there; at rest it becomes the usual one again', () => {
+  const options = { size: 8000, order: 'name' } as const
+  const deleting = (list: SimulatedList) => {
+    for (let gone = 0; gone < 12; gone += 1) list.delete()
+  }
+  const first = readWhile(options, deleting)
+  expect(first.order.overlap).toBeGreaterThan(4)
+  const second = readWhile(options, deleting, { overlap: first.order.overlap })
+  const broken = (notes: (typeof first)['certificate']['notes']) => notes.find(({ reason }) => reason === 'link-broken')
+  expect(broken(second.certificate.notes)?.times ?? 0).toBeLessThan(broken(first.certificate.notes)?.times ?? 0)
+
+  const usual = readWhile(options, () => {})
+  const atRest = readWhile(options, () => {}, { overlap: first.order.overlap })
+  expect(atRest.requests).toBeLessThanOrEqual(usual.requests + 1)
+  expect(usual.order.overlap).toBe(2)
+})
