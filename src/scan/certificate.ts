@@ -74,6 +74,17 @@ import type { StoppedAt } from './window.ts'
  * together moved together between the two answers. A seam that is not so is repaired like one that shares no row. A list
  * whose neighbours show many rows in another order has no order, and does not settle; neither does one that repeats more rows
  * than its changes explain, or a quiet one whose rows do not add up to its total.
+ *
+ * In an order by last change, in which rows move only to the top, the rows that moved are read too. Let the lowest window hold the last
+ * row of its list, neighbours share a row that stayed where it was from the answer of one to that of the other, and the window at
+ * position 0 be asked for when all others have arrived. Then every row y that was listed throughout is in one of the windows. Let t be
+ * the time when y last went up before the top was read, or none, and Wj the highest window that was read before t. All windows above it
+ * were read after t, and the row that Wj shares with the next one stayed, while y went above it: so y is in that next window, or
+ * above it. (Without Wj, y is in the lowest window or above it.) From then on y keeps its place, and so does each shared row between
+ * the two answers: y is in one of the windows, or above the last of them, which begins at position 0. That holds whatever was inserted at
+ * the top or deleted, and for windows read ahead in any order. Two rows shared where the windows meet show that they stayed: rows that went
+ * up since stand at the top, above all that stayed. What is assumed and not proven is the order itself; without it, the same seams
+ * still settle the scan. After a scan that was read forward, what stands above its first window is read in this way.
  */
 export type Certificate = {
   /**
@@ -81,7 +92,10 @@ export type Certificate = {
    * others was. `converged`: repeated passes agree. `unproven`: none of these.
    */
   readonly proof: 'proven' | 'settled' | 'converged' | 'unproven'
-  /** What the proof rests on; undefined without one. */
+  /**
+   * What the proof rests on; undefined without one. `last change`: the scan is settled, and rows that moved were seen to go to the
+   * top, which was read last.
+   */
   readonly basis: Basis | undefined
   /** The order that vouches for the proof, e.g. `created_at desc`; undefined where it does not rest on one. */
   readonly witness: string | undefined
@@ -108,7 +122,7 @@ export type Certificate = {
   readonly holes: readonly Hole[]
 }
 
-export type Basis = 'one-page' | 'quiet' | 'witness' | 'remembered order'
+export type Basis = 'one-page' | 'quiet' | 'witness' | 'remembered order' | 'last change'
 
 /** Positions `[position, position + size)`. */
 export type Hole = { readonly position: number; readonly size: number }

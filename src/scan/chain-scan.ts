@@ -16,6 +16,7 @@ import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
 import { Coverage } from './coverage.ts'
 import { SMALLEST_PAGE } from './witness.ts'
+import { UpwardPass } from './upward-pass.ts'
 import { windowKey, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
 
 export type ChainScanOptions = {
@@ -71,7 +72,8 @@ class ChainScan implements Scan {
     const usual = { ...USUAL_CAPS, ...caps }
     this.#budget = new RequestBudget(usual.requests)
     const [findings, sizes, coverage, budget] = [this.#findings, this.#sizes, this.#coverage, this.#budget]
-    const first = new ClosedPass(findings, USUAL_OVERLAP)
+    const upward = order?.direction === 'last-change' ? new UpwardPass(findings) : undefined
+    const first = new ClosedPass(findings, USUAL_OVERLAP, upward)
     this.#passes = new Passes({ findings, sizes, coverage, budget, caps: usual }, first)
     this.#recall(recalled, first)
     this.#conclude()

@@ -3,26 +3,32 @@ import { Closing } from './closing.ts'
 import type { Findings } from './findings.ts'
 import type { ReadWindow } from './read-window.ts'
 import { LinkedPass } from './linked-pass.ts'
-import type { Pass, PassFailure } from './pass.ts'
+import type { ChainedPass, Pass, PassFailure } from './pass.ts'
 import type { Reason } from './reasons.ts'
 import { Recount } from './recount.ts'
 import type { TieRegion } from './tie-region.ts'
-import type { Seams } from './seams.ts'
+import { UpwardPass } from './upward-pass.ts'
 import type { StoppedAt, Window } from './window.ts'
 
-/** A linked pass that reads both ends of the list again before it trusts a witness. */
+/**
+ * A linked pass that reads both ends of the list again before it trusts a witness. If no order vouches for the list, and rows
+ * moved, it reads the top again: in a list by last change, rows that changed meanwhile went there.
+ */
 export class ClosedPass implements Pass {
   readonly #findings: Findings
-  readonly #linked: LinkedPass
+  readonly #linked: ChainedPass
+  readonly #readsTopLast: boolean
   /** What is left to count, and the count under way. */
   #toCount: TieRegion[] | undefined
   #recount: Recount | undefined
   #closing: Closing | undefined
+  #rise: UpwardPass | undefined
   over = false
 
-  constructor(findings: Findings, overlap: number) {
+  constructor(findings: Findings, overlap: number, upward?: UpwardPass) {
     this.#findings = findings
-    this.#linked = new LinkedPass(findings, overlap)
+    this.#linked = upward ?? new LinkedPass(findings, overlap)
+    this.#readsTopLast = upward !== undefined
   }
 
   get complete(): boolean {
@@ -41,7 +47,7 @@ export class ClosedPass implements Pass {
     return this.#linked.obstacles
   }
 
-  get seams(): Seams {
+  get seams(): Pass['seams'] {
     return this.#linked.seams
   }
 
@@ -49,8 +55,13 @@ export class ClosedPass implements Pass {
     return this.#linked.settles
   }
 
+  get settledBy(): PassProof | undefined {
+    return (this.#rise ?? this.#linked).settledBy
+  }
+
   proof(): PassProof | undefined {
-    return this.#linked.proof()
+    // What is read once the pass was found unproven makes it no proof.
+    return this.#rise === undefined ? this.#linked.proof() : undefined
   }
 
   next(): Window | undefined {
@@ -78,8 +89,8 @@ export class ClosedPass implements Pass {
     this.over = true
   }
 
-  get #reader(): LinkedPass | Recount | Closing {
-    return this.#closing ?? this.#recount ?? this.#linked
+  get #reader(): Pick<Pass, 'next' | 'take' | 'failed' | 'over'> {
+    return this.#rise ?? this.#closing ?? this.#recount ?? this.#linked
   }
 
   /** Begins the next count where the one before ended well; false once nothing is left to count. */
@@ -95,12 +106,21 @@ export class ClosedPass implements Pass {
 
   #settle(): void {
     // Answers that arrive after a stop change nothing.
-    if (!this.#linked.over || this.over || this.#isCounting()) return
-    if (this.#closing === undefined && needsClosing(this.proof())) {
+    if (!this.#reader.over || this.over || this.#isCounting()) return
+    if (this.#closing === undefined && this.#rise === undefined && needsClosing(this.proof())) {
       this.#closing = new Closing(this.#findings, this.#linked.ends)
+      if (!this.#closing.over) return
     }
-    for (const flaw of this.#closing?.flaws ?? []) this.#linked.flaws.add(flaw)
-    this.over = this.#closing?.over ?? true
+    if (this.#rise === undefined) this.#readTopAgain()
+    this.over = this.#reader.over
+  }
+
+  #readTopAgain(): void {
+    const { settles, flaws, ends } = this.#linked
+    const mayRise = settles && !this.#readsTopLast && this.#findings.noted('duplicate-id') === 0
+    for (const flaw of this.#closing?.flaws ?? []) flaws.add(flaw)
+    const [first] = ends.first
+    if (mayRise && first !== undefined && this.proof() === undefined) this.#rise = new UpwardPass(this.#findings, first)
   }
 }
 

@@ -1,7 +1,9 @@
 import type { PassProof } from './certificate.ts'
+import type { ChainEnds } from './chain-ends.ts'
 import type { ReadWindow } from './read-window.ts'
 import type { Reason } from './reasons.ts'
 import type { Seams } from './seams.ts'
+import type { TieRegion } from './tie-region.ts'
 import type { StoppedAt, Window, WindowFailure } from './window.ts'
 
 /** `flaky`: the window failed, but smaller windows read all of its positions. */
@@ -26,9 +28,22 @@ export interface Pass {
   /** Why the order of the rows did not prove the pass; empty when it did. */
   readonly obstacles: readonly Reason[]
   /** The seams of its chain; undefined where windows share no rows. */
-  readonly seams: Seams | undefined
+  readonly seams: Pick<Seams, 'explain' | 'areWorthAnother'> | undefined
   /** Whether every row was read that kept its place among the others (see certificate.ts). */
   readonly settles: boolean
+  /** What was found out about the order, where the pass settles the scan. */
+  readonly settledBy?: PassProof | undefined
   /** What the pass proves by itself. */
   proof(): PassProof | undefined
+}
+
+/** A pass that links window to window, from one end of the list to the other. */
+export interface ChainedPass extends Pass {
+  readonly flaws: Set<Reason>
+  /** Parts of the list that must be counted before the pass proves anything. */
+  toCount(): readonly TieRegion[]
+  /** Both ends of the list, as first read. */
+  readonly ends: Pick<ChainEnds, 'first' | 'lastTwo'>
+  /** A window read before an interruption. To be given in the order of their positions, before anything else. */
+  recall(read: ReadWindow): void
 }

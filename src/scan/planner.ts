@@ -1,4 +1,4 @@
-import { endOf, type Window } from './window.ts'
+import { endOf, startOf, type Window } from './window.ts'
 
 /** Rows that neighbouring windows share at rest: with two, 1,000,000 rows cost 15.2 % more than without, with three 16.5 %. */
 export const USUAL_OVERLAP = 2
@@ -39,6 +39,16 @@ export function windowAfter(
     if (endOf(window) > end) return window
   }
   return undefined
+}
+
+/** The window of a size from `largest` down to half of it that holds the row before `position` and begins nearest to the top. */
+export function windowBefore(position: number, largest: number, avoid: ReadonlySet<number> = NO_PAGES): Window {
+  let best: Window | undefined
+  for (let size = largest; size >= Math.ceil(largest / 2); size--) {
+    const page = Math.max(1, Math.ceil(position / size))
+    if (!avoid.has(page) && (best === undefined || size * (page - 1) < startOf(best))) best = { page, size }
+  }
+  return best ?? { page: Math.max(1, Math.ceil(position / largest)), size: largest }
 }
 
 /** The next window at `end`: one that overlaps, on a page to avoid only if there is no other, or else one that adjoins. */

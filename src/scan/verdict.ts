@@ -59,7 +59,8 @@ export function verdictOn(pass: Pass, scanned: Scanned): Verdict | undefined {
   const reasons = [...new Set([...pass.flaws, ...obstacles(pass), ...duplicates, ...rejected])]
   const flaws = [...pass.flaws].filter((flaw) => LASTING.has(flaw) && !(flaw === 'page-cap' && isSettled))
   if (flaws.length > 0) return { proof: 'unproven', reasons }
-  if (isSettled && !mayProve(pass, passes, findings)) return { proof: unlessRejected('settled'), reasons }
+  if (isSettled && !mayProve(pass, passes, findings))
+    return { proof: unlessRejected('settled'), reasons, passProof: pass.settledBy }
   if (pass.complete && coverage.converged) return { proof: unlessRejected('converged'), reasons }
   if (passes < (duplicates.length > 0 ? 2 : caps.passes) && coverage.restarts < caps.restarts) return undefined
   return { proof: 'unproven', reasons: [...reasons, 'not-converged'] }

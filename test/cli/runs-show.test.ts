@@ -123,6 +123,16 @@ test('a settled scan is reported as weaker than proven, with what it says, its r
   expect(stdout).toContain(`  not-quiet: ${explainReason('not-quiet')}`)
 })
 
+test('a scan settled in a list by last change says that it read those who moved, too', async () => {
+  await ended({ proof: 'settled', reasons: ['not-quiet'], certificate: { ...CERTIFICATE, basis: 'last change' } })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toMatch(
+    /^Settled: .* was read, and those that a change moved to the top\. Weaker than a proof, because$/m,
+  )
+})
+
 test('a quick run says how many pages it trusted, and that it marked too many absent customers as nothing', async () => {
   await ended({ proof: 'proven', reasons: [] })
   const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', isQuick: true, nowMs: START_MS })

@@ -58,7 +58,7 @@ function proofLines(run: StoredRun): string[] {
     certificate === undefined || certificate.passes === 1 ? '' : `, in ${count(certificate.passes, 'pass', 'passes')}`
   if (run.proof === 'settled') {
     return [
-      `Settled: every customer that kept its place in the list during the scan was read${passes}. Weaker than a proof, because`,
+      `Settled: every customer that kept its place in the list during the scan was read${movedWords(certificate)}${passes}. Weaker than a proof, because`,
     ]
   }
   if (run.proof === 'converged') {
@@ -70,6 +70,11 @@ function proofLines(run: StoredRun): string[] {
     `Proven: every customer who was listed during the whole scan was read (${basisWords(certificate)})${passes}.`,
     ...evidenceLines(certificate),
   ]
+}
+
+/** In a list by last change, those that changed went to the top, which was read last. */
+function movedWords(certificate: ReturnType<typeof certificateOf>): string {
+  return certificate?.basis === 'last change' ? ', and those that a change moved to the top' : ''
 }
 
 function basisWords(certificate: ReturnType<typeof certificateOf>): string {
