@@ -40,7 +40,10 @@ export class UpwardPlan {
 
   /** The next window that was planned and not asked for yet. */
   next(): Window | undefined {
-    const next = this.#pending.find(({ isAsked }) => !isAsked)
+    const underWay = this.#pending.filter(isUnderWay)
+    const next = this.#pending.find(
+      ({ isAsked, window }) => !isAsked && !underWay.some((other) => isSame(other.window, window)),
+    )
     if (next === undefined) return undefined
     next.isAsked = true
     next.askedAt = this.#arrived
@@ -49,9 +52,7 @@ export class UpwardPlan {
 
   /** The entry that waits for this window. */
   waitingFor(window: Window): Asked | undefined {
-    return this.#pending.find(
-      (asked) => isSame(asked.window, window) && asked.read === undefined && asked.failure === undefined,
-    )
+    return this.#pending.find((asked) => isUnderWay(asked) && isSame(asked.window, window))
   }
 
   arrived({ turn }: ReadWindow): void {
@@ -122,4 +123,8 @@ export class UpwardPlan {
     if (first) this.#pending.unshift(asked)
     else this.#pending.push(asked)
   }
+}
+
+function isUnderWay({ isAsked, read, failure }: Asked): boolean {
+  return isAsked && read === undefined && failure === undefined
 }
