@@ -213,7 +213,7 @@ function freshnessColumns(): PublicColumn[] {
     count('open_rejects', 'rejects that are not resolved'),
     time('read_as_of', 'start of the last run that read the list to its end, whatever it proved'),
     age('read_age_seconds', 'read_as_of'),
-    time('proven_as_of', 'start of the last run whose scan is proven'),
+    time('proven_as_of', 'start of the last run whose scan is proven or settled'),
     age('proven_age_seconds', 'proven_as_of'),
     count('held', 'removals that wait to be approved or discarded'),
     time('retired_at', 'since when the organization is retired'),

@@ -138,7 +138,7 @@ export type Freshness = {
   organization: string
   /** The last run that read the list to its end, whatever it proved. */
   readAsOfMs: number | undefined
-  /** The last run whose scan is proven. */
+  /** The last run whose scan is proven or settled. */
   provenAsOfMs: number | undefined
   /** The last run that proved what its configuration asked of it: proven, settled, converged, or a plain scan. */
   dataAsOfMs: number | undefined

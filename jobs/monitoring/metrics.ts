@@ -125,7 +125,7 @@ function measureFreshness({ gauge }: Meters, now: () => number): { take(looking:
   measure('read_as_of_age_seconds', 'Age of the last run that read the list to its end', ({ readAsOfMs }) =>
     ageSeconds(readAsOfMs),
   )
-  measure('proven_as_of_age_seconds', 'Age of the last run whose scan is proven', ({ provenAsOfMs }) =>
+  measure('proven_as_of_age_seconds', 'Age of the last run whose scan is proven or settled', ({ provenAsOfMs }) =>
     ageSeconds(provenAsOfMs),
   )
   measure('data_as_of_age_seconds', 'Age of the data in the mirror', ({ dataAsOfMs }) => ageSeconds(dataAsOfMs))

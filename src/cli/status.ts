@@ -14,7 +14,7 @@ export function statusCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)
-    .option('--proven', 'with --max-age: check the last proven scan instead of the last reading')
+    .option('--proven', 'with --max-age: check the last proven or settled scan instead of the last reading')
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, json, maxAge, proven }) => {
       if (proven && maxAge === undefined)
@@ -186,7 +186,7 @@ Examples:
   $ customer-mirror status --max-age 26h --json
       for a monitor: ends with 3 when a night was missed
   $ customer-mirror status --max-age 8d --proven
-      ends with 3 when no scan was proven for a week
+      ends with 3 when no scan was proven or settled for a week
 
 While removals are held back, status ends with 3. To approve or discard them: customer-mirror removals.
 `

@@ -100,17 +100,20 @@ test('an organization without a proven scan has a reading with an age, and no pr
 })
 
 test.each([
-  ['plain', { proof: 'unproven', reasons: ['plain-scan'] }],
-  ['settled', { proof: 'settled', reasons: ['not-quiet'] }],
-  ['converged', { proof: 'converged', reasons: ['ties'] }],
-] as const)('a %s scan keeps data_as_of fresh, as ever, and proves nothing', async (_, ending) => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)], { ending })
+  ['plain', { proof: 'unproven', reasons: ['plain-scan'] }, undefined],
+  ['converged', { proof: 'converged', reasons: ['ties'] }, undefined],
+  ['settled', { proof: 'settled', reasons: ['not-quiet'] }, START_MS],
+] as const)(
+  'a %s scan keeps data_as_of fresh, and proven_as_of where it is settled',
+  async (_, ending, provenAsOfMs) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 2)], { ending })
 
-  expect(await mirror.listFreshness()).toMatchObject([
-    { readAsOfMs: START_MS, dataAsOfMs: START_MS, provenAsOfMs: undefined, why: ending.reasons },
-  ])
-})
+    expect(await mirror.listFreshness()).toMatchObject([
+      { readAsOfMs: START_MS, dataAsOfMs: START_MS, provenAsOfMs, why: ending.reasons },
+    ])
+  },
+)
 
 test('why: the error of the last run first, then what the last reading could not prove, each once', async () => {
   const mirror = await aMirror()

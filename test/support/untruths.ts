@@ -112,7 +112,8 @@ function untrueDates({ outcome: { report }, before, after }: Watched): string[] 
   const asOf = after.runs.find(({ id }) => id === report.runId)?.data_as_of ?? null
   const isPart = report.reasons.some((reason) => PARTS.has(reason))
   const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
-  const proven = report.proof === 'proven' ? asOf : (before.freshness?.proven_as_of ?? null)
+  const proven =
+    report.proof === 'proven' || report.proof === 'settled' ? asOf : (before.freshness?.proven_as_of ?? null)
   const dates = [
     ...(after.freshness?.read_as_of === read ? [] : ['read_as_of']),
     ...(after.freshness?.proven_as_of === proven ? [] : ['proven_as_of']),

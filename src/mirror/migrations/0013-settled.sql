@@ -96,7 +96,7 @@ LEFT JOIN runs AS whole ON whole.id = (
 )
 LEFT JOIN runs AS proven ON proven.id = (
   SELECT MAX(id) FROM runs
-  WHERE runs.organization = organizations.organization AND status = 'complete' AND proof = 'proven'
+  WHERE runs.organization = organizations.organization AND status = 'complete' AND proof IN ('proven', 'settled')
 )
 LEFT JOIN retired_organizations AS retired ON retired.organization = organizations.organization;
 

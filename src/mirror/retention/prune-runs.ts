@@ -51,7 +51,7 @@ const DELETE_UNUSED = `
       AND id NOT IN (SELECT MAX(id) ${OF} UNION ALL SELECT MAX(id) ${OF} AND status <> 'running'
         UNION ALL SELECT MAX(id) ${OF} AND status <> 'running' AND ${IS_FULL}
         UNION ALL SELECT MIN(id) ${OF} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${OF} AND ${READ_TO_END}
-        UNION ALL SELECT MAX(id) ${OF} AND status = 'complete' AND proof = 'proven'
+        UNION ALL SELECT MAX(id) ${OF} AND status = 'complete' AND proof IN ('proven', 'settled')
         UNION ALL SELECT MAX(id) ${OF} AND status = 'complete'
           AND (proof <> 'unproven' OR reasons = '["plain-scan"]'))
     LIMIT @most)`

@@ -68,7 +68,7 @@ const READ_ORGANIZATIONS = `
     (SELECT data_as_of FROM runs WHERE id = found.proven_id) AS provenAsOf,
     (SELECT COUNT(*) FROM customers WHERE customers.organization = last.organization)
       - (SELECT COUNT(*) FROM customers WHERE customers.organization = last.organization AND removed_at IS NOT NULL) AS active
-  FROM (SELECT organization, MAX(id) AS id, MIN(finished_at) AS first_read_at, MAX(iif(proof = 'proven', id, NULL)) AS proven_id
+  FROM (SELECT organization, MAX(id) AS id, MIN(finished_at) AS first_read_at, MAX(iif(proof IN ('proven', 'settled'), id, NULL)) AS proven_id
     FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS found
   JOIN runs AS last ON last.id = found.id
   ORDER BY last.organization`

@@ -6,7 +6,11 @@ export const COLUMNS_OF_MANIFEST = [
   { name: 'run_id', type: 'INTEGER', meaning: 'last run that read the list to its end, as runs.id' },
   { name: 'proof', type: 'TEXT', meaning: 'what that run proved: proven, settled, converged or unproven' },
   { name: 'read_as_of', type: 'DATETIME', meaning: 'start of that run, UTC' },
-  { name: 'proven_as_of', type: 'DATETIME', meaning: 'start of the last run whose scan is proven, UTC; NULL if none' },
+  {
+    name: 'proven_as_of',
+    type: 'DATETIME',
+    meaning: 'start of the last run whose scan is proven or settled, UTC; NULL if none',
+  },
   { name: 'last_run_id', type: 'INTEGER', meaning: 'latest run, as runs.id; NULL if none' },
   { name: 'last_status', type: 'TEXT', meaning: 'status of the latest run; running if it was under way' },
   { name: 'customers', type: 'INTEGER', meaning: 'rows of customers' },
