@@ -86,7 +86,7 @@ test.each(['for any part, in any case', 'by e-mail only', 'by username only'] as
   async (kind) => {
     const [mirror, list] = [await aMirror(), new ListByName()]
     await night(mirror, 1, list)
-    list.between = (request) => list.set(60, { name: request < 4 ? 'Z last' : 'A 0 first' })
+    list.between = (request) => list.set(60, { name: request < 4 ? 'Z last' : 'N 0200' })
 
     expect(await night(mirror, 2, list)).toMatchObject({ missing: 1, removed: 0 })
     expect(fateOf(mirror, 60)).toBe('missing')
