@@ -41,6 +41,8 @@ export class RestlessList {
   readonly kind: ListKind
   readonly #dice: Dice
   readonly #rows: Listed[] = []
+  /** Customers who left. */
+  readonly #gone: Listed[] = []
   /** The share of changes by which a number that is not shown changes too. */
   readonly #restlessness: number
   readonly #seconds: (serial: number) => number
@@ -73,12 +75,13 @@ export class RestlessList {
     return dealt.toSorted((a, b) => first(a.row) - first(b.row) || a.place - b.place).map(({ row }) => row)
   }
 
-  /** Customers who may have stood elsewhere among the others at some moment since `since`. */
+  /** Customers who may have stood elsewhere among the others at some moment since `since`, whether still listed or not. */
   movedSince(since: number): Set<number> {
-    if (this.kind === 'shuffled') return new Set(this.#rows.map(({ serial }) => serial))
-    const seconds = Map.groupBy(this.#rows, ({ key }) => key)
+    const known = [...this.#rows, ...this.#gone]
+    if (this.kind === 'shuffled') return new Set(known.map(({ serial }) => serial))
+    const seconds = Map.groupBy(known, ({ key }) => key)
     const isTied = ({ key }: Listed): boolean => this.kind === 'created, ties' && (seconds.get(key)?.length ?? 0) > 1
-    return new Set(this.#rows.filter((row) => row.movedAt >= since || isTied(row)).map(({ serial }) => serial))
+    return new Set(known.filter((row) => row.movedAt >= since || isTied(row)).map(({ serial }) => serial))
   }
 
   /** Customers listed since a moment before `since`. */
@@ -90,7 +93,7 @@ export class RestlessList {
     this.moment += 1
     const many = this.#dice.chance(rates.bulk) ? 2 + this.#dice.below(MOST_AT_ONCE) : 1
     if (this.size < MOST_ROWS) this.#often(rates.insert, () => this.#times(many, () => this.#insert()))
-    this.#often(rates.delete, () => this.#rows.splice(this.#dice.below(this.size), many))
+    this.#often(rates.delete, () => this.#gone.push(...this.#rows.splice(this.#dice.below(this.size), many)))
     this.#often(rates.change, () => this.#change(many))
   }
 
