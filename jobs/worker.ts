@@ -13,7 +13,7 @@ import { watchQueue } from './queue/queue-watch.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
 import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
 import { logQuickRun, logRun } from './monitoring/run-log.ts'
-import { hasWritten } from './run/quick-job.ts'
+import { isWorthACopy } from './run/end-of-quick-run.ts'
 import { compareSchedules } from './schedule/reconcile.ts'
 import { startTickWorker, type TickWorker } from './schedule/tick-worker.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -107,7 +107,7 @@ async function openMeasuredEngine(
         },
         onQuickRun: (ended) => {
           counted.countQuickRun(ended)
-          if (hasWritten(ended)) publisher.compareSoon()
+          if (isWorthACopy(ended)) publisher.compareSoon()
           logQuickRun(log, ended)
         },
       }

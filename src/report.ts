@@ -131,6 +131,11 @@ export function addsUp(counts: RecordCounts): boolean {
   return received === accounted && returned <= updated + rejected
 }
 
+/** Whether the run changed a customer in any way that a reader may see. */
+export function hasChangedCustomers({ inserted, updated, missing, returned }: Report): boolean {
+  return inserted + updated + missing + returned > 0
+}
+
 /** The report as `sync --json` prints it: the keys are a contract, times are ISO 8601 in UTC. */
 export function toJson(report: Report) {
   const { organization, status, proof, reasons, requests, pages, received, inserted, updated, unchanged } = report

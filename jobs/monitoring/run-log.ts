@@ -1,7 +1,7 @@
 import type { HeldRemovals } from '../../src/store.ts'
 import { isOurs } from '../../src/errors.ts'
 import type { Logger } from '../../src/log.ts'
-import type { EndOfQuickRun } from '../run/quick-job.ts'
+import type { EndOfQuickRun } from '../run/end-of-quick-run.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
 
 /**

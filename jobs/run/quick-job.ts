@@ -4,25 +4,10 @@ import { factsOf } from '../../src/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { runOrganization } from '../../src/run-organization.ts'
 import { jobStateOf, payload, type Counts, type Queues } from '../queue/queues.ts'
+import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
-import { isFullRunOn, whyNoQuickRun, type WhyNone } from './quick-plan.ts'
+import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
 import { countsOf, reasonOf, type Processing, type SyncJob } from './sync-job.ts'
-
-/** The end of a quick job. `stopped`: the quick run gave way to a full run, or to the stop of its worker. */
-export type EndOfQuickRun = { organization: string } & (
-  | { end: 'skipped'; why: WhyNone }
-  | { end: 'partial' | 'stopped' | 'failed'; outcome: Outcome }
-)
-
-/** The ends of quick jobs. */
-export const QUICK_ENDS = ['partial', 'skipped', 'stopped', 'failed'] as const satisfies EndOfQuickRun['end'][]
-
-/** Whether the quick run saved something that readers may see. */
-export function hasWritten(quickRun: EndOfQuickRun): boolean {
-  if (quickRun.end === 'skipped') return false
-  const { inserted, updated, missing, returned } = quickRun.outcome.report
-  return inserted + updated + missing + returned > 0
-}
 
 export type QuickProcessing = Processing & { queues: Pick<Queues, 'sync'> }
 

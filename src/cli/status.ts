@@ -27,7 +27,7 @@ export function statusCommand(io: Io) {
       io.stdout.write(
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
-          : (await asTable(lines, limit, screenOf(io.stdout))) + (await quickText(lines)) + (await leftText(left)),
+          : (await asTable(lines, limit, screenOf(io.stdout))) + (await lastQuickLines(lines)) + (await leftText(left)),
       )
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
@@ -72,7 +72,7 @@ function leftBehind(organizations: readonly Organization[], known: readonly Fres
   return known.filter(({ organization, active }) => active > 0 && !configured.has(organization))
 }
 
-async function quickText(lines: readonly StatusLine[]): Promise<string> {
+async function lastQuickLines(lines: readonly StatusLine[]): Promise<string> {
   const found = lines.flatMap(({ organization, freshness }) =>
     freshness?.lastQuick === undefined ? [] : [{ organization, lastQuick: freshness.lastQuick }],
   )

@@ -8,6 +8,7 @@ import { monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { Published, PublishPlan } from '../reading/publish/publish-plan.ts'
+import { hasChangedCustomers } from '../report.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
@@ -80,18 +81,15 @@ export async function syncOrganizations(
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
     const plan = configuredPlan(config)
-    const isPublished = plan !== undefined && !dryRun && !signal.aborted && (!quick || outcomes.some(hasWritten))
+    // A copy after each quick run that found nothing would be in vain.
+    const isNew = !quick || outcomes.some(({ report }) => hasChangedCustomers(report))
+    const isPublished = plan !== undefined && !dryRun && !signal.aborted && isNew
     const published = isPublished ? await publish(plan, signal, log) : undefined
     return { outcomes, organizations, held, mirrorFile: config.mirror, published }
   } finally {
     await agents.close()
     await mirror.close()
   }
-}
-
-/** Whether a run saved something that readers may see: a copy after each quick run that found nothing would be in vain. */
-function hasWritten({ report: { inserted, updated, missing, returned } }: Outcome): boolean {
-  return inserted + updated + missing + returned > 0
 }
 
 /** Loaded only where a copy is configured. */

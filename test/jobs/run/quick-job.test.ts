@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { quickRunForJob, type EndOfQuickRun } from '../../../jobs/run/quick-job.ts'
+import type { EndOfQuickRun } from '../../../jobs/run/end-of-quick-run.ts'
+import { quickRunForJob } from '../../../jobs/run/quick-job.ts'
 import { quickRunEnded } from '../../../jobs/run/quick-worker.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { generateCustomers } from '../../../src/service/customers.ts'

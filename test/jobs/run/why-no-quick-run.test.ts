@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isFullRunOn, whyNoQuickRun, type Situation } from '../../../jobs/run/quick-plan.ts'
+import { isFullRunOn, whyNoQuickRun, type Situation } from '../../../jobs/run/why-no-quick-run.ts'
 import type { LastRun } from '../../../src/store.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
