@@ -1,3 +1,4 @@
+import type { LaterOrder } from '../later-order.ts'
 import type { Ending, Run, RunPrivacy, Start } from '../run.ts'
 import { AccountingBroken } from '../errors.ts'
 import { fingerprintWith, KEY_BYTES } from '../fingerprint.ts'
@@ -106,8 +107,8 @@ export function closeAbandoned(
 
 /**
  * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete or partial if it lost its lease to
- * another one (throws OrganizationLeased), or if its stored numbers do not add up (throws AccountingBroken). A run that failed after it lost its
- * lease changes nothing.
+ * another one (throws OrganizationLeased), or if its stored numbers do not add up (throws AccountingBroken). A run that failed
+ * after it lost its lease changes nothing.
  */
 export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {
   let ending = asked
@@ -117,12 +118,10 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     requireSum(db, run)
   }
   if (ending.status === 'partial') {
-    const { missing, held, reasons, unmarked } = markGone(db, run, ending, nowMs)
-    const { later } = ending
-    if (later !== undefined && held === 0)
-      storeLaterOrder(db, run.organization, { ...later, pending: [...later.pending, ...unmarked] })
-    ending = { ...ending, reasons: [...ending.reasons, ...reasons] }
-    Object.assign(report, { missing, held, reasons: [...ending.reasons] })
+    const { unmarked, ...found } = markGone(db, run, ending, nowMs)
+    if (ending.later !== undefined && found.held === 0) keepLaterOrder(db, run, ending.later, unmarked)
+    ending = { ...ending, reasons: [...ending.reasons, ...found.reasons] }
+    Object.assign(report, { ...found, reasons: [...ending.reasons] })
   }
   if (ending.status === 'complete') {
     // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
@@ -161,6 +160,11 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     errorMessage: ending.error?.message ?? null,
   })
   return report
+}
+
+/** Customers that are absent and were not marked stay pending for the next quick run. */
+function keepLaterOrder(db: Connection, { organization }: Run, later: LaterOrder, unmarked: readonly number[]): void {
+  storeLaterOrder(db, organization, { ...later, pending: [...later.pending, ...unmarked] })
 }
 
 function requireSum(db: Connection, run: Run): void {

@@ -80,6 +80,7 @@ export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-lim
 
 /** Whether a run is no quick run: only those read the whole list, and are due every night. */
 export const IS_FULL = 'trusted_pages IS NULL'
+export const IS_QUICK = 'trusted_pages IS NOT NULL'
 
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */
 export function listFreshness(db: Connection): Freshness[] {
@@ -148,7 +149,7 @@ const FRESHNESS = `
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${IS_FULL})
   LEFT JOIN runs AS quick ON quick.id = (
     SELECT MAX(id) FROM (SELECT id, trusted_pages FROM runs WHERE organization = freshness.organization ORDER BY id DESC LIMIT 100)
-    WHERE trusted_pages IS NOT NULL)
+    WHERE ${IS_QUICK})
   LEFT JOIN runs AS whole ON whole.id = (
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${READ_TO_END})
   ORDER BY freshness.organization`

@@ -4,6 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { forgetAbsences } from './absences.ts'
 import type { Connection } from '../database.ts'
 import { areTooMany } from './removal-rule.ts'
+import { IS_QUICK } from '../stored-runs.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
@@ -141,7 +142,7 @@ function countInserted(db: Connection, run: Run): number {
     statement<[Record<string, unknown>], number>(
       db,
       `SELECT SUM(inserted) FROM runs WHERE organization = @organization AND (data_as_of = @dataAsOf
-         OR (trusted_pages IS NOT NULL AND id > (SELECT coalesce(MAX(id), 0) FROM runs
+         OR (${IS_QUICK} AND id > (SELECT coalesce(MAX(id), 0) FROM runs
            WHERE organization = @organization AND status = 'complete' AND id < @id)))`,
     )
       .pluck()

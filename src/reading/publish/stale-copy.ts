@@ -1,4 +1,5 @@
 import { openDatabase } from '../../mirror/database.ts'
+import { IS_QUICK } from '../../mirror/stored-runs.ts'
 import { copyTargets } from './copy-target.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'
 import { readManifest, type Manifest } from './manifest.ts'
@@ -37,7 +38,7 @@ function holdsAnother(manifest: Manifest, lastRuns: readonly LastRun[]): boolean
 type LastRun = { organization: string; runId: number; latestId: number; status: string }
 
 /** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
-const FOUND_NOTHING = `trusted_pages IS NOT NULL AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
+const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
 
 function listLastRuns(mirror: string): LastRun[] {
   const db = openDatabase(mirror, 'read')
