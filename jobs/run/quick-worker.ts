@@ -3,6 +3,7 @@ import { withBackend, type IQueueBackend } from 'bullmq'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 import type { Timings } from '../timings.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 
@@ -20,9 +21,7 @@ export function startQuickWorker(backend: Backend, processing: QuickProcessing) 
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     (job, _token, signal) => quickRunForJob(job, signal, processing),
     {
-      connection: {},
-      ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }),
-      autorun: false,
+      ...workerOptions(backend),
       concurrency: AT_ONCE,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
@@ -30,9 +29,7 @@ export function startQuickWorker(backend: Backend, processing: QuickProcessing) 
       maxStalledCount: 0,
     },
   )
-  worker.on('lockRenewalFailed', (jobIds) => {
-    for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
-  })
+  cancelLostJobs(worker)
   return worker
 }
 

@@ -4,6 +4,7 @@ import type { Backend } from '../queue/backend.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/backoff.ts'
 import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
+import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 
 /** Organizations that are mirrored at the same time by one worker. */
 const AT_ONCE = 8
@@ -21,9 +22,7 @@ export function startSyncWorker(backend: Backend, processing: Processing) {
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     (job, token, signal) => mirrorForJob(job, token, signal, processing),
     {
-      connection: {},
-      ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }),
-      autorun: false,
+      ...workerOptions(backend),
       concurrency: AT_ONCE,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
@@ -38,9 +37,6 @@ export function startSyncWorker(backend: Backend, processing: Processing) {
       },
     },
   )
-  // Another worker has the job now, or the queue lost it: in both cases this run must not write any more.
-  worker.on('lockRenewalFailed', (jobIds) => {
-    for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
-  })
+  cancelLostJobs(worker)
   return worker
 }

@@ -7,6 +7,7 @@ import { quickDelayMs, quickSchedule } from './quick-times.ts'
 import { QUICK_TICK } from './reconcile.ts'
 import { wasReadSince } from './schedule-plan.ts'
 import { payload, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import { workerOptions } from '../queue/worker-options.ts'
 
 export type TickWorker = ReturnType<typeof startTickWorker>
 
@@ -36,10 +37,8 @@ export function startTickWorker(backend: Backend, { queues, mirror, organization
       return { added: Number(added) }
     },
     {
-      connection: {},
-      ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }),
+      ...workerOptions(backend),
       settings: { repeatStrategy: nextTickMs },
-      autorun: false,
     },
   )
 }
