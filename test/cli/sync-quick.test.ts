@@ -24,7 +24,7 @@ test('--quick says what it found, and how many pages it did not read', async () 
 
   expect(code).toBe(0)
   expect(stdout).toMatch(/^acme +partial /m)
-  expect(stdout).toMatch(/^acme: 1 new, 2 gone; \d+ of 3\d pages trusted without reading$/m)
+  expect(stdout).toMatch(/^acme: 1 new, 2 missing; \d+ of 3\d pages trusted without reading$/m)
   expect(stderr).toMatch(/^acme .*partial \(quick\)/m)
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE missing_since IS NOT NULL')).toBe(2)
 })
@@ -45,7 +45,7 @@ test('--quick --dry-run reports the same, and changes nothing', async () => {
 
   const { stdout } = await runCli(['sync', '--quick', '--dry-run'], { cwd: folder })
 
-  expect(stdout).toContain('acme: 1 new, 2 gone; ')
+  expect(stdout).toContain('acme: 1 new, 2 missing; ')
   expect(stdout).toContain('Dry run: nothing was written.')
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM runs')).toBe(1)
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE missing_since IS NOT NULL')).toBe(0)

@@ -19,7 +19,7 @@ function whatItDid({
   if (status === 'running') return 'under way'
   if (errorCode !== undefined) return `${status}, ${errorCode}`
   const found = `${inserted} new, ${missing} missing, ${updated} changed`
-  const cost = `${count(requests, 'request')}, ${count(trustedPages, 'page')} not read`
+  const cost = `${count(requests, 'request')}, ${count(trustedPages, 'page')} trusted without reading`
   const why = reasons.filter((reason) => reason !== 'quick')
   return `${found} (${cost}${why.length === 0 ? '' : `; ${why.join(', ')}`})`
 }

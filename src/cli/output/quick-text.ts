@@ -2,7 +2,7 @@ import type { Report } from '../../report.ts'
 import { configOption } from './shell-word.ts'
 import { count, grouped } from './wording.ts'
 
-/** What each quick run found, in one line: `acme: 2 new, 1 gone; 996 of 1,003 pages trusted without reading`. */
+/** What each quick run found, in one line: `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
 export function quickText(reports: readonly Report[]): string {
   return quickRunsIn(reports)
     .map((report) => `${report.organization}: ${whatItFound(report)}\n`)
@@ -14,14 +14,14 @@ function whatItFound(report: Report): string {
   const { inserted, missing, updated, held, rejected, pages, trustedPages = 0 } = report
   const found = [
     [inserted, 'new'],
-    [missing, 'gone'],
+    [missing, 'missing'],
     [updated, 'changed'],
     [rejected, 'rejected'],
     [held, 'absent at once, too many to be marked as missing'],
   ] as const
   const counts = found.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
   const trusted = `${grouped(trustedPages)} of ${count(trustedPages + pages, 'page')} trusted without reading`
-  return `${counts.length === 0 ? 'nothing new, none gone' : counts.join(', ')}; ${trusted}`
+  return `${counts.length === 0 ? 'nothing new, none missing' : counts.join(', ')}; ${trusted}`
 }
 
 /** What to do about quick runs that could not find out everything. Each block begins with an empty line. */

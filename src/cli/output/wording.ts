@@ -48,11 +48,11 @@ export function differentCustomers({ received, duplicates }: Pick<Report, 'recei
   return received - duplicates
 }
 
-/** What a run proved, or which part of the list a quick run read: `partial (quick), 988 pages trusted unread`. */
+/** What a run proved, or which part of the list a quick run read: `partial (quick), 988 pages trusted without reading`. */
 function endWords(report: Report): string {
   const { status, reasons, trustedPages } = report
   if (status !== 'partial') return proofWords(report)
-  return `partial (${reasons.join(', ')}), ${count(trustedPages ?? 0, 'page')} trusted unread`
+  return `partial (${reasons.join(', ')}), ${count(trustedPages ?? 0, 'page')} trusted without reading`
 }
 
 /** `proven`, `settled (not-quiet)`, `converged (ties)`, or `unproven (plain-scan)`. */
