@@ -6,7 +6,7 @@ import type { Warnings } from './customer.ts'
  */
 export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting' | 'partial'
 
-/** What a scan proves: whether it read every customer. `settled`: it read every customer who kept its place in the list. */
+/** What a scan proves: whether it read every customer. `settled`: it read every customer who kept their place among the others. */
 export type Proof = 'proven' | 'settled' | 'converged' | 'unproven'
 
 /** What started a run. */

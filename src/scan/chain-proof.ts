@@ -122,7 +122,7 @@ export class ChainProof {
     const evidence = this.#inOrder && this.#findings.remembered.evidence(this.#inOrder)
     if (evidence !== undefined) return { basis: 'remembered order', witness: 'remembered order', evidence }
     const [counted] = this.ties.areCounted ? vouching : []
-    return counted && { basis: 'witness', witness: counted.name, isCounted: true }
+    return counted && { basis: 'counted', witness: counted.name }
   }
 
   /**

@@ -126,5 +126,5 @@ export class ClosedPass implements Pass {
 
 /** What rests on an order is proven only once both ends were read again: rows that changed may have moved there. */
 function needsClosing(proof: PassProof | undefined): boolean {
-  return proof?.basis === 'witness' || proof?.basis === 'remembered order'
+  return proof?.basis === 'witness' || proof?.basis === 'counted' || proof?.basis === 'remembered order'
 }

@@ -112,13 +112,23 @@ test('a converged scan is reported as weaker than proven, with the reason and th
   expect(stdout).toContain(`  ties: ${explainReason('ties')}`)
 })
 
+test('a scan converged by counting says what was counted', async () => {
+  await ended({ proof: 'converged', reasons: ['ties'], certificate: { ...CERTIFICATE, basis: 'counted' } })
+
+  const { stdout } = await show('1')
+
+  expect(stdout).toMatch(
+    /^Converged: as many customers of one creation time were read as there are positions for them, /m,
+  )
+})
+
 test('a settled scan is reported as weaker than proven, with what it says, its reason and the number of passes', async () => {
   await ended({ proof: 'settled', reasons: ['not-quiet'], certificate: { ...CERTIFICATE, passes: 2 } })
 
   const { stdout } = await show('1')
 
   expect(stdout).toMatch(
-    /^Settled: every customer that kept its place .* was read, in 2 passes\. Weaker than a proof, because$/m,
+    /^Settled: every customer who kept their place among the others .* was read, in 2 passes\. Weaker than a proof, because$/m,
   )
   expect(stdout).toContain(`  not-quiet: ${explainReason('not-quiet')}`)
 })
@@ -129,7 +139,7 @@ test('a scan settled in a list by last change says that it read those who moved,
   const { stdout } = await show('1')
 
   expect(stdout).toMatch(
-    /^Settled: .* was read, and those that a change moved to the top\. Weaker than a proof, because$/m,
+    /^Settled: .* was read, and those whom a change moved to the top\. Weaker than a proof, because$/m,
   )
 })
 
@@ -144,7 +154,7 @@ test('a quick run says how many pages it trusted, and that it marked too many ab
 
   expect(stdout).toMatch(/^run #2 of acme, partial, started/)
   expect(stdout).toContain('3 absent at once and not marked · ')
-  expect(stdout).toContain('· partial (quick, quick-budget), 988 pages trusted unread\n')
+  expect(stdout).toContain('· partial (quick, quick-budget), 988 pages trusted without reading\n')
   expect(stdout).toContain('Partial: this quick run trusted 988 pages without reading them.\n')
   expect(stdout).toContain(`  quick: ${explainReason('quick')}\n  quick-budget: ${explainReason('quick-budget')}\n`)
   expect(stdout).toContain('3 customers absent at once, too many to be marked as missing: the next full run decides.')

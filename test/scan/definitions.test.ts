@@ -42,7 +42,7 @@ test('a list by last change whose end is looked for twice in one place is read t
 
 test.each<[string, Partial<Reading['history']>, RegExp[]]>([
   ['all were read', {}, []],
-  ['one was not, who kept its place', { lived: [1, 2, 3, 4, 5, 6, 7] }, [/customer 7 kept its place/]],
+  ['one was not, who kept their place', { lived: [1, 2, 3, 4, 5, 6, 7] }, [/customer 7 kept their place/]],
   ['one was not, who moved', { lived: [1, 2, 3, 4, 5, 6, 7], moved: new Set([7]) }, []],
   ['pages share one customer', { cuts: cutsOf([1, 2, 3], [3, 4, 5, 6]) }, [/no chain/]],
   ['pages share two in another order', { cuts: cutsOf([1, 2, 3], [3, 2, 4, 5, 6]) }, [/no chain/]],

@@ -24,7 +24,7 @@ export function unread({ cuts, lived }: History): number[] {
 
 /**
  * What a settled reading must not have: no chain of pages from the first row to the last in which neighbours share two customers or
- * more, in the same order; or a customer unread who was listed throughout and kept its place, unless it stood between two pages
+ * more, in the same order; or a customer unread who was listed throughout and kept their place, unless it stood between two pages
  * that share customers of whom all moved.
  */
 export function againstSettled(history: History): string[] {
@@ -43,7 +43,7 @@ export function againstSettled(history: History): string[] {
         return shared.size >= 2 && shared.isSubsetOf(moved)
       }),
     )
-    if (!isBetweenMoved) faults.push(`customer ${serial} kept its place and was not read`)
+    if (!isBetweenMoved) faults.push(`customer ${serial} kept their place and was not read`)
   }
   return faults
 }

@@ -58,23 +58,25 @@ function proofLines(run: StoredRun): string[] {
     certificate === undefined || certificate.passes === 1 ? '' : `, in ${count(certificate.passes, 'pass', 'passes')}`
   if (run.proof === 'settled') {
     return [
-      `Settled: every customer that kept its place in the list during the scan was read${movedWords(certificate)}${passes}. Weaker than a proof, because`,
+      `Settled: every customer who kept their place among the others during the scan was read${movedWords(certificate)}${passes}. Weaker than a proof, because`,
     ]
   }
-  if (run.proof === 'converged') {
-    return [
-      `Converged: the last pass found no new customer, and as many customers as the total says${passes}. Weaker than a proof:`,
-    ]
-  }
+  if (run.proof === 'converged') return [`Converged: ${convergedWords(certificate)}${passes}. Weaker than a proof:`]
   return [
     `Proven: every customer who was listed during the whole scan was read (${basisWords(certificate)})${passes}.`,
     ...evidenceLines(certificate),
   ]
 }
 
-/** In a list by last change, those that changed went to the top, which was read last. */
+/** In a list by last change, those who changed went to the top, which was read last. */
 function movedWords(certificate: ReturnType<typeof certificateOf>): string {
-  return certificate?.basis === 'last change' ? ', and those that a change moved to the top' : ''
+  return certificate?.basis === 'last change' ? ', and those whom a change moved to the top' : ''
+}
+
+function convergedWords(certificate: ReturnType<typeof certificateOf>): string {
+  return certificate?.basis === 'counted'
+    ? 'as many customers of one creation time were read as there are positions for them, and the others are linked'
+    : 'the last pass found no new customer, and as many customers as the total says'
 }
 
 function basisWords(certificate: ReturnType<typeof certificateOf>): string {
