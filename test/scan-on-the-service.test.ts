@@ -64,7 +64,7 @@ test('every scenario of the sandbox is played here', () => {
   expect(Object.keys(ENDS).toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
 })
 
-test.each(someOf(Object.keys(ENDS), { every: 4 }))(
+test.each(someOf(Object.keys(ENDS), { every: 6 }))(
   '%s: night after night, no listed customer is missing behind a proof, or removed',
   async (name) => {
     const { proof, reasons = [], mayFail = false } = ENDS[name] ?? { proof: [] }
@@ -96,7 +96,7 @@ test.each(someOf(Object.keys(ENDS), { every: 4 }))(
 )
 
 test.each(['ties', 'fixed-sizes'])('%s: in the end exactly the deleted customer is removed', async (name) => {
-  const { sandbox, mirror, nightly } = await staged(name)
+  const { sandbox, mirror, nightly } = await staged(name, { customers: inject('isDeep') ? 1050 : 450 })
   const hand = sandbox.organization('acme')
   const first = name === 'ties' ? 'proven' : 'converged'
   expect((await nightly()).report).toMatchObject({ status: 'complete', proof: first })

@@ -20,6 +20,7 @@ describe('the number of random examples', () => {
   test.each([
     ['a tenth', 3500, {}, 350],
     ['a tenth, rounded up', 101, {}, 11],
+    ['another part', 3500, { every: 50 }, 70],
     ['ten at least', 40, {}, 10],
     ['as many at least as the test says', 300, { least: 60 }, 60],
     ['never more than all', 4, {}, 4],

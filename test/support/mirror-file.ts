@@ -86,7 +86,8 @@ export async function mirrorPages(
 
 type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isQuick?: boolean | undefined }
 
-function withReader<Result>(file: string, read: (db: Database.Database) => Result): Result {
+/** What `read` finds in the file, over one connection. */
+export function withReader<Result>(file: string, read: (db: Database.Database) => Result): Result {
   const db = new Database(file, { readonly: true, fileMustExist: true })
   try {
     return read(db)

@@ -8,11 +8,11 @@ declare module 'vitest' {
 }
 
 /**
- * How many examples a test draws, or how many simulated lists it plays: all of them in a deep run, else a tenth, and then at
- * least `least`. Examples come from fixed seeds in a fixed order, so that the tenth is the beginning of the whole.
+ * How many examples a test draws, or how many simulated lists it plays: all of them in a deep run, else a tenth, or the part
+ * that `every` says, and then at least `least`. Examples come from fixed seeds in a fixed order, so that the tenth is the beginning of the whole.
  */
-export function seeds(all: number, { least = 10, isDeep = inject('isDeep') } = {}): number {
-  return isDeep ? all : Math.min(all, Math.max(least, Math.ceil(all / 10)))
+export function seeds(all: number, { least = 10, every = 10, isDeep = inject('isDeep') } = {}): number {
+  return isDeep ? all : Math.min(all, Math.max(least, Math.ceil(all / every)))
 }
 
 /**
