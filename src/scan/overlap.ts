@@ -83,7 +83,7 @@ export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
  * The places of the shared rows, in the order of the right window. A row that the left window lists twice counts at its last
  * place.
  */
-function sharedPlaces(left: ReadWindow, right: ReadWindow): [inRight: number, inLeft: number][] {
+export function sharedPlaces(left: ReadWindow, right: ReadWindow): [inRight: number, inLeft: number][] {
   // A row in both windows was already seen when the later one was counted: both belong to one pass, and counting restarts only
   // between passes.
   const candidates = right.turn > left.turn ? right.again : right.keys.keys()

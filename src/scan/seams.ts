@@ -1,4 +1,5 @@
 import type { Findings } from './findings.ts'
+import { MetAgain } from './met-again.ts'
 import type { Overlap } from './overlap.ts'
 import type { ReadWindow } from './read-window.ts'
 
@@ -31,10 +32,7 @@ export class Seams {
   #reordered = 0
   #tiesInOrder = 0
   #firm = true
-  /** The places by which rows were seen to move and the total to change, all added up. */
-  #changes = 0
-  /** Rows of the chain, those shared by neighbours counted once. */
-  #rows = 0
+  readonly metAgain = new MetAgain()
   #lastPair: readonly ReadWindow[] = []
 
   constructor(findings: Findings) {
@@ -43,10 +41,10 @@ export class Seams {
 
   link(overlap: Overlap, pair: readonly [left: ReadWindow, right: ReadWindow]): void {
     this.#linked += 1
-    for (const window of pair) if (!this.#lastPair.includes(window)) this.#rows += window.keys.length
+    for (const window of pair) if (!this.#lastPair.includes(window)) this.metAgain.addRows(window.keys.length)
     this.#lastPair = pair
-    this.#rows -= overlap.shared
-    this.#changes += Math.max(overlap.pulled, overlap.pushed) + Math.abs(overlap.grown)
+    this.metAgain.addRows(-overlap.shared)
+    this.metAgain.addSeam(overlap)
     this.#firm &&= isFirm(overlap)
     if (!overlap.still) this.#restless += 1
     if (overlap.reordered) this.#noteReordered()
@@ -73,14 +71,6 @@ export class Seams {
   /** Whether rows of equal creation time were seen to keep their order, and hardly ever seen in another. */
   get areTiesStable(): boolean {
     return this.#tiesInOrder >= ENOUGH_TIES * (1 + this.#reordered)
-  }
-
-  /**
-   * Whether the rows that were met again elsewhere are explained by the changes seen, where the pass found `found` rows. A row that
-   * moves from what was read to what was not pulls the rows between, and a service that repeats rows in place of others does not.
-   */
-  explain(found: number): boolean {
-    return this.#rows - found <= this.#changes
   }
 
   /**

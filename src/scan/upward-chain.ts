@@ -1,8 +1,9 @@
 import { ChainProof } from './chain-proof.ts'
 import type { Findings } from './findings.ts'
+import { MetAgain } from './met-again.ts'
 import { overlapBetween } from './overlap.ts'
 import { isEnd, type ReadWindow } from './read-window.ts'
-import { isLinked, seamBetween } from './upward-seam.ts'
+import { isLinked, upwardSeamBetween } from './upward-seam.ts'
 import type { RowKey } from './window.ts'
 
 /** How many windows of a chain are kept: rows of the topmost may all have gone up since it was read. */
@@ -26,9 +27,7 @@ export class UpwardChain {
   #firstAtTop: ReadonlySet<RowKey> = new Set()
 
   readonly #findings: Findings
-  /** Rows of the chain, those shared by neighbours counted once, and the places by which rows moved and the total changed, added up. */
-  #rows = 0
-  #changes = 0
+  metAgain = new MetAgain()
   /** The lowest window. */
   lowest: ReadWindow | undefined
   #isRecalling = false
@@ -59,7 +58,7 @@ export class UpwardChain {
   /** Begins the chain, or begins it again above rows that could not be read. */
   begin(read: ReadWindow): void {
     this.#proof.begin()
-    this.#rows += read.keys.length
+    this.metAgain.addRows(read.keys.length)
     this.#tops = [read]
     this.lowest = read
   }
@@ -73,7 +72,7 @@ export class UpwardChain {
   extend(upper: Answered): boolean {
     const lower = this.below(upper)
     if (lower === undefined) return false
-    if (upper.read.start === 0) this.#countWentUp(upper.read, seamBetween(upper.read, lower).firstKept)
+    if (upper.read.start === 0) this.#countWentUp(upper.read, upwardSeamBetween(upper.read, lower).firstKept)
     this.link(upper.read, lower)
     this.#raise(upper.read)
     return true
@@ -117,7 +116,7 @@ export class UpwardChain {
   #forget(): void {
     this.#proof = new ChainProof(this.#findings)
     this.#tops = []
-    ;[this.#rows, this.#changes] = [0, 0]
+    this.metAgain = new MetAgain()
   }
 
   /** Begins the chain again with windows of which the lowest holds the end of the list. */
@@ -139,20 +138,15 @@ export class UpwardChain {
     // That rows were pushed down far, or went up, is what is expected of this order.
     this.#proof.link({ ...overlap, reordered: false, displaced: false }, { left: upper, read: lower })
     this.#count(added, [added === upper ? lower : upper, ...this.#tops.filter((top) => top !== added)])
-    this.#changes += Math.max(overlap.pulled, overlap.pushed) + Math.abs(overlap.grown)
-    this.#shifts.push(seamBetween(upper, lower).shift)
+    this.metAgain.addSeam(overlap)
+    this.#shifts.push(upwardSeamBetween(upper, lower).shift)
     if (this.#shifts.length > SEAMS) this.#shifts.shift()
-  }
-
-  /** Whether the rows that were met again elsewhere are explained by the changes seen, where `found` rows were found. */
-  explain(found: number): boolean {
-    return this.#rows - found <= this.#changes
   }
 
   /** Counts the rows of a window that its neighbours do not have. */
   #count({ keys }: ReadWindow, neighbours: readonly ReadWindow[]): void {
     const near = new Set(neighbours.flatMap((window) => window.keys))
-    this.#rows += keys.filter((key) => !near.has(key)).length
+    this.metAgain.addRows(keys.filter((key) => !near.has(key)).length)
   }
 
   #raise(read: ReadWindow): void {
@@ -170,7 +164,7 @@ export class UpwardChain {
 
 /** Whether no row that kept its place is between two windows; rows half a page nearer to the top most likely belong to another page. */
 export function areLinked(upper: ReadWindow, lower: ReadWindow, { mayMove = false } = {}): boolean {
-  const seam = seamBetween(upper, lower)
+  const seam = upwardSeamBetween(upper, lower)
   const isLifted = upper.total === lower.total && seam.shift <= -lower.window.size / 2
   return isLinked(seam, { mayMove }) && !isLifted
 }

@@ -75,8 +75,8 @@ export class UpwardPass implements ChainedPass {
   }
 
   get seams(): Pass['seams'] {
-    const chain = this.#chain
-    return { explain: (found) => chain.explain(found), areWorthAnother: chain.proof.seams.areWorthAnother }
+    const { metAgain, proof } = this.#chain
+    return { metAgain, areWorthAnother: proof.seams.areWorthAnother }
   }
 
   /** Nothing: rows of one creation time that stand in no order are for a pass forward. */

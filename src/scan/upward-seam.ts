@@ -1,3 +1,4 @@
+import { sharedPlaces } from './overlap.ts'
 import type { ReadWindow } from './read-window.ts'
 
 /** How a window compares with the one below it, in a list whose rows only move to the top. */
@@ -22,8 +23,8 @@ const CERTAIN_KEPT = 8
 const NOTHING_SHARED: UpwardSeam = { kept: 0, firstKept: 0, moved: 0, strange: 0, meets: false, shift: 0 }
 
 /** Compares a window with the one below it, whichever was read first. */
-export function seamBetween(upper: ReadWindow, lower: ReadWindow): UpwardSeam {
-  const shared = sharedPlaces(upper, lower)
+export function upwardSeamBetween(upper: ReadWindow, lower: ReadWindow): UpwardSeam {
+  const shared = sharedPlaces(lower, upper).map(([inUpper, inLower]) => ({ inUpper, inLower }))
   const last = shared.at(-1)
   if (last === undefined) return NOTHING_SHARED
   let [kept, first] = [1, last]
@@ -48,22 +49,4 @@ export function isLinked(seam: UpwardSeam, { mayMove }: { mayMove: boolean }): b
   const { kept, moved, strange, meets } = seam
   if (moved > 0 && (!mayMove || moved >= kept)) return false
   return kept >= CERTAIN_KEPT || (meets && kept >= ENOUGH_KEPT && strange <= kept / 2)
-}
-
-type Place = { readonly inUpper: number; readonly inLower: number }
-
-/** The places of the shared rows, in the order of the upper window. */
-function sharedPlaces(upper: ReadWindow, lower: ReadWindow): Place[] {
-  const isUpperCountedLater = upper.turn > lower.turn
-  const [later, earlier] = isUpperCountedLater ? [upper, lower] : [lower, upper]
-  const shared: Place[] = []
-  for (const inLater of later.again) {
-    const key = later.keys[inLater]
-    const inEarlier = key === undefined ? -1 : earlier.keys.lastIndexOf(key)
-    if (inEarlier < 0) continue
-    shared.push(
-      isUpperCountedLater ? { inUpper: inLater, inLower: inEarlier } : { inUpper: inEarlier, inLower: inLater },
-    )
-  }
-  return isUpperCountedLater ? shared : shared.toSorted((one, other) => one.inUpper - other.inUpper)
 }

@@ -91,7 +91,7 @@ export function settlingAfter(
   if (before === 'contradicted' || findings.noted('duplicate-id') > 0) return 'contradicted'
   if (pass.proof() !== undefined && believable(pass.proof(), coverage, findings) === undefined) return 'contradicted'
   if (!pass.settles) return before
-  return !coverage.first || pass.seams?.explain(coverage.fresh) === true ? 'settled' : 'contradicted'
+  return !coverage.first || pass.seams?.metAgain.isExplained(coverage.fresh) === true ? 'settled' : 'contradicted'
 }
 
 /** A page that lists a row twice proves nothing; neither does a quiet list whose ids do not add up to its total. */
