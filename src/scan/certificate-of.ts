@@ -51,7 +51,7 @@ export function orderForNextScan(findings: Findings, { current }: Passes): Order
 }
 
 /** Where rows are in order of their ids, or of creation times of which few are equal, no memory of the list is needed. */
-function mayNeedMemory({ witnesses, pageSize }: Findings): boolean {
-  if (witnesses.believed(pageSize).length === 0) return true
+function mayNeedMemory({ believed, witnesses, pageSize }: Findings): boolean {
+  if (believed.length === 0) return true
   return witnesses.onlyTimes && witnesses.longestTie >= pageSize / 2
 }

@@ -82,12 +82,12 @@ export class ChainProof {
 
   /** The believed witnesses that span every overlap so far. */
   vouching(): readonly Witness[] {
-    return this.#findings.witnesses.believed(this.#findings.pageSize).filter((witness) => this.#spanning.has(witness))
+    return this.#findings.believed.filter((witness) => this.#spanning.has(witness))
   }
 
   /** The candidates that may yet vouch for this chain. */
   hopes(): readonly Witness[] {
-    return this.#findings.witnesses.possible(this.#findings.pageSize).filter((witness) => this.#spanning.has(witness))
+    return this.#findings.possible.filter((witness) => this.#spanning.has(witness))
   }
 
   /** Whether a witness that spans every overlap so far spans this one too. */
@@ -136,8 +136,8 @@ export class ChainProof {
 
   /** Why there is no proof, where there is none. */
   get obstacles(): readonly Reason[] {
-    const believed = this.#findings.witnesses.believed(this.#findings.pageSize)
-    if (believed.length > 0 && this.#findings.witnesses.onlyTimes) return ['ties', ...this.#obstacles]
+    const { believed, witnesses } = this.#findings
+    if (believed.length > 0 && witnesses.onlyTimes) return ['ties', ...this.#obstacles]
     return [...this.#obstacles]
   }
 }

@@ -4,7 +4,7 @@ import type { ReadWindow } from './read-window.ts'
 import { type RememberedList, RememberedOrder } from './remembered-order.ts'
 import type { Reason } from './reasons.ts'
 import { keyOf, type RowKey, type Window } from './window.ts'
-import { SMALLEST_PAGE, Witnesses } from './witness.ts'
+import { SMALLEST_PAGE, type Witness, Witnesses } from './witness.ts'
 
 /** A service that answers more pages than this wrongly cannot be read around. */
 const MOST_AVOIDED = 8
@@ -48,6 +48,16 @@ export class Findings {
     this.witnesses.observe(read)
     this.remembered.observe(read)
     if (read.hasDuplicates) this.note('duplicate-id')
+  }
+
+  /** The orders that no window has contradicted. */
+  get possible(): readonly Witness[] {
+    return this.witnesses.possible(this.pageSize)
+  }
+
+  /** Those of them with enough evidence to be believed. */
+  get believed(): readonly Witness[] {
+    return this.witnesses.believed(this.pageSize)
   }
 
   /** A window was too large and its halves were not: the following windows are requested in half its size. */

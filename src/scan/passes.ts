@@ -7,7 +7,8 @@ import { USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import type { RequestBudget } from './request-budget.ts'
 import type { ScanCaps } from './scan.ts'
-import { nextPass, type Settling, settlingAfter, type Verdict, verdictOn } from './verdict.ts'
+import { nextPass } from './next-pass.ts'
+import { type Settling, settlingAfter, type Verdict, verdictOn } from './verdict.ts'
 import type { StoppedAt } from './window.ts'
 
 /** What all passes of a scan share. */

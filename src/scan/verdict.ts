@@ -1,12 +1,9 @@
 import { isCapped, rememberEnd } from './capped-total.ts'
 import type { Certificate, PassProof } from './certificate.ts'
 import type { Findings } from './findings.ts'
-import { ClosedPass } from './closed-pass.ts'
 import type { Pass } from './pass.ts'
-import { equalPlan, overlappingPlan, passCap, USUAL_OVERLAP } from './planner.ts'
 import type { Reason } from './reasons.ts'
 import type { ScanCaps } from './scan.ts'
-import { SweepPass } from './sweep-pass.ts'
 import type { Coverage } from './coverage.ts'
 
 export type Verdict = {
@@ -27,8 +24,6 @@ const LASTING: ReadonlySet<Reason> = new Set<Reason>([
   'page-cap',
   'size-refused',
 ])
-/** The fewest rows to share after a pass that failed although an order vouches for the list. */
-const WIDER_OVERLAP = 8
 
 /** What all passes of a scan share, and what those before this one found. */
 type Scanned = {
@@ -72,7 +67,7 @@ export function verdictOn(pass: Pass, scanned: Scanned): Verdict | undefined {
  */
 function mayProve(pass: Pass, passes: number, findings: Findings): boolean {
   if (passes > 1) return false
-  const isVouched = findings.witnesses.believed(findings.pageSize).length > 0
+  const isVouched = findings.believed.length > 0
   return isVouched || pass.seams?.areWorthAnother === true
 }
 
@@ -104,20 +99,4 @@ function believable(proof: PassProof | undefined, coverage: Coverage, findings: 
 
 function obstacles(pass: Pass): readonly Reason[] {
   return pass.flaws.size === 0 && pass.obstacles.length === 0 ? ['not-quiet'] : pass.obstacles
-}
-
-/**
- * How to read the list again: forward with more overlap if an order vouches for it, otherwise in alternating directions, so that
- * a row that moves ahead of one pass is met by the next.
- */
-export function nextPass(findings: Findings, pass: number, fixedSizes: boolean, caps: ScanCaps): Pass {
-  const { pageSize, total } = findings
-  // A total is believed only as far as the scan may ask: a plan for a billion rows would not fit into memory.
-  const cap = Math.min(passCap(total, pageSize), caps.requests)
-  const backward = pass % 2 === 0
-  if (fixedSizes) return new SweepPass(findings, equalPlan(total, pageSize, cap), { backward, overlapping: false })
-  const vouched = findings.witnesses.believed(pageSize).length > 0
-  const wider = Math.min(Math.floor(pageSize / 2), Math.max(WIDER_OVERLAP, findings.witnesses.longestTie + 1))
-  if (!backward || (vouched && pass === 2)) return new ClosedPass(findings, vouched ? wider : USUAL_OVERLAP)
-  return new SweepPass(findings, overlappingPlan(total, USUAL_OVERLAP, pageSize, cap), { backward, overlapping: true })
 }
