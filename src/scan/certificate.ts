@@ -142,6 +142,15 @@ export type Certificate = {
   readonly holes: readonly Hole[]
 }
 
+/** What a scan that reads no row twice can say of a proof: nothing. */
+export const NO_PROOF = {
+  proof: 'unproven',
+  basis: undefined,
+  witness: undefined,
+  evidence: undefined,
+  passes: 1,
+} as const
+
 export type Basis = 'one-page' | 'quiet' | 'witness' | 'remembered order' | 'counted' | 'last change'
 
 /** Positions `[position, position + size)`. */

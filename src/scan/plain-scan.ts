@@ -1,5 +1,5 @@
 import { isRoundCap } from './capped-total.ts'
-import type { Certificate } from './certificate.ts'
+import { type Certificate, NO_PROOF } from './certificate.ts'
 import { sizeAfterRefusal } from './page-sizes.ts'
 import { passCap } from './planner.ts'
 import type { Reason } from './reasons.ts'
@@ -143,13 +143,9 @@ class PlainScan implements Scan {
 
   certificate(): Certificate {
     return {
-      proof: 'unproven',
-      basis: undefined,
-      witness: undefined,
-      evidence: undefined,
+      ...NO_PROOF,
       reasons: this.done ? [...this.#reasons] : ['interrupted', ...this.#reasons],
       notes: [],
-      passes: 1,
       requests: this.#answers,
       distinct: this.#seen.size,
       total: this.#total,

@@ -5,6 +5,11 @@ export const USUAL_OVERLAP = 2
 
 const NO_PAGES: ReadonlySet<number> = new Set()
 
+/** The window of a size that holds the row at `position`. */
+export function windowAt(position: number, size: number): Window {
+  return { page: Math.floor(position / size) + 1, size }
+}
+
 /**
  * The window of a size from `largest` down to half of it that starts at or before `position` and reaches furthest.
  * Pages to avoid are left out if another window exists.
@@ -15,13 +20,12 @@ export function windowFrom(position: number, largest: number, avoid: ReadonlySet
   for (let size = largest; size >= Math.ceil(largest / 2); size--) {
     // The window starts at or before the position, so it ends at most its size after it.
     if (position + size <= reach) break
-    const page = Math.floor(position / size) + 1
+    const { page } = windowAt(position, size)
     if (page * size <= reach || avoid.has(page)) continue
     best = size
     reach = page * size
   }
-  const size = best || largest
-  return { page: Math.floor(position / size) + 1, size }
+  return windowAt(position, best || largest)
 }
 
 /**
@@ -49,6 +53,28 @@ export function windowBefore(position: number, largest: number, avoid: ReadonlyS
     if (!avoid.has(page) && (best === undefined || size * (page - 1) < startOf(best))) best = { page, size }
   }
   return best ?? { page: Math.max(1, Math.ceil(position / largest)), size: largest }
+}
+
+const MOST_ACROSS = 2
+
+/** A window that holds the rows on both sides of a position, as many as it can; undefined where two such were asked for. */
+export function windowAcross(
+  position: number,
+  largest: number,
+  wasAsked: (window: Window) => boolean,
+): Window | undefined {
+  let best: Window | undefined
+  let margin = 0
+  let tries = 0
+  for (let size = largest; size >= Math.ceil(largest / 2); size -= 1) {
+    const window = windowAt(position, size)
+    const start = startOf(window)
+    const least = Math.min(position - start, start + size - position)
+    if (least < 1) continue
+    if (wasAsked(window)) tries += 1
+    else if (least > margin) [best, margin] = [window, least]
+  }
+  return tries < MOST_ACROSS ? best : undefined
 }
 
 /** The next window at `end`: one that overlaps, on a page to avoid only if there is no other, or else one that adjoins. */

@@ -1,3 +1,4 @@
+import { firstIndex } from './first-index.ts'
 import type { Block } from './cut.ts'
 
 /** A block with the most rows that can stand before it. */
@@ -11,7 +12,7 @@ export function longestChain(blocks: readonly Block[]): Block[] {
   // In the order of their places, and of their rows: a link with fewer rows behind one with more is of no use.
   const frontier: Link[] = []
   for (const block of blocks) {
-    const at = firstFrom(frontier, block.place)
+    const at = firstIndex(frontier.length, (index) => (frontier[index]?.block.place ?? Infinity) >= block.place)
     const there = frontier[at]?.block.place === block.place ? frontier[at] : undefined
     const before = there !== undefined && there.block.cut.reach > block.cut.start ? there : frontier[at - 1]
     const link = { block, before, rows: (before?.rows ?? 0) + block.length }
@@ -23,15 +24,4 @@ export function longestChain(blocks: readonly Block[]): Block[] {
   const chain: Block[] = []
   for (let link = frontier.at(-1); link !== undefined; link = link.before) chain.push(link.block)
   return chain.toReversed()
-}
-
-/** The index of the first link whose block stands at this place or after it. */
-function firstFrom(frontier: readonly Link[], place: number): number {
-  let [from, to] = [0, frontier.length]
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    if ((frontier[middle]?.block.place ?? Infinity) < place) from = middle + 1
-    else to = middle
-  }
-  return from
 }

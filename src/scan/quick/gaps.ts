@@ -1,3 +1,4 @@
+import { firstIndex } from './first-index.ts'
 import { longestChain } from './chain.ts'
 import { byPosition, type Block, type Cut } from './cut.ts'
 
@@ -115,7 +116,7 @@ function placesOf(blocks: readonly Block[]): number[] {
 function without(places: readonly number[], { from, to }: Span): Span[] {
   const parts: Span[] = []
   let start = from
-  for (let index = firstFrom(places, from); index < places.length; index += 1) {
+  for (let index = firstIndex(places.length, (at) => (places[at] ?? to) >= from); index < places.length; index += 1) {
     const place = places[index] ?? to
     if (place >= to) break
     if (place > start) parts.push({ from: start, to: place })
@@ -123,14 +124,4 @@ function without(places: readonly number[], { from, to }: Span): Span[] {
   }
   if (start < to) parts.push({ from: start, to })
   return parts
-}
-
-function firstFrom(places: readonly number[], place: number): number {
-  let [from, to] = [0, places.length]
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    if ((places[middle] ?? Infinity) < place) from = middle + 1
-    else to = middle
-  }
-  return from
 }

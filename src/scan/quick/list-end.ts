@@ -1,3 +1,4 @@
+import { windowAt } from '../planner.ts'
 import type { Window, WindowAnswer } from '../window.ts'
 
 /** Searches for the end of the list: the total says where, and where it lies, the answers do. */
@@ -39,47 +40,21 @@ export class ListEnd {
   next(size: number, isFixed: boolean): Window {
     const total = this.#total ?? this.#expected
     if (total > this.#lower && total < this.#upper) return lastWindow(total, size, isFixed)
-    if (this.#upper < Infinity) return pageAt(Math.floor((this.#lower + this.#upper) / 2), size)
+    if (this.#upper < Infinity) return windowAt(Math.floor((this.#lower + this.#upper) / 2), size)
     this.#stride *= 2
-    return pageAt(this.#lower + (this.#stride - 2) * size, size)
+    return windowAt(this.#lower + (this.#stride - 2) * size, size)
   }
-}
-
-function pageAt(position: number, size: number): Window {
-  return { page: Math.floor(position / size) + 1, size }
 }
 
 /** The window with the last of `total` rows that has the most rows without being full: it shows the end by itself. */
 function lastWindow(total: number, largest: number, isFixed: boolean): Window {
-  let best = pageAt(total - 1, largest)
+  let best = windowAt(total - 1, largest)
   if (isFixed) return best
   let most = total % largest
   for (let size = largest - 1; size >= Math.ceil(largest / 2) && size > most; size -= 1) {
     if (total % size <= most) continue
-    best = pageAt(total - 1, size)
+    best = windowAt(total - 1, size)
     most = total % size
   }
   return best
 }
-
-/** A window that holds the rows on both sides of a position, as many as it can; undefined where two such were asked for. */
-export function windowAcross(
-  position: number,
-  largest: number,
-  wasAsked: (window: Window) => boolean,
-): Window | undefined {
-  let best: Window | undefined
-  let margin = 0
-  let tries = 0
-  for (let size = largest; size >= Math.ceil(largest / 2); size -= 1) {
-    const window = pageAt(position, size)
-    const start = size * (window.page - 1)
-    const least = Math.min(position - start, start + size - position)
-    if (least < 1) continue
-    if (wasAsked(window)) tries += 1
-    else if (least > margin) [best, margin] = [window, least]
-  }
-  return tries < MOST_TRIES ? best : undefined
-}
-
-const MOST_TRIES = 2

@@ -1,6 +1,6 @@
+import { windowAcross, windowAt } from '../planner.ts'
 import { endOf, startOf, windowKey, type Window } from '../window.ts'
 import { isExplained, type Gap, type Span } from './gaps.ts'
-import { windowAcross } from './list-end.ts'
 
 export type Asking = {
   /** The size of pages. */
@@ -69,9 +69,9 @@ function across({ seam }: Gap, { size, isFixed, asked }: Asking): Window | undef
 /** The page in the middle of the largest hole that was not asked for yet. */
 export function within(holes: readonly Span[], { size, asked }: Pick<Asking, 'size' | 'asked'>): Window | undefined {
   for (const { from, to } of holes.toSorted((one, other) => other.to - other.from - (one.to - one.from))) {
-    const first = Math.floor(from / size) + 1
-    const last = Math.floor((to - 1) / size) + 1
-    const middle = Math.floor((from + to) / 2 / size) + 1
+    const first = windowAt(from, size).page
+    const last = windowAt(to - 1, size).page
+    const middle = windowAt((from + to) / 2, size).page
     for (let step = 0; step <= MOST_STEPS; step += 1) {
       for (const page of [middle - step, middle + step]) {
         if (page >= first && page <= last && !asked.has(windowKey({ page, size }))) return { page, size }
@@ -92,7 +92,7 @@ export function evenlySpaced(length: number, count: number, { size, turn }: { si
   const shift = (turn * GOLDEN) % 1
   return Array.from({ length: count }, (_, index) => {
     const position = Math.floor(((index + shift) / count) * length)
-    return { page: Math.floor(position / size) + 1, size }
+    return windowAt(position, size)
   })
 }
 

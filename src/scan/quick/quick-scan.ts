@@ -1,5 +1,5 @@
 import type { OrderFacts } from '../../order-facts.ts'
-import type { Certificate } from '../certificate.ts'
+import { type Certificate, NO_PROOF } from '../certificate.ts'
 import { prepareWindow } from '../read-window.ts'
 import type { Reason } from '../reasons.ts'
 import { RepeatedWindows } from '../repeated-windows.ts'
@@ -120,13 +120,9 @@ class BisectingScan implements QuickScan {
     const isAtBudget = this.done && this.#plan.isLeftToAsk(this.#state())
     const reasons: Reason[] = ['quick', ...(isAtBudget ? (['quick-budget'] as const) : []), ...this.#reasons.keys()]
     return {
-      proof: 'unproven',
-      basis: undefined,
-      witness: undefined,
-      evidence: undefined,
+      ...NO_PROOF,
       reasons: this.done ? reasons : ['interrupted', ...reasons],
       notes: [...this.#reasons].map(([reason, times]) => ({ reason, times })),
-      passes: 1,
       requests: this.#answers,
       distinct: this.#seen.size,
       total: this.#total,
