@@ -44,6 +44,8 @@ export type Run = {
   readonly fingerprint: Fingerprint
   /** Rows that may have changed since the list was read. */
   readonly doubted: RowSet
+  /** Those of them that quick runs found changed in the service, and that were not edited by hand. */
+  readonly changedSince: RowSet
   /** The last edit by hand when the run began; `doubted` includes the rows of all edits until then. */
   readonly lastEdit: number
   /** Rows that this run has updated. */

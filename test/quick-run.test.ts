@@ -252,6 +252,36 @@ test('a run that was interrupted is continued after a quick run between', async 
   expect(continued).toMatchObject({ status: 'complete', proof: 'proven', resumedFrom: interrupted.runId })
 })
 
+test.each([
+  ['first of all', 0],
+  ['among those read before', 30],
+])('a customer that a quick run found meanwhile, %s, is not absent for the run that continues', async (_, place) => {
+  const { mirror, run, quickly } = await aMirrored(LISTED, { removals: { after: 1, maxShare: 0.1 } })
+  const stop = new AbortController()
+  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
+  const interrupted = await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
+  const list = LISTED.toSpliced(place, 0, aDatedCustomer(place === 0 ? 9 : 5000))
+
+  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 1, missing: 0 })
+  const continued = await run(listedSource(list))
+
+  expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
+  expect(fates(mirror)).toEqual({ listed: 1008, missing: 0, removed: 0 })
+})
+
+test('a customer that was read before a run was interrupted, and that a quick run did not find, is listed when it continues', async () => {
+  const { mirror, run, quickly } = await aMirrored(LISTED)
+  const stop = new AbortController()
+  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
+  await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
+
+  expect(await quickly(without(LISTED, 30))).toMatchObject({ status: 'partial', missing: 1 })
+  const continued = await run(listedSource(LISTED))
+
+  expect(continued).toMatchObject({ proof: 'proven', missing: 0 })
+  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
+})
+
 test('customers of another organization are refused, as in every run', async () => {
   const { mirror, quickly } = await aMirrored(LISTED)
   const theirs = Array.from({ length: 50 }, (_, index) => aCustomer(5000 + index))

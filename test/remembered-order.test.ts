@@ -79,6 +79,23 @@ test('a customer edited by hand is no evidence, since the service did not change
   expect(certificate).not.toMatchObject(REMEMBERED)
 })
 
+test('customers whose changes a quick run saved before the night are evidence as well, except those edited by hand', async () => {
+  const moving: Night = { list: (answered) => (answered < 3 ? CHANGED : CHANGED.toSpliced(20, 1)) }
+  const quick = { quick: { requests: 40 } }
+  for (const edited of [0, SIZE]) {
+    const mirror = await afterTwoNights()
+    tamper(mirror.file, `UPDATE customers SET phone = 'by hand' WHERE row_id <= ${edited}`)
+    const between = await night(mirror, 2, { list: CHANGED, told: quick })
+
+    const { report, certificate } = await night(mirror, 3, moving)
+
+    expect(between.report.updated).toBeGreaterThan(2)
+    expect(report.updated + between.report.updated).toBeGreaterThanOrEqual(10)
+    if (edited === 0) expect(certificate).toMatchObject({ ...REMEMBERED, evidence: { changedWithoutMoving: 10 } })
+    else expect(certificate).not.toMatchObject(REMEMBERED)
+  }
+})
+
 test('a list by name is not believed to have another order, although no customer moves', async () => {
   const byName = LIST.toSorted((one, other) => (String(one['name']) < String(other['name']) ? -1 : 1))
   const mirror = await aMirror()

@@ -178,3 +178,27 @@ export function doubtedRows(db: Connection, organization: string): RowSet {
   )
   return doubted
 }
+
+/** Customers that quick runs found changed in the service since the list was read, and that were not edited by hand. */
+export function changedRows(db: Connection, organization: string): RowSet {
+  const changed = new RowSet()
+  const rows = statement<[Record<string, unknown>], number>(
+    db,
+    `SELECT row_id FROM customers WHERE organization = @organization
+       AND last_run_id IN (
+         SELECT id FROM runs WHERE organization = @organization AND trusted_pages IS NOT NULL AND updated > 0
+           AND id > (SELECT run_id FROM lists WHERE organization = @organization))
+       AND EXISTS (
+         SELECT 1 FROM changes WHERE changes.organization = @organization AND changes.id = customers.id
+           AND run_id = last_run_id AND change = 'changed')
+       AND row_id NOT IN (SELECT row_id FROM edited_customers WHERE organization = @organization)`,
+  ).pluck()
+  const hasWritten = statement<[Record<string, unknown>], number>(
+    db,
+    `SELECT 1 FROM runs WHERE organization = @organization AND trusted_pages IS NOT NULL AND updated > 0
+       AND id > (SELECT run_id FROM lists WHERE organization = @organization) LIMIT 1`,
+  )
+  if (hasWritten.get({ organization }) !== undefined)
+    for (const rowId of rows.iterate({ organization })) changed.add(rowId)
+  return changed
+}

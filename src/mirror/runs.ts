@@ -7,12 +7,13 @@ import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { loadForgotten } from './forget/forgotten.ts'
 import { READ_TO_END } from './stored-runs.ts'
-import { doubtedRows, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
+import { changedRows, doubtedRows, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects } from './rejects.ts'
 import { doubted, markAbsent } from './removals/mark-absent.ts'
 import { markGone } from './removals/mark-gone.ts'
+import { listAsRead } from './removals/quick-runs-meanwhile.ts'
 import { findHeldRows } from './removals/removals.ts'
 import { endRetirement } from './organizations/retirement.ts'
 import { findResumable } from './resume.ts'
@@ -68,6 +69,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     list,
     fingerprint: fingerprintWith(keyOfRun(fingerprintKey(db), privacy)),
     doubted: doubtedRows(db, organization),
+    changedSince: isQuick ? new RowSet() : changedRows(db, organization),
     lastEdit: lastEdit(db),
     written: new RowSet(),
     records: noRecords(),
@@ -126,6 +128,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   if (ending.status === 'complete') {
     // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
     if (ending.list !== undefined) storeList(db, run, ending.list)
+    listAsRead(db, run, nowMs)
     const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
     ending = doubted(ending, doubts)
     Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })

@@ -8,8 +8,9 @@ export type Search = (text: string) => Promise<CustomersPage>
 
 export type Searching = {
   search: Search
-  /** Requests made so far; the searches may add a hundred. */
+  /** Requests made so far; the searches may add a hundred, or `most` if that is less. */
   requestsMade: () => number
+  most?: number | undefined
   /** Between 0 and 1. */
   random: () => number
   /** Aborting it ends the searches; customers found until then count. */
@@ -24,7 +25,7 @@ export type Searching = {
 /** How many listed customers each kind of search is tested with, so that one odd name does not fail the test. */
 export const MOST_CONTROLS = 2
 
-const MOST_REQUESTS = 100
+export const MOST_REQUESTS = 100
 
 /**
  * Searches for each candidate by address, username and name, in the words the row has and those read before. A candidate in
@@ -89,6 +90,11 @@ type Kinds = Record<Field, Kind>
 type Text = { field: Field; text: string }
 
 type Answer = Pick<CustomersPage, 'total' | 'size'> & { records: readonly unknown[] }
+
+/** The most searches that are made for a candidate. */
+export function searchesFor(candidate: Candidate): number {
+  return textsOfCandidate(candidate).length
+}
 
 function textsOfCandidate(candidate: Candidate): Text[] {
   const texts = new Map<string, Text>()
@@ -176,9 +182,9 @@ function idsIn({ records }: Pick<Answer, 'records'>): string[] {
 }
 
 /** How many requests the searches may still make. */
-function roomOf({ requestsMade }: Searching): () => number {
+function roomOf({ requestsMade, most = MOST_REQUESTS }: Searching): () => number {
   const before = requestsMade()
-  return () => MOST_REQUESTS - (requestsMade() - before)
+  return () => Math.min(most, MOST_REQUESTS) - (requestsMade() - before)
 }
 
 /** The items in random order. */

@@ -7,6 +7,7 @@ import type { Ending, RemovalRule, Run } from '../run.ts'
 import type { Conclusion } from '../scan/quick/conclusion.ts'
 import { quickScan, requestsOfFullScan } from '../scan/quick/quick-scan.ts'
 import { readPages, type ListSettings, type ReadingLimits } from './read-list.ts'
+import { limitRequests } from './request-limit.ts'
 import { searchForGone } from './search-gone.ts'
 
 export type QuickSettings = ListSettings & {
@@ -38,10 +39,11 @@ export async function readQuickly(
     expected: { rowIds, placeOf: (rowId) => index.find(rowId) },
     ...{ maxRequests, pageSize, turn: run.id, pending: later?.pending ?? [] },
   })
-  const certificate = await readPages(settings, run, limits, { scan, memory })
+  const source = limitRequests(settings.source, maxRequests)
+  const certificate = await readPages({ ...settings, source }, run, limits, { scan: source.limit(scan), memory })
   const found = scan.conclusion()
   const signal = AbortSignal.any([limits.stop, limits.abort])
-  const { gone, pending } = await searchForGone({ ...settings, maxRequests, signal }, run, found, certificate.pageSize)
+  const { gone, pending } = await searchForGone({ ...settings, source, signal }, run, found, certificate.pageSize)
   return {
     ...ending,
     reasons: certificate.reasons,

@@ -1,14 +1,12 @@
-import type { Run } from '../run.ts'
+import type { Candidate, Run } from '../run.ts'
 import type { Conclusion } from '../scan/quick/conclusion.ts'
-import type { Source } from '../source/customers.ts'
 import type { Mirror } from '../store.ts'
-import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
+import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS, searchesFor } from './confirm-absences.ts'
+import type { LimitedSource } from './request-limit.ts'
 
 type SearchSettings = {
-  source: Pick<Source, 'search' | 'counters'>
+  source: Pick<LimitedSource, 'search' | 'counters' | 'room'>
   mirror: Pick<Mirror, 'findGone' | 'findListed'>
-  /** The most requests of the run. */
-  maxRequests: number
   random: () => number
   signal: AbortSignal
 }
@@ -16,34 +14,51 @@ type SearchSettings = {
 /** Rows that have left the list, and rows of which that is not known yet. */
 type Gone = Pick<Conclusion, 'gone' | 'pending'>
 
-/** The most searches for one customer, and for those by which searching is tested. */
-const SEARCHES = 3
-const TESTS = SEARCHES * MOST_CONTROLS
+/** The most searches for customers by which searching is tested, in three fields. */
+const TESTS = 3 * MOST_CONTROLS
 
 /**
  * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so
  * that the numbers agree. A customer that is found has not left; those for whom the requests do not suffice stay pending.
  */
 export async function searchForGone(
-  { source, mirror, maxRequests, random, signal }: SearchSettings,
+  { source, mirror, random, signal }: SearchSettings,
   run: Run,
   { gone, pending, orderStays }: Conclusion,
   pageSize: number,
 ): Promise<Gone> {
   if (gone.length === 0 || orderStays) return { gone, pending }
   const candidates = await mirror.findGone(run, gone)
-  const room = maxRequests - source.counters.requests - TESTS
-  const searched = candidates.slice(0, Math.max(0, Math.floor(room / SEARCHES)))
-  const left = candidates.slice(searched.length)
+  const most = Math.min(source.room, MOST_REQUESTS)
+  const searched = affordable(candidates, most - TESTS)
+  const left = candidates.filter((candidate) => !searched.includes(candidate))
   const controls = await mirror.findListed(run, MOST_CONTROLS)
+  const spent = new AbortController()
+  const searching = AbortSignal.any([signal, spent.signal])
   const { found, isSample, isPostponed } = await confirmAbsences(searched, controls, {
-    search: (text) => source.search(text, { size: pageSize, signal }),
+    async search(text) {
+      if (source.room < 1) spent.abort()
+      searching.throwIfAborted()
+      return source.search(text, { size: pageSize, signal })
+    },
     requestsMade: () => source.counters.requests,
+    most,
     random,
-    signal,
+    signal: searching,
   })
-  const isUnclear = isPostponed === true || (isSample === true && found !== undefined && found.size > 0)
-  if (isUnclear) return { gone: [], pending: [...pending, ...gone] }
+  // Searches that had to be repeated left too few requests for the others.
+  if (isPostponed === true || isSample === true) return { gone: [], pending: [...pending, ...gone] }
   const absent = searched.filter(({ id }) => found?.has(id) !== true)
   return { gone: absent.map(({ rowId }) => rowId), pending: [...pending, ...left.map(({ rowId }) => rowId)] }
+}
+
+/** As many of the candidates as can be searched for by so many requests. */
+function affordable(candidates: readonly Candidate[], requests: number): Candidate[] {
+  let left = requests
+  return candidates.filter((candidate) => {
+    const searches = searchesFor(candidate)
+    if (searches > left) return false
+    left -= searches
+    return true
+  })
 }

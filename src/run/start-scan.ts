@@ -39,8 +39,10 @@ export async function startScan(
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
 }
 
+type Remembering = Pick<Run, 'list' | 'written' | 'doubted' | 'changedSince'>
+
 /** The list as last read, for the scan. At rest each row stands where it is expected, and no index is made. */
-function rememberedList({ list, written, doubted }: Pick<Run, 'list' | 'written' | 'doubted'>): RememberedList {
+function rememberedList({ list, written, doubted, changedSince }: Remembering): RememberedList {
   const { rowIds } = list.columns
   let index: PlaceIndex | undefined
   return {
@@ -49,8 +51,8 @@ function rememberedList({ list, written, doubted }: Pick<Run, 'list' | 'written'
       index ??= PlaceIndex.over(rowIds)
       return index.find(rowId)
     },
-    // A customer written since by hand or by another run may be updated although the service did not change it.
-    isChanged: (rowId) => written.has(rowId) && !doubted.has(rowId),
+    // A customer written since by hand or by a run that failed may be updated although the service did not change it.
+    isChanged: (rowId) => (written.has(rowId) && !doubted.has(rowId)) || changedSince.has(rowId),
   }
 }
 

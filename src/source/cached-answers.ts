@@ -3,12 +3,12 @@ import { ContractBroken, isOurs } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import type { Clock } from './clock.ts'
 import type { Question } from './customers-url.ts'
-import type { RateLimit, Stopping } from './rate-limit.ts'
+import type { Asking, RateLimit, Stopping } from './rate-limit.ts'
 
 /** Refuses answers that were made before the request: they say nothing about the list as it is now. */
 export type CachedAnswers = {
   /** Throws `ContractBroken` for such an answer. May first request the service's time. */
-  refuse(answer: Answer, place: string, stopping: Stopping): Promise<void>
+  refuse(answer: Answer, place: string, asking: Asking): Promise<void>
 }
 
 export type CachedAnswersOptions = {
@@ -53,9 +53,10 @@ export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: Cach
   }
 
   return {
-    async refuse(answer, place, stopping) {
+    async refuse(answer, place, { mayAskMore, ...stopping }) {
       if (!clock.fits(answer) && !timeHolds()) {
-        asking ??= learnTime(stopping).finally(() => (asking = undefined))
+        if (asking === undefined && mayAskMore?.() !== false)
+          asking = learnTime(stopping).finally(() => (asking = undefined))
         await asking
       }
       if (clock.isOld(answer)) throw cachedAnswer(answer, place)

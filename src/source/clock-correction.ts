@@ -32,6 +32,7 @@ export function withClockCorrection(retry: Pick<Retry, 'ask'>, options: ClockCor
         // The correction at the time of signing, unless our clock was set during the request.
         const signedAheadMs = signed.unixMs + (monotonicMs() - signed.atMs) - now()
         if (!isUnauthorized(error) || !clock.explains(signedAheadMs)) throw error
+        if (stopping.mayAskMore?.() === false) throw error
         const offsetMs = clock.adopt()
         if (offsetMs !== undefined) onEvent?.({ kind: 'clock-corrected', offsetMs })
         return await retry.ask(signingNow, stopping)

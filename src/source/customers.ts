@@ -6,7 +6,7 @@ import { createClock } from './clock.ts'
 import { type CustomersPage, pageIn } from './customers-page.ts'
 import { customersAt, type Question, refuseImpossible, refuseOpenWire, type Window } from './customers-url.ts'
 import type { IdleAgents } from './idle-agents.ts'
-import { createRateLimit, type RateLimit, type Stopping } from './rate-limit.ts'
+import { type Asking, createRateLimit, type RateLimit } from './rate-limit.ts'
 import { createRetry, type WaitingEvent } from './retry.ts'
 import type { SourceSettings } from './settings.ts'
 import { SignedRequests } from './signed-requests.ts'
@@ -15,14 +15,14 @@ import type { Sleep } from './sleep.ts'
 
 export type { CustomersPage } from './customers-page.ts'
 export type { CutRecords } from './cut-records.ts'
-export type { Stopping } from './rate-limit.ts'
+export type { Asking, Stopping } from './rate-limit.ts'
 
 /** The customers of one organization, as its service lists them. */
 export type Source = {
   /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
   readPage(window: Window, options: ReadOptions): Promise<CustomersPage>
   /** The first page, of `size` customers, of those that match a text; retried like readPage. */
-  search(text: string, options: Stopping & { size: number }): Promise<CustomersPage>
+  search(text: string, options: Asking & { size: number }): Promise<CustomersPage>
   /** One request for the first page of that size, never retried: the first refusal is thrown. */
   probe(size: number, options: { signal: AbortSignal }): Promise<CustomersPage>
   readonly counters: { requests: number; throttled: number; waitedMs: number }
@@ -32,7 +32,7 @@ export type Source = {
   close(): Promise<void>
 }
 
-export type ReadOptions = Stopping & {
+export type ReadOptions = Asking & {
   /** Called when the answer has arrived, before it is processed. */
   onAnswered?: (() => void) | undefined
 }

@@ -1,6 +1,6 @@
 import { backoffMs } from '../backoff.ts'
 import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors.ts'
-import type { RateLimit, Stopping } from './rate-limit.ts'
+import type { Asking, RateLimit } from './rate-limit.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 
 /** Requests wait for `waitMs`, until `untilMs`, a Unix time. */
@@ -9,7 +9,7 @@ export type WaitingEvent = { kind: 'waiting'; reason: 'rate-limited' | 'unavaila
 /** Asks again after a refusal, within budgets. */
 export type Retry = {
   /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
-  ask<T>(attempt: () => Promise<T>, options: Stopping): Promise<T>
+  ask<T>(attempt: () => Promise<T>, options: Asking): Promise<T>
   /** Milliseconds during which at least one request was waiting. */
   readonly waitedMs: number
 }
@@ -57,13 +57,13 @@ class BudgetedRetry implements Retry {
     return this.#waits.waitedMs
   }
 
-  async ask<T>(attempt: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T> {
+  async ask<T>(attempt: () => Promise<T>, { signal, stop = signal, mayAskMore }: Asking): Promise<T> {
     const { rateLimit, monotonicMs } = this.#options
     let refusal: unknown
     for (let tries = 1; ;) {
       stop.throwIfAborted()
       if (rateLimit.pausedUntilMs > monotonicMs()) await this.#waitOutPause(refusal, stop)
-      const turn = await rateLimit.admit(() => this.#tryOnce(attempt, tries, signal), { signal, stop })
+      const turn = await rateLimit.admit(() => this.#tryOnce(attempt, { tries, signal, mayAskMore }), { signal, stop })
       if (turn.paused) continue
       if (turn.value.succeeded) return turn.value.result
       refusal = turn.value.refusal
@@ -73,7 +73,10 @@ class BudgetedRetry implements Retry {
   }
 
   /** Throws an error that is final; returns a refusal after which to ask again, with the wait it needs. */
-  async #tryOnce<T>(attempt: () => Promise<T>, tries: number, signal: AbortSignal): Promise<Tried<T>> {
+  async #tryOnce<T>(
+    attempt: () => Promise<T>,
+    { tries, signal, mayAskMore }: Pick<Asking, 'signal' | 'mayAskMore'> & { tries: number },
+  ): Promise<Tried<T>> {
     const { rateLimit, monotonicMs } = this.#options
     try {
       const result = await attempt()
@@ -86,6 +89,7 @@ class BudgetedRetry implements Retry {
       this.#refusedSinceMs ??= monotonicMs()
       // Set before the turn ends: the next in line must not start into the same refusal.
       if (factsOf(error).askAgain === 'wait') rateLimit.pauseUntil(monotonicMs() + waitMs)
+      if (mayAskMore?.() === false) throw error
       return { succeeded: false, refusal: error, waitMs }
     }
   }

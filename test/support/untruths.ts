@@ -169,8 +169,12 @@ type CustomerRow = {
   name: string | null
   missing_since: string | null
   removed_at: string | null
+  last_run_id: number
 }
-type RunRow = { id: number; data_as_of: string } & Record<(typeof STORED)[number], unknown>
+type RunRow = { id: number; data_as_of: string; trusted_pages: number | null } & Record<
+  (typeof STORED)[number],
+  unknown
+>
 type Freshness = { read_as_of: string | null; proven_as_of: string | null; held: number }
 
 /** The contents of the mirror for one organization. */

@@ -3,6 +3,7 @@ import type { HeldRemovals } from '../../store.ts'
 import { UsageError } from '../../errors.ts'
 import { forgetAbsences } from './absences.ts'
 import type { Connection } from '../database.ts'
+import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
 import { areTooMany } from './removal-rule.ts'
 import { IS_QUICK } from '../stored-runs.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
@@ -26,7 +27,8 @@ export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   }
   if (found < run.seen.size) return undefined
   const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
-  return absent.filter(({ id }) => !run.rejectedIds.has(id))
+  const written = absent.length === 0 ? new Set() : writtenMeanwhile(db, run)
+  return absent.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
 }
 
 const FIND_NOT_REMOVED = `

@@ -1,0 +1,177 @@
+import Database from 'better-sqlite3'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import type { Mirror } from '../../src/store.ts'
+import { openSource } from '../../src/source/customers.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { dice as diceOf, type Dice } from './dice.ts'
+import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
+import { untrueAfterQuickRuns, untruthsOfQuickRun, readKept } from './quick-untruths.ts'
+import { RandomService, SEARCHES } from './random-answers.ts'
+import { wireTo } from './random-wire.ts'
+import { countTurns } from './turn-timers.ts'
+import { readStored, untruthsOf, type Watched } from './untruths.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/**
+ * Plays some days of one organization, with nights that read its list and quick runs between them, some of which are killed, stopped or
+ * made while a night is interrupted. Returns what the mirror or a report said that was not so, each with its run.
+ */
+export async function playDays(mirror: Mirror, seed: number, trace: (line: string) => void = () => {}) {
+  const dice = diceOf(seed)
+  const organization = `d${seed}`
+  const db = new Database(mirror.file, { readonly: true })
+  const pageSize = pick([5, 10, 10, 20, 25, 100], dice)
+  const list = new KnownList(dice, seed, pick(ORDERS, dice), dice.chance(0.6) ? 'honest' : pick(DATES, dice))
+  for (let made = dice.below(pageSize * (dice.chance(0.3) ? 30 : 8)); made > 0; made--) list.insert()
+  const service = new RandomService(list, dice)
+  service.beyondEnd = pick(['empty', 'empty', '404', 'clamp'], dice)
+  if (dice.chance(0.2)) service.cap = pick([5, 10, 15, 30, 50], dice)
+  const faulty = dice.chance(0.5) ? 0.5 : 0
+  const isJumpy = dice.chance(0.1)
+  const concurrency = 1 + dice.below(6)
+  const removals = { after: 1 + dice.below(2), maxShare: pick([0.1, 1], dice) }
+  const time = { trueMs: Date.UTC(2026, 0, 5, 2) + dice.below(1000), wallAheadMs: 0 }
+  /** When the scan of each night began, and what the night began with. */
+  const scans = new Map<number | undefined, { startTick: number; rootId: number | undefined }>()
+  const untruths: string[] = []
+  const statuses: string[] = []
+
+  for (let turn = 1, turns = 4 + dice.below(10); turn <= turns; turn++) {
+    const isQuick = turn > 1 && dice.chance(0.65)
+    list.second += 5000
+    if (turn > 1) passHours(list, dice)
+    const churn = randomChurn(dice)
+    service.plan(dice, turn)
+    service.cacheChance = faulty > 0 && turn > 1 && dice.chance(0.1) ? 0.3 : 0
+    if (dice.chance(1 - faulty)) service.faults = []
+    service.search = dice.chance(0.6) ? 'works' : pick(SEARCHES, dice)
+    const stop = new AbortController()
+    const stopAfter = dice.chance(0.15) ? 1 + dice.below(10) : Infinity
+    const moved = () => {
+      time.trueMs += dice.chance(0.02) ? dice.below(20_000) : 10 + dice.below(300)
+      if (isJumpy && dice.chance(0.05)) time.wallAheadMs += (dice.below(13) - 6) * HOUR_MS
+      list.stir(churn)
+      if (service.answers >= stopAfter) stop.abort()
+    }
+    const clocks = {
+      now: () => time.trueMs + time.wallAheadMs,
+      monotonicMs: () => time.trueMs,
+      random: () => dice.next(),
+    }
+    let sent = 0
+    const answer: Parameters<typeof wireTo>[0] = (asked) => {
+      sent += 1
+      return service.answer(asked, time.trueMs)
+    }
+    const source = openSource({
+      ...clocks,
+      settings: {
+        baseUrl: new URL('https://service.example/api/v1'),
+        signing: recipeOf(DEFAULT_PRESET),
+        requestTimeoutMs: MINUTE_MS,
+        concurrency,
+        maxWaitMs: 15 * MINUTE_MS,
+        longestWaitMs: 15 * MINUTE_MS,
+      },
+      credentials: { apiKey: 'key', secret: 'secret' },
+      agents: wireTo(answer, moved, dice),
+      userAgent: 'customer-mirror/test',
+      async sleep(ms, signal) {
+        const untilMs = time.trueMs + ms
+        await nextTurn()
+        signal.throwIfAborted()
+        time.trueMs = Math.max(time.trueMs, untilMs)
+      },
+    })
+    const before = readStored(db, organization)
+    const kept = readKept(db, organization)
+    const startTick = list.tick
+    const maxRequests = 3 + dice.below(40)
+    const isKilled = dice.chance(0.08)
+    const putBack = countTurns()
+    const outcome = await mirrorOrganization({
+      ...clocks,
+      ...{ organization, source, concurrency, removals, pageSize, trigger: 'sync', signal: stop.signal },
+      mirror: isKilled ? killedAfter(mirror, 1 + dice.below(4)) : mirror,
+      quick: isQuick ? { requests: maxRequests } : undefined,
+      scan: dice.chance(0.05) ? 'plain' : 'chain',
+      resumeWithinMs: 6 * HOUR_MS,
+    }).finally(putBack)
+    await source.close()
+    const { report } = outcome
+    const after = readStored(db, organization)
+    const told = { report, pageSize, maxRequests, isKilled, churn, used: [...service.used] }
+    const line = `${turn} ${isQuick ? 'quick' : 'night'} ${list.order} ${list.dates} ${JSON.stringify(told)}`
+    trace(line)
+    statuses.push(`${isQuick ? 'quick' : 'night'} ${isKilled ? 'killed' : report.status} ${report.proof}`)
+    if (isQuick) {
+      const isHonest = service.used.size === 0
+      const isTraced =
+        ['works', 'exact'].includes(service.search) && !['shuffled', 'restless ties'].includes(list.order)
+      const watched = { outcome, list, startTick, endTick: list.tick, before, after, isKilled, isHonest }
+      const checks = { ...watched, isStatic: isTraced && list.tick === startTick + service.answers, maxRequests }
+      const keptNow = readKept(db, organization)
+      untruths.push(
+        ...untruthsOfQuickRun({ ...checks, sent, pageSize, kept, keptNow }).map(
+          (untruth) => `seed ${seed}, turn ${turn}, quick: ${untruth} (${line})`,
+        ),
+      )
+    } else {
+      const from = scans.get(report.resumedFrom ?? 0)
+      scans.set(report.runId, from ?? { startTick, rootId: report.runId })
+      const isStatic = Object.keys(churn).length === 0 && report.resumedFrom === undefined
+      const watched: Watched = {
+        ...{ outcome, list, before, after, isStatic, newerThan: undefined },
+        ...{ isHonest: true, isHidden: false },
+        startTick: from?.startTick ?? startTick,
+        endTick: list.tick,
+      }
+      const own = { ...watched, startTick, since: from?.rootId }
+      if (!isKilled)
+        untruths.push(
+          ...[...untruthsOf(watched), ...untrueAfterQuickRuns(own)].map(
+            (untruth) => `seed ${seed}, turn ${turn}, night: ${untruth} (${line})`,
+          ),
+        )
+    }
+    for (const { runId, organization: held } of await mirror.listHeldRemovals())
+      if (held === organization && dice.chance(0.3)) await mirror.discardRemovals(runId)
+    time.trueMs += isKilled ? 2 * MINUTE_MS : pick([MINUTE_MS, 15 * MINUTE_MS, 15 * MINUTE_MS, 8 * HOUR_MS], dice)
+  }
+  db.close()
+  return { untruths, statuses }
+}
+
+/** A mirror of a process that is killed after so many saves: from then on nothing is written, not even the end of the run. */
+function killedAfter(mirror: Mirror, saves: number): Mirror {
+  let left = saves
+  const dead = () => Promise.reject(new Error('killed'))
+  return {
+    ...mirror,
+    savePages: (...args) => (left-- > 0 ? mirror.savePages(...args) : dead()),
+    finishRun: (...args) => (left-- > 0 && args[1].status !== 'failed' ? mirror.finishRun(...args) : dead()),
+    renewLease: (...args) => (left > 0 ? mirror.renewLease(...args) : dead()),
+  }
+}
+
+function passHours(list: KnownList, dice: Dice): void {
+  const churn: Churn = dice.chance(0.3) ? {} : { insert: 0.3, delete: 0.3, change: 0.3, comeBack: 0.1, odd: 0.03 }
+  for (let more = dice.below(12); more > 0; more--) list.stir(churn)
+  if (dice.chance(0.03)) list.stir({ purge: 1 })
+}
+
+function randomChurn(dice: Dice): Churn {
+  if (dice.chance(0.6)) return {}
+  const rate = () => (dice.chance(0.5) ? 0 : dice.next() ** 3 * 0.5)
+  const churn = { insert: rate(), delete: rate(), change: rate(), comeBack: rate() / 3 }
+  return Object.fromEntries(Object.entries(churn).filter(([, chance]) => chance > 0))
+}
+
+function pick<T>(choices: readonly T[], dice: Dice): T {
+  const choice = choices[dice.below(choices.length)]
+  if (choice === undefined) throw new Error('Nothing to pick from.')
+  return choice
+}
