@@ -80,6 +80,37 @@ export type Report = RecordCounts &
     pruned?: Pruned | undefined
   }
 
+/** What a drawing of many runs shows of one. */
+export type LatestRun = Pick<
+  Report,
+  | 'organization'
+  | 'startedAtMs'
+  | 'durationMs'
+  | 'status'
+  | 'proof'
+  | 'inserted'
+  | 'updated'
+  | 'removed'
+  | 'returned'
+  | 'held'
+  | 'throttled'
+  | 'waitedMs'
+> & { runId: number; errorCode: string | undefined }
+
+/** A run under way, and how far it is. */
+export type Underway = {
+  organization: string
+  runId: number
+  /** Unix milliseconds. */
+  startedAtMs: number
+  isQuick: boolean
+  /** Customers read by the run that it continues, and customers read since. */
+  readBefore: number
+  read: number
+  /** How many customers the service says there are; undefined until it has. */
+  total: number | undefined
+}
+
 /** A failed run that did nothing. */
 export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'startedAtMs'>): Report {
   return {

@@ -1,6 +1,6 @@
 import type { Warnings } from './customer.ts'
 import type { HiddenFields } from './privacy-policy.ts'
-import type { Proof, Pruned, RecordCounts, Report, RunStatus } from './report.ts'
+import type { LatestRun, Proof, Pruned, RecordCounts, Report, RunStatus, Underway } from './report.ts'
 import type { RowSet } from './row-set.ts'
 import type {
   Candidate,
@@ -81,6 +81,10 @@ export type Mirror = {
   listFreshness(): Promise<Freshness[]>
   /** How each organization's latest run ended, and when its last complete one began. */
   listLastRuns(): Promise<LastRun[]>
+  /** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
+  listLatestRuns(filter: { organizations: readonly string[]; limit: number }): Promise<LatestRun[]>
+  /** The runs that are under way, in any process. `monotonicMs` is the clock of leases. */
+  listUnderway(clocks: { nowMs: number; monotonicMs: number | undefined }): Promise<Underway[]>
   /** Reads the whole mirror and returns its damages; empty if there are none. */
   findDamage(): Promise<string[]>
   close(): Promise<void>

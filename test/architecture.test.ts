@@ -10,7 +10,7 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 
 /** Files in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
-  /^src\/(scan|list-memory)\//,
+  /^src\/(scan|list-memory|page)\//,
   /^src\/(customer|report|errors|backoff|privacy-policy|hidden-values)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
@@ -128,7 +128,7 @@ describe('which files may import which', () => {
 test.each([
   ['undici', /^src\/source\//],
   ['better-sqlite3', /^src\/(mirror|reading)\//],
-  ['hono', /^(src\/(service|http)|jobs)\//],
+  ['hono', /^(src\/(service|http|page)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],
   ['ioredis', /^jobs\//],

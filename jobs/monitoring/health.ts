@@ -2,6 +2,7 @@ import type { Mirror } from '../../src/store.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Readiness } from '../../src/http/health.ts'
 import { within } from '../queue/deadline.ts'
+import { GRACE_MS } from '../schedule/due-outlook.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
 import { scheduled } from '../schedule/reconcile.ts'
@@ -28,8 +29,6 @@ export type Examined = {
 }
 
 const ASK_MS = 2000
-/** How long after its due time an organization may take. */
-const GRACE_MS = 2 * 3_600_000
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
   const problems = [...(await queueProblems(examined)), ...workerProblems(examined), ...(await staleProblems(examined))]

@@ -37,6 +37,8 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     listRejects: async (filter) => (await live.there()).listRejects(filter),
     listFreshness: async () => (await live.there()).listFreshness(),
     listLastRuns: async () => (await live.there()).listLastRuns(),
+    listLatestRuns: async (filter) => (await live.there()).listLatestRuns(filter),
+    listUnderway: async (clocks) => (await live.there()).listUnderway(clocks),
     listPrivacy: async () => (await live.there()).listPrivacy(),
     findDamage: async () => (await live.there()).findDamage(),
     close: () => live.close(),

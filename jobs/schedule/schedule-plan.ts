@@ -70,7 +70,11 @@ export function isDue({ organization, schedule }: Wanted, lastRun: LastRun | und
  * Whether the list was read to its end at that moment or later. A date far in the future comes from a wrong clock, and is ignored:
  * otherwise the organization would not be mirrored until then.
  */
-export function wasReadSince(sinceMs: number, lastRun: LastRun | undefined, nowMs: number): boolean {
+export function wasReadSince(
+  sinceMs: number,
+  lastRun: Pick<LastRun, 'completeAsOfMs'> | undefined,
+  nowMs: number,
+): boolean {
   const { completeAsOfMs } = lastRun ?? {}
   return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && completeAsOfMs <= nowMs + LARGEST_STEP_MS
 }

@@ -24,6 +24,7 @@ import { findGone, findListed, findRemovalCandidates } from './removals/removal-
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
 import { finishRun, startRun } from './runs.ts'
 import { listLastRuns } from './last-runs.ts'
+import { listLatestRuns, listUnderway } from './overview.ts'
 import { findRun, listFreshness, listRuns } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
 import { recallWindows } from './windows.ts'
@@ -148,6 +149,8 @@ function readingVerbs(db: Connection, file: string) {
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
     listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
+    listLatestRuns: async (filter) => readTransaction(db, file, () => listLatestRuns(db, filter)),
+    listUnderway: async (clocks) => readTransaction(db, file, () => listUnderway(db, clocks)),
     findDamage: async () => readTransaction(db, file, () => findDamage(db)),
   } satisfies Partial<Mirror>
 }

@@ -8,27 +8,27 @@ const LONGEST_NAME = 200
 
 /**
  * Throws UsageError unless `file` is free, or a file that an export may replace: no folder, no link, no database. Throws ExportFailed
- * for a place that cannot be reached.
+ * for a place that cannot be reached. `example` is the name of a file to propose where a folder was named.
  */
-export function requireReplaceable(file: string, mirror: string): void {
+export function requireReplaceable(file: string, mirror: string, example = 'customers.csv'): void {
   try {
-    if (/[/\\]$/.test(file)) throw isFolder(file)
+    if (/[/\\]$/.test(file)) throw isFolder(file, example)
     if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
       throw refused(
         file,
         `has a name that is too long; at most ${LONGEST_NAME} bytes leave room for the name beside it`,
       )
     if (isPlaceOfMirror(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
-    requireFile(file)
+    requireFile(file, example)
   } catch (error) {
     throw exportError(error, file)
   }
 }
 
-function requireFile(file: string): void {
+function requireFile(file: string, example: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined) return
-  if (found.isDirectory()) throw isFolder(file)
+  if (found.isDirectory()) throw isFolder(file, example)
   if (found.isSymbolicLink()) throw refused(file, 'is a symbolic link; name the file itself, or - for standard output')
   if (!found.isFile()) throw refused(file, 'is not a file; name a file, or - for standard output')
   // All of a database that is open may be in its journal.
@@ -58,8 +58,8 @@ function isDatabase(file: string): boolean {
   }
 }
 
-function isFolder(file: string): UsageError {
-  return refused(file, `is a folder; name a file in it, e.g. ${join(file, 'customers.csv')}`)
+function isFolder(file: string, example: string): UsageError {
+  return refused(file, `is a folder; name a file in it, e.g. ${join(file, example)}`)
 }
 
 function refused(file: string, what: string): UsageError {

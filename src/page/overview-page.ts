@@ -1,0 +1,194 @@
+import { html } from 'hono/html'
+import { count, duration, grouped, moment } from '../wording.ts'
+import { framed, runPath, time, type Html } from './frame.ts'
+import type { OrganizationView, Overview, Served } from './overview.ts'
+import { chartWords, runChart } from './run-chart.ts'
+import { progressWords, sentencesOf, STATE_WORDS } from './sentences.ts'
+import type { State } from './standing.ts'
+
+/** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
+export function overviewPage(overview: Overview, served?: Served): Promise<string> {
+  const { organizations, nowMs, totals } = overview
+  const totalOf = (urgency: number) => totals[urgency] ?? 0
+  const groups = GROUPS.map(({ title, urgency }) => ({
+    title,
+    urgency,
+    members: organizations.filter(({ standing }) => standing.urgency === urgency),
+  })).filter(({ members }) => members.length > 0)
+  const content = html`<header class="top">
+      <h1>Customer Mirror</h1>
+      <p class="soft">as of ${time(nowMs, nowMs)}</p>
+    </header>
+    <main>
+      <p class="lead">${leadOf(totals)}</p>
+      ${served === undefined ? '' : findForm(served)}
+      ${groups.map(
+        ({ title, urgency, members }) =>
+          html`<h2>${title} · ${grouped(totalOf(urgency))}</h2>
+            ${members.map((view) => card(view, nowMs, served !== undefined))}`,
+      )}
+      ${organizations.length === 0 ? html`<p class="soft">No organization has an id like that.</p>` : ''}
+      ${served === undefined ? '' : pagesOf(served)}
+    </main>
+    ${foot(overview)}`
+  return framed({ title: 'Customer Mirror', policy: served === undefined }, content)
+}
+
+function leadOf(totals: readonly number[]): string {
+  const [urgent = 0] = totals
+  const all = totals.reduce((sum, number) => sum + number, 0)
+  if (urgent === 0)
+    return all === 1 ? 'The organization needs no attention.' : `None of ${grouped(all)} organizations needs attention.`
+  return `${grouped(urgent)} of ${count(all, 'organization')} ${urgent === 1 ? 'needs' : 'need'} attention.`
+}
+
+const GROUPS = [
+  { title: 'Needs attention', urgency: 0 },
+  { title: 'Under way, or could be better', urgency: 1 },
+  { title: 'As it should be', urgency: 2 },
+] as const
+
+const COLOURS: Readonly<Record<State, string>> = {
+  failing: 'bad',
+  late: 'bad',
+  held: 'weak',
+  never: 'weak',
+  stopped: 'weak',
+  waiting: 'busy',
+  running: 'busy',
+  unproven: 'weak',
+  retired: 'quiet',
+  fresh: 'good',
+}
+
+function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
+  const { organization, standing, underway, runs } = view
+  return html`<article class="card organization">
+    <div>
+      <div class="head">
+        <h3>${organization}</h3>
+        ${standing.states.map((state) => html`<span class="state ${COLOURS[state]}">${STATE_WORDS[state]}</span> `)}
+      </div>
+      <div class="words">
+        ${
+          underway === undefined
+            ? ''
+            : html`<div class="progress">
+                  ${
+                    underway.percent === undefined
+                      ? ''
+                      : html`<progress
+                            max="100"
+                            value="${underway.percent}"
+                            aria-label="${`${organization}: how much of the list is read`}"
+                          ></progress
+                          ><span>${underway.percent} %</span>`
+                  }
+                </div>
+                <p>${progressWords(underway)}</p>`
+        }
+        ${sentencesOf(view, nowMs).map(
+          ({ text, command }) => html`<p>${text}${command === undefined ? '' : html` <code>${command}</code>`}</p>`,
+        )}
+      </div>
+      ${factsOf(view, nowMs)}
+    </div>
+    ${
+      runs.length === 0
+        ? ''
+        : html`<figure>
+            ${runChart(runs)}
+            <figcaption>${chartWords(runs)}</figcaption>
+            ${isServed ? runList(view) : ''}
+          </figure>`
+    }
+  </article>`
+}
+
+function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
+  const next =
+    due === undefined
+      ? undefined
+      : html`in ${duration(wholeMinutes(due.nextMs - nowMs))} <span class="soft">(${due.nextLocal})</span>`
+  const quick = due?.nextQuickMs === undefined ? undefined : `in ${duration(wholeMinutes(due.nextQuickMs - nowMs))}`
+  const facts: [name: string, value: Html | string | undefined][] = [
+    ['Next run', next ?? 'no schedule'],
+    ['Next quick run', quick],
+    ['Customers', grouped(freshness?.active ?? 0)],
+    ['Missing', positive(freshness?.missing)],
+    ['Removed', positive(freshness?.removed)],
+  ]
+  return html`<dl class="facts">
+    ${facts.map(([name, value]) =>
+      value === undefined
+        ? ''
+        : html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+    )}
+  </dl>`
+}
+
+function positive(number = 0): string | undefined {
+  return number === 0 ? undefined : grouped(number)
+}
+
+function wholeMinutes(ms: number): number {
+  return ms < 60_000 ? Math.max(0, Math.floor(ms / 1000) * 1000) : Math.floor(ms / 60_000) * 60_000
+}
+
+function runList({ organization, runs }: OrganizationView): Html {
+  return html`<details>
+    <summary>Runs of ${organization}</summary>
+    <ul class="runs">
+      ${runs
+        .toReversed()
+        .map(
+          ({ runId, startedAtMs, status, proof, durationMs }) =>
+            html`<li>
+              <a href="${runPath(runId)}">#${runId}</a> ${moment(startedAtMs)},
+              ${status === 'complete' ? proof : status}, ${duration(durationMs)}
+            </li>`,
+        )}
+    </ul>
+  </details>`
+}
+
+function findForm({ find }: Served): Html {
+  return html`<form class="find" method="get" action="/" role="search">
+    <label for="find">Organization</label>
+    <input id="find" name="find" value="${find}" autocomplete="off" spellcheck="false" maxlength="63" />
+    <button>Find</button>
+    ${find === '' ? '' : html`<a href="/">Show all</a>`}
+  </form>`
+}
+
+function pagesOf({ find, page, pages, found }: Served): Html | '' {
+  if (pages <= 1) return ''
+  const link = (to: number, words: string) =>
+    to < 1 || to > pages
+      ? ''
+      : html`<a href="/?${new URLSearchParams({ ...(find !== '' && { find }), page: String(to) }).toString()}"
+          >${words}</a
+        >`
+  return html`<nav class="pages" aria-label="Pages">
+    ${link(page - 1, 'Previous')}
+    <span>Page ${page} of ${pages}, ${count(found, 'organization')}</span>
+    ${link(page + 1, 'Next')}
+  </nav>`
+}
+
+function foot({ leftBehind, nowMs }: Overview): Html {
+  return html`<footer class="foot">
+    <p>
+      Bars above the line show how long a run took, bars below it how many customers changed. Green runs are proven or
+      settled, yellow ones are not, red ones with a cross failed, grey ones did not end.
+    </p>
+    ${leftBehind.map(
+      ({ organization, active }) =>
+        html`<p>${organization} is not configured, and has ${count(active, 'active customer')}.</p>`,
+    )}
+    <p>This page does not change by itself. It was made at ${moment(nowMs)}.</p>
+  </footer>`
+}

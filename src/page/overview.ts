@@ -1,0 +1,127 @@
+import type { LatestRun, Underway } from '../report.ts'
+import type { Freshness, HeldRemovals, Mirror } from '../store.ts'
+import { progressOf, type Progress } from './progress.ts'
+import { standingOf, type Standing } from './standing.ts'
+
+/** When an organization is due, by its schedule. Times in Unix milliseconds. */
+export type Due = {
+  /** When it was due last, and when it is due next; `nextLocal` is that in the time zone of the schedule. */
+  lastMs: number
+  nextMs: number
+  nextLocal: string
+  /** Undefined where it has no quick runs. */
+  nextQuickMs: number | undefined
+  /** Whether it was not read since it was due; late: for longer than a night may take. */
+  isDue: boolean
+  isLate: boolean
+}
+
+/** What a page shows of one organization. */
+export type OrganizationView = {
+  organization: string
+  /** Undefined where it was never mirrored. */
+  freshness: Freshness | undefined
+  /** Undefined where it has no schedule. */
+  due: Due | undefined
+  /** Removals that wait for a decision. */
+  held: readonly HeldRemovals[]
+  underway: Progress | undefined
+  /** Its latest full runs, oldest first. */
+  runs: readonly LatestRun[]
+  standing: Standing
+}
+
+/** What a page shows of all organizations, those that need attention first. */
+export type Overview = {
+  nowMs: number
+  organizations: readonly OrganizationView[]
+  /** How many of all organizations there are of each urgency. */
+  totals: readonly number[]
+  /** Organizations that are in the mirror, with active customers, but are not configured. */
+  leftBehind: readonly { organization: string; active: number }[]
+}
+
+/** What the overview is made from. */
+export type Known = {
+  /** Ids of the configured organizations. */
+  organizations: readonly string[]
+  freshness: readonly Freshness[]
+  held: readonly HeldRemovals[]
+  underway: readonly Underway[]
+  runs: readonly LatestRun[]
+  dueOf: (organization: string, freshness: Freshness | undefined) => Due | undefined
+  nowMs: number
+}
+
+/** How many runs of an organization are drawn. */
+export const DRAWN_RUNS = 30
+
+type Asked = Pick<Known, 'organizations' | 'dueOf' | 'nowMs'> & { monotonicMs: number | undefined }
+
+/** Looks up in the mirror what the overview shows. */
+export async function readOverview(
+  mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>,
+  { organizations, dueOf, nowMs, monotonicMs }: Asked,
+): Promise<Overview> {
+  const [freshness, held, underway, runs] = await Promise.all([
+    mirror.listFreshness(),
+    mirror.listHeldRemovals(),
+    mirror.listUnderway({ nowMs, monotonicMs }),
+    mirror.listLatestRuns({ organizations, limit: DRAWN_RUNS }),
+  ])
+  return overviewOf({ organizations, freshness, held, underway, runs, dueOf, nowMs })
+}
+
+/** The overview, from what is known. */
+function overviewOf({ organizations, nowMs, dueOf, ...known }: Known): Overview {
+  const freshness = new Map(known.freshness.map((each) => [each.organization, each]))
+  const underway = new Map(known.underway.map((each) => [each.organization, each]))
+  const held = Map.groupBy(known.held, (each) => each.organization)
+  const runs = Map.groupBy(known.runs, (each) => each.organization)
+  const views = organizations.map((organization) => {
+    const run = underway.get(organization)
+    const facts = {
+      freshness: freshness.get(organization),
+      due: dueOf(organization, freshness.get(organization)),
+      held: held.get(organization) ?? [],
+      underway: run && progressOf(run, nowMs),
+      runs: runs.get(organization) ?? [],
+    }
+    return { organization, ...facts, standing: standingOf(facts) }
+  })
+  const configured = new Set(organizations)
+  return {
+    nowMs,
+    organizations: views.toSorted(byUrgency),
+    totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
+    leftBehind: known.freshness
+      .filter(({ organization, active }) => active > 0 && !configured.has(organization))
+      .map(({ organization, active }) => ({ organization, active })),
+  }
+}
+
+/** The gravest first, and within a grade in the order of their ids. */
+function byUrgency(left: OrganizationView, right: OrganizationView): number {
+  return (
+    left.standing.urgency - right.standing.urgency ||
+    (left.organization < right.organization ? -1 : left.organization > right.organization ? 1 : 0)
+  )
+}
+
+/** Which part of the organizations a server shows, of those whose id was asked for. */
+export type Served = { find: string; page: number; pages: number; found: number }
+
+/** How many organizations a server shows at once. */
+const ON_A_PAGE = 50
+
+/** The part of the overview that `page` shows, of the organizations whose ids hold `find`. A page that is not there is the nearest one. */
+export function partOf(overview: Overview, { find, page }: { find: string; page: number }): [Overview, Served] {
+  const found = overview.organizations.filter(({ organization }) => organization.includes(find))
+  const pages = Math.max(1, Math.ceil(found.length / ON_A_PAGE))
+  const shown = Number.isInteger(page) ? Math.min(Math.max(1, page), pages) : 1
+  const organizations = found.slice((shown - 1) * ON_A_PAGE, shown * ON_A_PAGE)
+  return [
+    { ...overview, organizations },
+    { find, page: shown, pages, found: found.length },
+  ]
+}

@@ -1,0 +1,153 @@
+import { factsOfCode } from '../error-facts.ts'
+import { count, duration, grouped } from '../wording.ts'
+import type { OrganizationView } from './overview.ts'
+import type { Progress } from './progress.ts'
+import { reasonWords } from './proof-words.ts'
+import type { State } from './standing.ts'
+
+/** A state as it is shown. */
+export const STATE_WORDS: Readonly<Record<State, string>> = {
+  failing: 'Failing',
+  late: 'Late',
+  held: 'Removals held',
+  never: 'Never mirrored',
+  stopped: 'Stopped',
+  waiting: 'Waiting',
+  running: 'Running',
+  unproven: 'Unproven',
+  retired: 'Retired',
+  fresh: 'Fresh',
+}
+
+/** A sentence about an organization, with the command that says more or decides. */
+export type Sentence = { text: string; command?: string }
+
+/** What there is to say about an organization, what needs a person first. */
+export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
+  return [
+    ...failureSentence(view, nowMs),
+    ...waitingSentence(view, nowMs),
+    ...view.held.map(({ held, runId }) => ({
+      text: `Run #${runId} held back ${count(held, 'removal')}. If these customers are gone, approve; if not, discard.`,
+      command: `customer-mirror removals approve ${runId}`,
+    })),
+    { text: freshnessWords(view, nowMs) },
+    ...proofSentences(view, nowMs),
+    ...quickSentence(view),
+    ...rejectSentence(view),
+    ...retiredSentence(view),
+  ]
+}
+
+/** How far a run is: `Run #13 has read 3,400 of 10,000 customers, about 2 min left.` */
+export function progressWords({ runId, isQuick, readInAll, total, leftMs }: Progress): string {
+  if (isQuick) return `Quick run #${runId} is looking for changes.`
+  const of = total === undefined ? '' : ` of ${grouped(total)}`
+  const left = leftMs === undefined ? '' : `, about ${duration(Math.max(1000, leftMs))} left`
+  return `Run #${runId} has read ${grouped(readInAll)}${of} customers${left}.`
+}
+
+function failureSentence({ organization, standing }: OrganizationView, nowMs: number): Sentence[] {
+  const { inARow, sinceMs = nowMs, last } = standing.failures
+  if (last === undefined) return []
+  const { title, fix } = factsOfCode(last.errorCode ?? '')
+  const runs = inARow === 1 ? 'The last run failed' : `The last ${inARow} runs failed`
+  const since = inARow === 1 ? ago(last.startedAtMs, nowMs) : `the first ${ago(sinceMs, nowMs)}`
+  const advice = / above\b/.test(fix) ? '' : ` ${fix.replaceAll('<organization>', organization)}`
+  const command = `customer-mirror runs show ${last.runId}`
+  return [{ text: `${runs}, ${since}: ${title} (${last.errorCode ?? 'unexpected'}).${advice}`, command }]
+}
+
+function waitingSentence({ standing: { states, lastEnded } }: OrganizationView, nowMs: number): Sentence[] {
+  if (lastEnded === undefined) return []
+  if (states.includes('stopped'))
+    return [{ text: `Run #${lastEnded.runId} was stopped before its end. The next run continues it.` }]
+  if (!states.includes('waiting')) return []
+  const sinceMs = lastEnded.startedAtMs + lastEnded.durationMs
+  return [
+    {
+      text:
+        `Waiting for the rate limit for ${duration(age(sinceMs, nowMs))}: the service asked run #${lastEnded.runId} for a pause. ` +
+        'What was read is kept, and the run goes on by itself.',
+    },
+  ]
+}
+
+function freshnessWords({ freshness, due, standing }: OrganizationView, nowMs: number): string {
+  const readAsOfMs = freshness?.readAsOfMs
+  if (readAsOfMs === undefined) {
+    const dueWords = due?.isLate === true ? ` It was due ${ago(due.lastMs, nowMs)}.` : ''
+    return standing.states.includes('never')
+      ? `No run yet.${dueWords}`
+      : `The list was never read to its end.${dueWords}`
+  }
+  const read = `Read ${ago(readAsOfMs, nowMs)}`
+  if (due === undefined) return `${read}; there is no schedule to hold this against.`
+  if (!due.isDue) return `${read}, as scheduled.`
+  return `${read}, and due ${ago(due.lastMs, nowMs)}: ${due.isLate ? 'late' : 'still within its time'}.`
+}
+
+function proofSentences({ freshness, standing: { lastEnded } }: OrganizationView, nowMs: number): Sentence[] {
+  if (freshness?.readAsOfMs === undefined) return []
+  const { provenAsOfMs, why } = freshness
+  const proof = lastEnded?.status === 'complete' ? lastEnded.proof : undefined
+  if (proof === 'proven') return [{ text: GRADES.proven }]
+  const last =
+    provenAsOfMs === undefined ? 'Never proven or settled.' : `Last proven or settled ${ago(provenAsOfMs, nowMs)}.`
+  const grade = proof === undefined ? '' : GRADES[proof]
+  const reasons = why.filter((reason) => !OF_THE_RUN.has(reason) && reasonWords(reason) !== '')
+  return [
+    { text: [grade, ...(proof === 'settled' ? [] : [last])].join(' ').trim() },
+    ...reasons.map((reason) => ({ text: `${reasonWords(reason)} (${reason})` })),
+  ]
+}
+
+const GRADES = {
+  proven: 'Proven: every customer who was listed was read.',
+  settled: 'Settled: every customer who kept their place among the others was read.',
+  converged: 'Converged: the last pass found no new customer. Weaker than a proof.',
+  unproven: 'The last run proves nothing, so it removed no customer.',
+} as const
+
+/** Reasons that say how a run ended, which other sentences do. */
+const OF_THE_RUN = new Set(['failed', 'waiting', 'interrupted'])
+
+function quickSentence({ freshness }: OrganizationView): Sentence[] {
+  const { runId, errorCode } = freshness?.lastQuick ?? {}
+  if (runId === undefined || errorCode === undefined) return []
+  const { title } = factsOfCode(errorCode)
+  return [
+    {
+      text: `Quick run #${runId} failed: ${title} (${errorCode}).`,
+      command: `customer-mirror runs show ${runId}`,
+    },
+  ]
+}
+
+function rejectSentence({ organization, freshness }: OrganizationView): Sentence[] {
+  const rejects = freshness?.openRejects ?? 0
+  if (rejects === 0) return []
+  return [
+    {
+      text: `${count(rejects, 'record')} could not be kept as ${rejects === 1 ? 'a customer' : 'customers'}.`,
+      command: `customer-mirror rejects ${organization}`,
+    },
+  ]
+}
+
+function retiredSentence({ freshness }: OrganizationView): Sentence[] {
+  return freshness?.retiredAtMs === undefined
+    ? []
+    : [{ text: 'Retired, and configured again: its next run ends that.' }]
+}
+
+/** `3 h 5 min ago`; a moment ahead, by a clock that was set back, is now. */
+export function ago(thenMs: number, nowMs: number): string {
+  return `${duration(age(thenMs, nowMs))} ago`
+}
+
+function age(thenMs: number, nowMs: number): number {
+  const ms = Math.max(0, nowMs - thenMs)
+  // A glance does not need the seconds of an hour.
+  return ms < 60_000 ? Math.floor(ms / 1000) * 1000 : Math.floor(ms / 60_000) * 60_000
+}

@@ -1,0 +1,93 @@
+import type { LatestRun } from '../report.ts'
+import type { OrganizationView } from './overview.ts'
+
+/**
+ * What is to be said of an organization in one word. `failing`: its last run failed. `late`: it was due long ago and was not read
+ * since. `stopped`: its last run was interrupted. `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
+ * proves nothing although it was meant to.
+ */
+export type State =
+  | 'failing'
+  | 'late'
+  | 'held'
+  | 'never'
+  | 'stopped'
+  | 'waiting'
+  | 'running'
+  | 'unproven'
+  | 'retired'
+  | 'fresh'
+
+/** How an organization stands: every state that is true of it, the gravest first. */
+export type Standing = {
+  states: readonly State[]
+  /** 0 where a person has something to do, 1 while something is under way or might be better, 2 where all is as it should be. */
+  urgency: number
+  /** How many full runs in a row have failed, as far back as is drawn, the first of them since when, and the last of them. */
+  failures: { inARow: number; sinceMs: number | undefined; last: LatestRun | undefined }
+  /** The last full run that has ended; undefined if none has. */
+  lastEnded: LatestRun | undefined
+}
+
+type Facts = Pick<OrganizationView, 'freshness' | 'due' | 'held' | 'underway' | 'runs'>
+
+/** How an organization stands, from what is known of it. */
+export function standingOf(facts: Facts): Standing {
+  const { underway, runs } = facts
+  // A run without a lease ended without being able to say so.
+  const ended = runs.filter(({ runId }) => runId !== underway?.runId)
+  const lastEnded = ended.at(-1)
+  const failures = failuresOf(ended)
+  const states = statesOf(facts, lastEnded)
+  return { states, urgency: Math.min(...states.map((state) => URGENCY[state])), failures, lastEnded }
+}
+
+const URGENCY: Readonly<Record<State, number>> = {
+  failing: 0,
+  late: 0,
+  held: 0,
+  never: 0,
+  stopped: 1,
+  waiting: 1,
+  running: 1,
+  unproven: 1,
+  retired: 2,
+  fresh: 2,
+}
+
+function statesOf({ freshness, due, held, underway }: Facts, lastEnded: LatestRun | undefined): State[] {
+  const wasRead = freshness?.readAsOfMs !== undefined
+  const isUnproven = wasRead && lastEnded?.status === 'complete' && lastEnded.proof === 'unproven'
+  const grave: (State | false | undefined)[] = [
+    lastEnded?.status === 'failed' && 'failing',
+    due?.isLate === true && wasRead && 'late',
+    held.length > 0 && 'held',
+    !wasRead && underway === undefined && lastEnded === undefined && 'never',
+    isStopped(lastEnded) && underway === undefined && 'stopped',
+    lastEnded?.status === 'waiting' && underway === undefined && 'waiting',
+    underway !== undefined && 'running',
+    isUnproven && !isByChoice(freshness.why) && 'unproven',
+    freshness?.retiredAtMs !== undefined && 'retired',
+  ]
+  const states = grave.filter((state) => typeof state === 'string')
+  return states.length === 0 ? ['fresh'] : states
+}
+
+function isStopped(run: LatestRun | undefined): boolean {
+  return run?.status === 'interrupted' || run?.status === 'running'
+}
+
+/** Whether the configuration asks for scans that prove nothing. */
+function isByChoice(reasons: readonly string[]): boolean {
+  return reasons.length === 1 && reasons[0] === 'plain-scan'
+}
+
+function failuresOf(ended: readonly LatestRun[]): Standing['failures'] {
+  const lastGood = ended.findLastIndex(({ status }) => status !== 'failed')
+  const failed = ended.slice(lastGood + 1)
+  return {
+    inARow: failed.length,
+    sinceMs: failed[0]?.startedAtMs,
+    last: failed.at(-1),
+  }
+}

@@ -1,0 +1,33 @@
+import { beginExport, EXPORTING } from './export/export-file.ts'
+import { exportError } from './export/export-error.ts'
+import { requireReplaceable } from './export/export-target.ts'
+import { privateName } from './private-name.ts'
+import { writeAll } from './write-all.ts'
+
+type Target = {
+  /** The mirror, which is never replaced. */
+  mirror: string
+  /** The name of a file to propose where a folder was named. */
+  example: string
+  /** Throws for a file that is there and must stay. */
+  mayReplace: (file: string) => void
+}
+
+/** Writes a text as a file (0600), which is there as a whole or not at all. Throws UsageError and ExportFailed for a bad target. */
+export function writeFileWhole(file: string, text: string, { mirror, example, mayReplace }: Target): void {
+  requireReplaceable(file, mirror, example)
+  try {
+    mayReplace(file)
+  } catch (error) {
+    throw exportError(error, file)
+  }
+  const unfinished = beginExport(privateName(file, EXPORTING), file)
+  try {
+    writeAll(unfinished.descriptor, Buffer.from(text))
+    unfinished.finish()
+  } catch (error) {
+    throw exportError(error, file)
+  } finally {
+    unfinished.remove()
+  }
+}

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import { overviewPage } from '../../src/page/overview-page.ts'
+import { partOf, readOverview, type Overview } from '../../src/page/overview.ts'
+import { progressOf } from '../../src/page/progress.ts'
+import { customers } from '../support/builders.ts'
+import { night } from '../mirror/nights.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/organizations-in-all-states.ts'
+
+const UNDERWAY = { organization: 'acme', runId: 7, startedAtMs: 0, isQuick: false, readBefore: 0, read: 0, total: 100 }
+
+test('every organization is shown in its states, and those that need attention come first', async () => {
+  const overview = await overviewOfAll()
+
+  expect(overview.organizations.map(({ organization, standing }) => [organization, ...standing.states])).toEqual([
+    ['failing', 'failing', 'late'],
+    ['held', 'held'],
+    ['late', 'late'],
+    ['never', 'never'],
+    ['running', 'running'],
+    ['unproven', 'unproven'],
+    ['waiting', 'waiting'],
+    ['fresh', 'fresh'],
+  ])
+  expect(overview.totals).toEqual([4, 3, 1])
+})
+
+test('the page says in words what is true of each organization', async () => {
+  const said = cardsOf(await overviewPage(await overviewOfAll()))
+
+  expect(said.get('failing')).toMatch(/The last 3 runs failed, the first 2 d ago: bad key, .*\(unauthorized\)/)
+  expect(said.get('failing')).toMatch(/Read 3 d ago, and due 20 min ago: late\. Last proven or settled 3 d ago\./)
+  expect(said.get('held')).toMatch(/Run #\d+ held back 38 removals\..* customer-mirror removals approve \d+/)
+  expect(said.get('late')).toContain('Read 4 d ago, and due 20 min ago: late.')
+  expect(said.get('never')).toContain('No run yet.')
+  expect(said.get('running')).toMatch(/36 % Run #\d+ has read 17 of 46 customers, about 1 min 42 s left\./)
+  expect(said.get('waiting')).toMatch(
+    /Waiting for the rate limit for \d+ min: the service asked run #\d+ for a pause\./,
+  )
+  expect(said.get('unproven')).toContain('At least one position of the list could not be read. (hole)')
+  expect(said.get('fresh')).toContain('Read 20 min ago, as scheduled. Proven: every customer who was listed was read.')
+  expect(said.get('fresh')).toContain('Next run in 23 h 40 min (2026-02-04 02:00 GMT)')
+})
+
+test('the last thirty runs are drawn, and the drawing is said in words', async () => {
+  const overview = await overviewOfAll()
+  const page = await overviewPage(overview)
+
+  expect(overview.organizations.map(({ runs }) => runs.length)).toEqual([30, 30, 26, 0, 30, 30, 30, 30])
+  expect(drawingOf(page, 'failing')).toMatch(/aria-label="The last 30 runs: 3 failed, .*<path class="cross"/)
+  expect(drawingOf(page, 'fresh')).toMatch(/aria-label="The last 30 runs: none failed, .*<path class="changes"/)
+  expect(drawingOf(page, 'fresh')).not.toContain('cross')
+  expect(barsOf(drawingOf(page, 'failing'), 'bad')).toBe(3)
+  expect(barsOf(drawingOf(page, 'failing'), 'good')).toBe(27)
+})
+
+test('a page holds nothing of a customer, no message of a service, no script, and loads nothing', async () => {
+  const page = await overviewPage(await overviewOfAll())
+
+  expect(page).not.toMatch(/private\.example\.com|Jane|@example|[0-9a-f]{8}-[0-9a-f]{4}-/)
+  expect(page).not.toMatch(/<script|javascript:|\bon[a-z]+=|https?:\/\/|url\(|@import/)
+})
+
+test('texts from outside are escaped', async () => {
+  const overview = await overviewOfAll()
+  const hostile = `"><script>alert('1')</script>&`
+  const organizations = overview.organizations.map((view) => ({ ...view, organization: hostile }))
+  const leftBehind = [{ organization: hostile, active: 3 }]
+
+  const page = await overviewPage(
+    { ...overview, organizations, leftBehind },
+    { find: hostile, page: 1, pages: 3, found: 1 },
+  )
+
+  expect(page).not.toContain('<script')
+  expect(page).not.toContain(`'1'`)
+  expect(page).toContain('&lt;script&gt;')
+})
+
+test('a thousand organizations are shown a few at a time, and found by a part of their id', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3), { organization: 'org-0999' })
+  const ids = Array.from({ length: 1000 }, (_, n) => `org-${String(n).padStart(4, '0')}`)
+  const overview = await overviewOf(mirror, ids)
+
+  const [part, served] = partOf(overview, { find: '', page: 2 })
+  expect(part.organizations).toHaveLength(50)
+  expect(served).toEqual({ find: '', page: 2, pages: 20, found: 1000 })
+  expect(partOf(overview, { find: '', page: 99 })[1].page).toBe(20)
+  expect(partOf(overview, { find: '', page: Number.NaN })[1].page).toBe(1)
+  const [found] = partOf(overview, { find: '0999', page: 1 })
+  expect(found.organizations.map(({ organization }) => organization)).toEqual(['org-0999'])
+  expect(await overviewPage(part, served)).toContain('1,000 of 1,000 organizations need attention.')
+})
+
+test.each([
+  ['before its first page', {}, 0, undefined],
+  ['half way', { read: 50 }, 50, 10_000],
+  ['continuing another', { readBefore: 50, read: 25 }, 75, 10_000],
+  ['reading its list again', { read: 180 }, 99, undefined],
+  ['of a list whose length is not known', { read: 50, total: undefined }, undefined, undefined],
+  ['that looks for changes', { read: 50, isQuick: true }, undefined, undefined],
+])('how far a run is, %s', (_what, run, percent, leftMs) => {
+  expect(progressOf({ ...UNDERWAY, ...run }, 10_000)).toMatchObject({ percent, leftMs })
+})
+
+test('a clock that was set back gives no time left, and no age below zero', async () => {
+  expect(progressOf({ ...UNDERWAY, startedAtMs: 20_000, read: 50 }, 10_000).leftMs).toBeUndefined()
+  const mirror = await aMirror()
+  await night(mirror, 40, customers(1, 3), { organization: 'fresh' })
+
+  expect(await overviewPage(await overviewOf(mirror, ['fresh']))).toMatch(/Read 0 ms ago/)
+})
+
+test('a run whose process is gone is not shown as running', async () => {
+  const mirror = await aMirror()
+  await mirror.startRun({ organization: 'fresh', trigger: 'sync', nowMs: LOOKED_AT_MS - 3_600_000 })
+
+  const { organizations } = await overviewOf(mirror, ['fresh'])
+
+  expect(organizations[0]?.standing.states).toEqual(['stopped'])
+})
+
+async function overviewOfAll(): Promise<Overview> {
+  const mirror = await aMirror()
+  await mirrorAllStates(mirror)
+  return overviewOf(mirror, IN_STATES)
+}
+
+function overviewOf(mirror: Awaited<ReturnType<typeof aMirror>>, organizations: readonly string[]): Promise<Overview> {
+  return readOverview(mirror, { organizations, dueOf: dueEveryNight, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
+}
+
+/** The text of each card, by its organization. */
+function cardsOf(page: string): Map<string, string> {
+  const cards = page.split('<article').slice(1)
+  return new Map(
+    cards.map((card) => [
+      /<h3>(.*?)<\/h3>/.exec(card)?.[1] ?? '',
+      card
+        .replaceAll(/<svg[^]*?<\/svg>|<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    ]),
+  )
+}
+
+function drawingOf(page: string, organization: string): string {
+  const card = page.split('<article').find((each) => each.includes(`<h3>${organization}</h3>`)) ?? ''
+  return (/<svg[^]*?<\/svg>/.exec(card)?.[0] ?? '').replaceAll(/\s+/g, ' ')
+}
+
+function barsOf(drawing: string, kind: string): number {
+  return (new RegExp(`class="${kind}" d="([^"]*)"`).exec(drawing)?.[1] ?? '').split('z').length - 1
+}
