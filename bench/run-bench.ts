@@ -98,7 +98,7 @@ async function measure(plan: Plan, { stdout, stderr }: Output): Promise<GroupRes
   const dataset = { organizations: 1, customers: sizes.customers }
   try {
     if (isWanted({ name: 'startup' })) finish(await measureStartup(stage, { folder, dataset, runs }))
-    if (isWanted({ name: 'quick' })) finish(measureQuick(sizes))
+    if (isWanted({ name: 'quick-runs' })) finish(measureQuick(sizes))
     for (const group of brief ? briefly(groups) : groups) await run(group)
     if (!brief && isWanted({ name: 'exports' })) {
       const most = sizes.large?.one ?? dataset
@@ -133,7 +133,7 @@ const OPTIONS = {
 /** `tools` goes with the option of that name, for a run of nothing else. */
 const GROUP_NAMES = [
   'startup',
-  'quick',
+  'quick-runs',
   'whole',
   'night',
   'load',

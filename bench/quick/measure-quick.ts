@@ -30,7 +30,7 @@ export function measureQuick({ customers }: { customers: number }): GroupResult 
     return { name, rounds, maxRequests }
   })
   return {
-    name: 'quick',
+    name: 'quick-runs',
     about: `${customers.toLocaleString('en')} customers, ${COME} new and ${LEAVE} gone, ${ROUNDS} seeds, no service`,
     rows: measured.map(({ name, rounds }) => rowOf(name, rounds, customers)),
     notes: measured.map(({ name, rounds, maxRequests }) => `${name} (limit ${maxRequests}): ${whatWasFound(rounds)}`),

@@ -1,5 +1,5 @@
 import { hides } from '../../privacy-policy.ts'
-import type { Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '../../run.ts'
+import type { Absent, Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '../../run.ts'
 import type { Connection } from '../database.ts'
 import { findUnjudged } from '../older-list.ts'
 import { isCandidate } from './removal-rule.ts'
@@ -21,18 +21,26 @@ export function findRemovalCandidates(
   if (candidates.length === 0 || areTooManyAbsent(db, run, absent.length, rule)) return []
   const unjudged = findUnjudged(db, run, absent)
   if (unjudged.size === absent.length) return []
-  const shown = shownNames(run)
-  return candidates
-    .filter(({ rowId }) => !unjudged.has(rowId))
-    .map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
+  return asCandidates(
+    db,
+    run,
+    candidates.filter(({ rowId }) => !unjudged.has(rowId)),
+  )
 }
 
 /** Those of the rows that a quick run is about to mark as missing, to be searched for first. */
 export function findGone(db: Connection, run: Run, rowIds: readonly number[]): Candidate[] {
+  return asCandidates(
+    db,
+    run,
+    rowIds.flatMap((rowId) => findListedBefore(db, run, rowId) ?? []),
+  )
+}
+
+/** The customers with the names to search for, those of before included. */
+function asCandidates(db: Connection, run: Run, rows: readonly Absent[]): Candidate[] {
   const shown = shownNames(run)
-  return rowIds
-    .flatMap((rowId) => findListedBefore(db, run, rowId) ?? [])
-    .map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
+  return rows.map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
 }
 
 /** Hidden values cannot be searched for: a hash is in no answer of the service. */
