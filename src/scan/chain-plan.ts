@@ -1,6 +1,7 @@
 import type { Findings } from './findings.ts'
 import { type PendingWindow, PendingWindows } from './pending-windows.ts'
-import { windowOnward } from './planner.ts'
+import { windowAfter, windowOnward } from './planner.ts'
+import type { ReadWindow } from './read-window.ts'
 import type { Reason } from './reasons.ts'
 import type { Window } from './window.ts'
 
@@ -34,6 +35,11 @@ export class ChainPlan {
     const { window, overlaps } = windowOnward(end, this.rowsToShare, pageSize, avoid)
     if (!overlaps) this.#flaws.add('no-overlap')
     return window
+  }
+
+  /** Whether a window continues another one at a position that every size divides, so that no window shares rows with both sides. */
+  adjoins(left: ReadWindow, read: ReadWindow): boolean {
+    return read.start === left.reach && windowAfter(left.reach, 1, this.#findings.pageSize) === undefined
   }
 
   /** One more window for a chain that ends at `reach`; undefined when none can be planned yet. */

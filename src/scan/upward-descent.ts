@@ -4,6 +4,8 @@ import type { UpwardPlan } from './upward-plan.ts'
 
 /** Windows in a row that link neither to the chain nor to the windows above the gap, before the order is given up. */
 const MOST_MISSES = 12
+/** Descents that begin no nearer to the top than one before, before the order is given up. */
+const MOST_VAIN = 8
 /** How often the chain may be begun again at the end of the list. */
 const MOST_RESTARTS = 2
 
@@ -17,6 +19,9 @@ export class UpwardDescent {
   readonly #mostSteps: number
   /** The highest and the lowest of the windows above the gap; undefined without a gap. */
   #above: { readonly highest: ReadWindow; readonly lowest: ReadWindow } | undefined
+  /** Where the descent that began nearest to the top began, and how many began no nearer since. */
+  #highestStart = Infinity
+  #vain = 0
   #misses = 0
   #steps = 0
   /** How often the end of the list was reached without meeting the chain. */
@@ -32,10 +37,13 @@ export class UpwardDescent {
     return this.#above !== undefined
   }
 
-  /** The window does not link to the chain. */
-  begin(read: ReadWindow): void {
+  /** The window does not link to the chain. False when descents have led no further up for long. */
+  begin(read: ReadWindow): boolean {
+    this.#vain = read.start < this.#highestStart ? 0 : this.#vain + 1
+    this.#highestStart = Math.min(this.#highestStart, read.start)
     this.#above = { highest: read, lowest: read }
     this.#plan.below(read, 0)
+    return this.#vain <= MOST_VAIN
   }
 
   /** A window further down was read. False when the list does not behave like one by last change. */
@@ -43,7 +51,9 @@ export class UpwardDescent {
     const { read } = answered
     const above = this.#above
     if (above === undefined) return true
-    if (!areLinked(above.lowest, read)) return this.#miss(answered, above.lowest)
+    // Around some positions windows of small pages share a single row at most: a window that leads no further down is none that helps.
+    const leadsOn = read.reach > above.lowest.reach || isEnd(read)
+    if (!leadsOn || !areLinked(above.lowest, read)) return this.#miss(answered, above.lowest)
     this.#misses = 0
     this.#chain.link(above.lowest, read)
     this.#above = undefined

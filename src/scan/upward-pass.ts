@@ -178,7 +178,7 @@ export class UpwardPass implements ChainedPass {
     if (read.start === 0) this.#looseTops += 1
     // Below the top all is linked, but it changes faster than it can be read.
     if (this.#looseTops > MOST_TRIES && this.#chain.top?.start === 0) this.#conclude({ isTopLast: false })
-    else this.#descent.begin(read)
+    else if (!this.#descent.begin(read)) this.#giveUp()
   }
 
   /** Page 1, which says how long the list is, and who stands at the top before anything is read. */

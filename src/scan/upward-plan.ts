@@ -114,6 +114,8 @@ export class UpwardPlan {
     let shared = Math.min(most, USUAL_OVERLAP + push)
     let window = windowBefore(from + shared, pageSize, avoid)
     for (; shared > 1 && startOf(window) >= from; shared -= 1) window = windowBefore(from + shared - 1, pageSize, avoid)
+    // A page to avoid is better than none; where every size divides the position, the next one shares no row.
+    for (let ahead = 1; ahead >= 0 && startOf(window) >= from; ahead -= 1) window = windowBefore(from + ahead, pageSize)
     if (startOf(window) > 0) this.#add(window)
     else if (last === undefined) this.page1()
   }

@@ -196,6 +196,33 @@ test('pages that are too large are read in smaller ones', () => {
   expect(certificate.proof).not.toBe('proven')
 })
 
+test('a page that fails once, next to the top, keeps no scan from its end', () => {
+  for (let parallel = 1; parallel <= 4; parallel += 1) {
+    const luck = dice(parallel)
+    const list = new SimulatedList(luck, { size: 250, order: BY_LAST_CHANGE })
+    let failures = 0
+    const instead = ({ page }: Window) => (page === 2 && (failures += 1) === 1 ? 'hole' : undefined)
+
+    const { certificate, lost } = readNight(list, luck, { order: LAST_CHANGE, instead, parallel })
+
+    expect({ parallel, lost, certificate }).toMatchObject({ lost: 0, certificate: { proof: 'proven', passes: 1 } })
+  }
+})
+
+// Windows of at most ten rows share a single row around position 720, and none around 2,520, which all their sizes divide.
+test.each([
+  { size: 840, order: LAST_CHANGE, proof: 'proven' },
+  { size: 2521, order: LAST_CHANGE, proof: 'converged' },
+  { size: 2521, order: {}, proof: 'converged' },
+])('$size rows in pages of ten end $proof ($order.direction)', ({ size, order, proof }) => {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, { size, order: BY_LAST_CHANGE })
+
+  const { certificate, lost } = readNight(list, luck, { order, pageSize: 10, parallel: 3 })
+
+  expect({ lost, certificate }).toMatchObject({ lost: 0, certificate: { proof, stoppedAt: undefined } })
+})
+
 test('a service that serves only a few page sizes is read as before', () => {
   const luck = dice(1)
   const list = new SimulatedList(luck, { size: 1200, order: BY_LAST_CHANGE })

@@ -23,6 +23,7 @@ export type Night = {
 
 export type NightOptions = {
   order?: OrderFacts
+  pageSize?: number
   parallel?: number
   recalled?: readonly WindowAnswer[]
   /** What happens between any two answers. */
@@ -33,15 +34,22 @@ export type NightOptions = {
 
 /** Reads a list that goes on changing. */
 export function readNight(list: SimulatedList, luck: Dice, options: NightOptions = {}): Night {
-  const { order = {}, parallel = 1, recalled = [], between = () => {}, instead = () => undefined } = options
+  const {
+    order = {},
+    pageSize = 100,
+    parallel = 1,
+    recalled = [],
+    between = () => {},
+    instead = () => undefined,
+  } = options
   list.rememberAll()
-  const plain = Math.max(1, Math.ceil(list.size / 100))
+  const plain = Math.max(1, Math.ceil(list.size / pageSize))
   const asked: Window[] = []
   const answer = (window: Window) => {
     asked.push(window)
     return instead(window) ?? list.answer(window)
   }
-  const scan = chainScan({ order, recalled })
+  const scan = chainScan({ pageSize, order, recalled })
   const { ids, requests } = drive(scan, { answer, between }, { dice: luck, parallel })
   const known = new Set([...ids, ...recalled.flatMap(({ rows }) => rows.map(idOf))])
   const lost = list.survivors().filter((id) => !known.has(id)).length
