@@ -31,7 +31,7 @@ export type Evidence = {
  * read: only where the counts explain every such part, it has left the list.
  */
 export function conclude({ cuts, comparison, expected, ...evidence }: Evidence): Conclusion {
-  const { chain, gaps } = comparison
+  const { kept, gaps } = comparison
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap(({ unseen }) => rowsAt(unseen, expected))
   const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => rowId !== 0 && !read.has(rowId))
@@ -39,7 +39,7 @@ export function conclude({ cuts, comparison, expected, ...evidence }: Evidence):
   const isClear = isWhole || evidence.orderStays
   const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
   const known = rowsIn(cuts.flatMap(({ blocks }) => blocks))
-  const hasOrder = known <= MOST_MOVED * rowsIn(chain)
+  const hasOrder = known <= MOST_MOVED * rowsIn(kept)
   return {
     gone: isClear ? missed : [],
     pending: isClear ? [] : missed,
@@ -56,6 +56,6 @@ function rowsAt(spans: readonly Span[], { rowIds }: ExpectedOrder): number[] {
   return spans.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => rowIds[from + index] ?? 0))
 }
 
-function rowsIn(chain: readonly Block[]): number {
-  return chain.reduce((sum, { length }) => sum + length, 0)
+function rowsIn(blocks: readonly Block[]): number {
+  return blocks.reduce((sum, { length }) => sum + length, 0)
 }

@@ -1,5 +1,5 @@
 import { firstIndex } from './first-index.ts'
-import { longestChain } from './chain.ts'
+import { keptBlocks } from './kept-blocks.ts'
 import { byPosition, type Block, type Cut } from './cut.ts'
 
 /** Positions `[from, to)`. */
@@ -27,8 +27,8 @@ export type Gap = {
 
 /** The list as found, compared with the list as expected. */
 export type Comparison = {
-  /** The rows that stand in the expected order. */
-  readonly chain: readonly Block[]
+  /** The rows that kept their places: those that stand in the expected order. */
+  readonly kept: readonly Block[]
   readonly gaps: readonly Gap[]
   /** Whether other customers stand between two of these on one page: customers come, or move, in the middle of the list. */
   readonly stirs: boolean
@@ -38,12 +38,12 @@ export type Comparison = {
 export function compare(cuts: readonly Cut[], { end, expected }: { end: number; expected: number }): Comparison {
   const sorted = cuts.toSorted(byPosition)
   const blocks = sorted.flatMap((cut) => cut.blocks)
-  const chain = longestChain(blocks)
-  const inChain = new Set(chain)
-  const moved = placesOf(blocks.filter((block) => !inChain.has(block)))
+  const kept = keptBlocks(blocks)
+  const keptSet = new Set(kept)
+  const moved = placesOf(blocks.filter((block) => !keptSet.has(block)))
   const holes = holesBetween(sorted, end)
   const gaps: Gap[] = []
-  const doubt = doubtsOf(chain, end)
+  const doubt = doubtsOf(kept, end)
   const begun = new Set<Block['cut']>()
   let after = -1
   const close = (until: number, seam: number, isOneCut: boolean) => {
@@ -57,28 +57,28 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
       })
     }
   }
-  for (const { cut, place, length } of chain) {
+  for (const { cut, place, length } of kept) {
     close(place, cut.start, begun.has(cut) || cut.start === 0)
     begun.add(cut)
     after = Math.max(after, place + length - 1)
   }
-  const isLast = (cut: Cut) => cut.isEnd && (cut.start === 0 || cut.blocks.some((block) => inChain.has(block)))
+  const isLast = (cut: Cut) => cut.isEnd && (cut.start === 0 || cut.blocks.some((block) => keptSet.has(block)))
   close(expected, Infinity, sorted.some(isLast))
-  return { chain, gaps, stirs: sorted.some((cut) => stirs(cut, inChain)) }
+  return { kept, gaps, stirs: sorted.some((cut) => stirs(cut, keptSet)) }
 }
 
-/** The first or last position of a hole beside which no row of the chain stands. */
-function doubtsOf(chain: readonly Block[], end: number): (hole: Span) => Span[] {
-  const starts = new Set(chain.map(({ cut, at }) => cut.start + at)).add(end)
-  const ends = new Set(chain.map(({ cut, at, length }) => cut.start + at + length)).add(0)
+/** The first or last position of a hole beside which no row stands that kept its place. */
+function doubtsOf(kept: readonly Block[], end: number): (hole: Span) => Span[] {
+  const starts = new Set(kept.map(({ cut, at }) => cut.start + at)).add(end)
+  const ends = new Set(kept.map(({ cut, at, length }) => cut.start + at + length)).add(0)
   return ({ from, to }) => [
     ...(starts.has(to) ? [] : [{ from: to - 1, to }]),
     ...(ends.has(from) ? [] : [{ from, to: from + 1 }]),
   ]
 }
 
-function stirs({ rowIds, blocks }: Cut, inChain: ReadonlySet<Block>): boolean {
-  const kept = blocks.filter((block) => inChain.has(block))
+function stirs({ rowIds, blocks }: Cut, keptSet: ReadonlySet<Block>): boolean {
+  const kept = blocks.filter((block) => keptSet.has(block))
   return kept.some(({ at, length }, index) => {
     const next = kept[index + 1]
     return next !== undefined && rowIds.slice(at + length, next.at).some((rowId) => rowId !== 0)

@@ -8,7 +8,7 @@ type Link = { readonly block: Block; readonly before: Link | undefined; readonly
  * The blocks with the most rows that follow one another both in the list and in the expected order; all others have moved. `blocks`
  * are given in the order of the list; two may begin with the same row where two cuts overlap.
  */
-export function longestChain(blocks: readonly Block[]): Block[] {
+export function keptBlocks(blocks: readonly Block[]): Block[] {
   // In the order of their places, and of their rows: a link with fewer rows behind one with more is of no use.
   const frontier: Link[] = []
   for (const block of blocks) {
@@ -21,7 +21,7 @@ export function longestChain(blocks: readonly Block[]): Block[] {
     while ((frontier[end]?.rows ?? Infinity) <= link.rows) end += 1
     frontier.splice(at, end - at, link)
   }
-  const chain: Block[] = []
-  for (let link = frontier.at(-1); link !== undefined; link = link.before) chain.push(link.block)
-  return chain.toReversed()
+  const kept: Block[] = []
+  for (let link = frontier.at(-1); link !== undefined; link = link.before) kept.push(link.block)
+  return kept.toReversed()
 }
