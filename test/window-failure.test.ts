@@ -17,7 +17,7 @@ import {
   type RefusalCode,
   type UnavailableCode,
 } from '../src/errors.ts'
-import type { WindowFailure } from '../src/scan/window.ts'
+import type { WindowFailure } from '../src/scan/window/window.ts'
 import { windowFailureOf } from '../src/window-failure.ts'
 
 type Verdict = WindowFailure | 'ends the run'

@@ -13,7 +13,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Scan } from '../scan/scan.ts'
-import type { Window } from '../scan/window.ts'
+import type { Window } from '../scan/window/window.ts'
 import type { CustomersPage, Stopping } from '../source/customers.ts'
 import { windowFailureOf } from '../window-failure.ts'
 import { News } from './news.ts'

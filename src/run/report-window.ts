@@ -1,4 +1,4 @@
-import type { RowOrNumber } from '../scan/window.ts'
+import type { RowOrNumber } from '../scan/window/window.ts'
 import type { SavedPage } from '../sorted-page.ts'
 import type { ReadPage } from './read-page.ts'
 

@@ -6,10 +6,10 @@ import { PlaceIndex } from '../list-memory/place-index.ts'
 import { chainScan } from '../scan/chain-scan.ts'
 import { limitedScan } from '../scan/limited-scan.ts'
 import { plainScan } from '../scan/plain-scan.ts'
-import type { RememberedList } from '../scan/remembered-order.ts'
+import type { RememberedList } from '../scan/proof/remembered-order.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { SeenIds } from '../scan/seen.ts'
-import { keyOf, type RowKey, type WindowAnswer } from '../scan/window.ts'
+import { keyOf, type RowKey, type WindowAnswer } from '../scan/window/window.ts'
 
 export type ScanSettings = {
   /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */

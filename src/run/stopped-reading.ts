@@ -1,6 +1,6 @@
 import { ContractBroken, SourceRefused, SourceUnavailable } from '../errors.ts'
 import type { Certificate } from '../scan/certificate.ts'
-import type { StoppedAt, Window } from '../scan/window.ts'
+import type { StoppedAt, Window } from '../scan/window/window.ts'
 import { windowFailureOf } from '../window-failure.ts'
 
 type Failure = StoppedAt['failure']

@@ -1,12 +1,12 @@
 import type { OrderFacts } from '../order-facts.ts'
-import type { Bisections } from './bisections.ts'
+import type { Bisections } from './plan/bisections.ts'
 import type { Certificate } from './certificate.ts'
 import type { Coverage } from './coverage.ts'
 import type { Findings } from './findings.ts'
-import type { PageSizes } from './page-sizes.ts'
+import type { PageSizes } from './plan/page-sizes.ts'
 import type { Pass } from './pass.ts'
-import type { Passes } from './passes.ts'
-import type { Verdict } from './verdict.ts'
+import type { Passes } from './passes/passes.ts'
+import type { Verdict } from './passes/verdict.ts'
 
 /** What a scan knows at one moment. */
 type Known = {

@@ -1,6 +1,6 @@
-import type { OrderEvidence } from './remembered-order.ts'
+import type { OrderEvidence } from './proof/remembered-order.ts'
 import type { Reason } from './reasons.ts'
-import type { StoppedAt } from './window.ts'
+import type { StoppedAt } from './window/window.ts'
 
 /**
  * What is proven, and why: an argument for each basis that a certificate can name.

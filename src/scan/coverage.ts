@@ -1,6 +1,6 @@
-import type { ReadWindow } from './read-window.ts'
+import type { ReadWindow } from './window/read-window.ts'
 import type { SeenIds } from './seen.ts'
-import type { RowOrNumber } from './window.ts'
+import type { RowOrNumber } from './window/window.ts'
 
 /**
  * Counts what the passes find. Passes are compared as long as the total stands still and the ids found do not exceed it;

@@ -1,10 +1,10 @@
 import type { OrderFacts } from '../order-facts.ts'
-import { OverlapSize } from './overlap-size.ts'
-import type { ReadWindow } from './read-window.ts'
-import { type RememberedList, RememberedOrder } from './remembered-order.ts'
+import { OverlapSize } from './plan/overlap-size.ts'
+import type { ReadWindow } from './window/read-window.ts'
+import { type RememberedList, RememberedOrder } from './proof/remembered-order.ts'
 import type { Reason } from './reasons.ts'
-import { keyOf, type RowKey, type Window } from './window.ts'
-import { SMALLEST_PAGE, type Witness, Witnesses } from './witness.ts'
+import { keyOf, type RowKey, type Window } from './window/window.ts'
+import { SMALLEST_PAGE, type Witness, Witnesses } from './proof/witness.ts'
 
 /** A service that answers more pages than this wrongly cannot be read around. */
 const MOST_AVOIDED = 8

@@ -1,10 +1,10 @@
 import type { PassProof } from './certificate.ts'
-import type { ChainEnds } from './chain-ends.ts'
-import type { ReadWindow } from './read-window.ts'
+import type { ChainEnds } from './proof/chain-ends.ts'
+import type { ReadWindow } from './window/read-window.ts'
 import type { Reason } from './reasons.ts'
-import type { Seams } from './seams.ts'
-import type { TieRegion } from './tie-region.ts'
-import type { StoppedAt, Window, WindowFailure } from './window.ts'
+import type { Seams } from './proof/seams.ts'
+import type { TieRegion } from './proof/tie-region.ts'
+import type { StoppedAt, Window, WindowFailure } from './window/window.ts'
 
 /** `flaky`: the window failed, but smaller windows read all of its positions. */
 export type PassFailure = WindowFailure | 'flaky'

@@ -1,12 +1,19 @@
 import { isRoundCap } from './capped-total.ts'
 import { type Certificate, NO_PROOF } from './certificate.ts'
-import { sizeAfterRefusal } from './page-sizes.ts'
-import { passCap } from './planner.ts'
+import { sizeAfterRefusal } from './plan/page-sizes.ts'
+import { passCap } from './plan/planner.ts'
 import type { Reason } from './reasons.ts'
-import { RepeatedWindows } from './repeated-windows.ts'
+import { RepeatedWindows } from './window/repeated-windows.ts'
 import { type Scan, type ScanCaps, USUAL_CAPS } from './scan.ts'
 import { type SeenIds, seenIds } from './seen.ts'
-import { startOf, type StoppedAt, unlessEmptied, type Window, type WindowFailure, type WindowAnswer } from './window.ts'
+import {
+  startOf,
+  type StoppedAt,
+  unlessEmptied,
+  type Window,
+  type WindowFailure,
+  type WindowAnswer,
+} from './window/window.ts'
 
 /** A scan of page 1 to the last, each page once: the fastest way to read a list, without any proof. */
 export function plainScan(options: { pageSize?: number; caps?: Partial<ScanCaps>; seen?: SeenIds } = {}): Scan {

@@ -1,6 +1,6 @@
 import type { OrderFacts } from '../order-facts.ts'
 import type { Certificate } from './certificate.ts'
-import type { Window, WindowFailure, WindowAnswer } from './window.ts'
+import type { Window, WindowFailure, WindowAnswer } from './window/window.ts'
 
 /**
  * One reading of a whole list, driven from outside: take windows from it, fetch them, and report each result. As long as it is

@@ -1,4 +1,4 @@
-import { keyOf, type RowKey, type RowOrNumber } from './window.ts'
+import { keyOf, type RowKey, type RowOrNumber } from './window/window.ts'
 
 /** The rows a scan has read. It must start empty, and only the scan may add to it or clear it. */
 export interface SeenIds {

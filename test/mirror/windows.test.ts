@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { keyOf, type Row } from '../../src/scan/window.ts'
+import { keyOf, type Row } from '../../src/scan/window/window.ts'
 import { sortRecords } from '../../src/run/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
-import type { Window } from '../../src/scan/window.ts'
+import type { Window } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'

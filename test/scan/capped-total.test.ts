@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { plainScan } from '../../src/scan/plain-scan.ts'
-import type { Window } from '../../src/scan/window.ts'
+import type { Window } from '../../src/scan/window/window.ts'
 import { CappedList, CAPS, type Cap } from '../support/capped-list.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { limitedScan } from '../../src/scan/limited-scan.ts'
-import { endOf, startOf, type Window } from '../../src/scan/window.ts'
+import { endOf, startOf, type Window } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { inOrderOfPosition, LAST_CHANGE, readNight, restlessNight, touch } from '../support/last-change-scans.ts'

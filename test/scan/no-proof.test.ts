@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
-import { prepareWindow } from '../../src/scan/read-window.ts'
+import { prepareWindow } from '../../src/scan/window/read-window.ts'
 import { seenIds } from '../../src/scan/seen.ts'
 import { Coverage } from '../../src/scan/coverage.ts'
-import type { Window, WindowAnswer } from '../../src/scan/window.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import { startOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { seeds } from '../support/seeds.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { Window, WindowAnswer } from '../../src/scan/window.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive, type Service } from '../support/drive-scan.ts'
 import { SimulatedList } from '../support/simulated-list.ts'

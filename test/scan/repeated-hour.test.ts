@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import { lieInRepeatedHours } from '../../src/scan/repeated-hours.ts'
+import { lieInRepeatedHours } from '../../src/scan/window/repeated-hours.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { BERLIN, type Clocks, LocalTimeList, LORD_HOWE } from '../support/local-time-list.ts'

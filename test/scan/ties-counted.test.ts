@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { Window } from '../../src/scan/window.ts'
+import type { Window } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { SCENARIOS } from '../support/scan-scenarios.ts'

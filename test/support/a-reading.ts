@@ -1,7 +1,7 @@
 import { readWindows, type Arrival, type Reading } from '../../src/run/read-windows.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
-import type { Window } from '../../src/scan/window.ts'
+import type { Window } from '../../src/scan/window/window.ts'
 import { START_MS } from './builders.ts'
 import { pageOfList } from './listed-source.ts'
 

@@ -1,7 +1,7 @@
 import type { OrderFacts } from '../../src/order-facts.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import type { Certificate } from '../../src/scan/certificate.ts'
-import type { Window, WindowAnswer } from '../../src/scan/window.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window/window.ts'
 import { type Dice, dice } from './dice.ts'
 import { drive } from './drive-scan.ts'
 import { type ListOptions, SimulatedList } from './simulated-list.ts'

@@ -1,7 +1,7 @@
 import type { OrderFacts } from '../../src/order-facts.ts'
 import type { Certificate } from '../../src/scan/certificate.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import { startOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
 import { type Dice, dice } from './dice.ts'
 import { drive, type Service } from './drive-scan.ts'
 import { type ListOrder, SimulatedList } from './simulated-list.ts'

@@ -1,4 +1,4 @@
-import type { Window, WindowAnswer } from '../../src/scan/window.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window/window.ts'
 import type { Dice } from './dice.ts'
 import { SimulatedList } from './simulated-list.ts'
 

@@ -1,4 +1,4 @@
-import type { Row, Window, WindowAnswer } from '../../src/scan/window.ts'
+import type { Row, Window, WindowAnswer } from '../../src/scan/window/window.ts'
 import type { ExpectedOrder } from '../../src/scan/quick/cut.ts'
 import type { Dice } from './dice.ts'
 

@@ -1,8 +1,8 @@
 import type { OrderFacts } from '../../src/order-facts.ts'
 import type { Certificate } from '../../src/scan/certificate.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { RememberedList } from '../../src/scan/remembered-order.ts'
-import { rowOf, startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import type { RememberedList } from '../../src/scan/proof/remembered-order.ts'
+import { rowOf, startOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
 import { dice, type Dice } from './dice.ts'
 import { drive } from './drive-scan.ts'
 

@@ -1,5 +1,5 @@
-import { windowAt } from '../planner.ts'
-import type { Window, WindowAnswer } from '../window.ts'
+import { windowAt } from '../plan/planner.ts'
+import type { Window, WindowAnswer } from '../window/window.ts'
 
 /** Searches for the end of the list: the total says where, and where it lies, the answers do. */
 export class ListEnd {

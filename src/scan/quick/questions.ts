@@ -1,5 +1,5 @@
-import { windowAcross, windowAt } from '../planner.ts'
-import { endOf, startOf, windowKey, type Window } from '../window.ts'
+import { windowAcross, windowAt } from '../plan/planner.ts'
+import { endOf, startOf, windowKey, type Window } from '../window/window.ts'
 import { isExplained, type Gap, type Span } from './gaps.ts'
 
 export type Asking = {

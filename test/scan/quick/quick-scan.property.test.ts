@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { quickScan } from '../../../src/scan/quick/quick-scan.ts'
-import { keyOf } from '../../../src/scan/window.ts'
+import { keyOf } from '../../../src/scan/window/window.ts'
 import { dice, type Dice } from '../../support/dice.ts'
 import { drive } from '../../support/drive-scan.ts'
 import { expecting, QuickList, shuffle } from '../../support/quick-list.ts'

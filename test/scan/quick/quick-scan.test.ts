@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { quickScan, type QuickScanOptions } from '../../../src/scan/quick/quick-scan.ts'
-import { keyOf } from '../../../src/scan/window.ts'
+import { keyOf } from '../../../src/scan/window/window.ts'
 import { dice } from '../../support/dice.ts'
 import { drive, type Service } from '../../support/drive-scan.ts'
 import { expecting, QuickList, shuffle } from '../../support/quick-list.ts'

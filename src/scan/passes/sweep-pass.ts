@@ -1,0 +1,163 @@
+import type { PassProof } from '../certificate.ts'
+import type { Findings } from '../findings.ts'
+import { doubtOf, isBeyondEnd, isDoubtful, isEnd, type ReadWindow } from '../window/read-window.ts'
+import { ChainProof } from '../proof/chain-proof.ts'
+import type { Pass, PassFailure } from '../pass.ts'
+import type { Reason } from '../reasons.ts'
+import { overlapBetween } from '../window/overlap.ts'
+import { type PendingWindow, PendingWindows } from '../plan/pending-windows.ts'
+import { RepeatedWindows } from '../window/repeated-windows.ts'
+import type { Seams } from '../proof/seams.ts'
+import { startOf, type StoppedAt, type Window } from '../window/window.ts'
+
+const MOST_TRIES = 2
+/** After this many pages that were not found although the total promises rows there, the pass ends. */
+const MOST_NOT_FOUND = 8
+
+/**
+ * Reads a plan of windows in either direction, and repairs nothing. It looks for customers that earlier passes overlooked; if its
+ * windows overlap and the list stands still, it is a proof as well.
+ */
+export class SweepPass implements Pass {
+  readonly #findings: Findings
+  readonly #plan: readonly Window[]
+  readonly #backward: boolean
+  readonly #overlapping: boolean
+  readonly #chain: ChainProof
+  readonly flaws = new Set<Reason>()
+  readonly #pending = new PendingWindows()
+  readonly #tries = new Map<PendingWindow, number>()
+  #planned = 0
+  #last: ReadWindow | undefined
+  #end: ReadWindow | undefined
+  complete = false
+  over = false
+  /** The last window that could not be read, apart from poison rows. */
+  #unread: StoppedAt | undefined
+  #notFound = 0
+  readonly #repeated = new RepeatedWindows()
+
+  constructor(findings: Findings, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
+    this.#findings = findings
+    this.#plan = options.backward ? plan.toReversed() : plan
+    this.#backward = options.backward
+    this.#overlapping = options.overlapping
+    this.#chain = new ChainProof(findings)
+  }
+
+  get stoppedAt(): StoppedAt | undefined {
+    return this.complete ? undefined : this.#unread
+  }
+
+  get obstacles(): readonly Reason[] {
+    return this.#overlapping ? this.#chain.obstacles : ['no-overlap']
+  }
+
+  get seams(): Seams | undefined {
+    return this.#overlapping ? this.#chain.seams : undefined
+  }
+
+  get settles(): boolean {
+    const isWhole = this.complete && this.flaws.size === 0 && this.#end !== undefined && isEnd(this.#end)
+    return isWhole && this.#overlapping && this.#chain.settles
+  }
+
+  proof(): PassProof | undefined {
+    if (!this.complete || this.flaws.size > 0 || this.#end === undefined || !isEnd(this.#end)) return undefined
+    if (!this.#overlapping && this.#chain.windows > 1) return undefined
+    const proof = this.#chain.proof()
+    return proof?.basis === 'quiet' || proof?.basis === 'one-page' ? proof : undefined
+  }
+
+  next(): Window | undefined {
+    if (this.over) return undefined
+    const pending = this.#pending.notAsked() ?? this.#planAhead()
+    if (pending === undefined) return undefined
+    pending.asked = true
+    return pending.window
+  }
+
+  take(asked: Window, read: ReadWindow): void {
+    const pending = this.#pending.waitingFor(asked)
+    if (pending === undefined) return
+    pending.asked = true
+    if (this.#repeated.isRepeated(read)) return this.#repeat(asked)
+    const isPromised = read.notFound && startOf(pending.window) < this.#findings.total
+    if (isPromised) this.#notFound += 1
+    const isHopeless = this.#notFound > MOST_NOT_FOUND
+    if (isDoubtful(read) && !isHopeless && this.#again(pending)) return this.#findings.note('short-page')
+    if (isPromised) this.#unread = { window: pending.window, failure: 'not-found' }
+    if (isHopeless) return this.stop('short-page')
+    if (isDoubtful(read)) this.flaws.add(doubtOf(read))
+    pending.read = read
+    this.#settle()
+  }
+
+  failed(window: Window, failure: PassFailure): void {
+    const pending = this.#pending.waitingFor(window)
+    if (pending === undefined) return
+    const mayRetry = failure !== 'hole' && failure !== 'cached-answer'
+    if (mayRetry && failure !== 'size-refused' && this.#again(pending)) return
+    if (mayRetry && failure !== 'flaky') this.#unread = { window, failure }
+    if (failure === 'size-refused') return this.stop(failure)
+    this.flaws.add(failure === 'flaky' ? 'hole' : failure)
+    pending.failure = failure
+    this.#settle()
+  }
+
+  #repeat(window: Window): void {
+    this.#findings.note('repeated-page')
+    this.failed(window, 'repeated-page')
+  }
+
+  stop(reason: Reason): void {
+    this.flaws.add(reason)
+    this.over = true
+  }
+
+  #planAhead(): PendingWindow | undefined {
+    const window = this.#pending.full ? undefined : this.#plan[this.#planned]
+    if (window === undefined) return undefined
+    this.#planned += 1
+    return this.#pending.add(window)
+  }
+
+  /** Requests the window again, if tries are left; false otherwise. */
+  #again(pending: PendingWindow): boolean {
+    const tries = (this.#tries.get(pending) ?? 1) + 1
+    this.#tries.set(pending, tries)
+    if (tries <= MOST_TRIES) pending.asked = false
+    return tries <= MOST_TRIES
+  }
+
+  #settle(): void {
+    for (let pending = this.#pending.nearest; pending !== undefined; pending = this.#pending.nearest) {
+      if (pending.read !== undefined) this.#link(pending.read)
+      else if (pending.failure === undefined) return
+      else this.#cut()
+      this.#pending.remove(pending)
+      this.#tries.delete(pending)
+    }
+    if (this.#planned < this.#plan.length) return
+    this.complete = this.#reachedEnd()
+    this.over = true
+  }
+
+  #link(read: ReadWindow): void {
+    if (this.#end === undefined || !this.#backward) this.#end = read
+    const [left, right] = this.#backward ? [read, this.#last] : [this.#last, read]
+    this.#last = read
+    if (!this.#overlapping || left === undefined || right === undefined) return this.#chain.begin()
+    this.#chain.link(overlapBetween(left, right), { left, read: right })
+  }
+
+  #cut(): void {
+    this.#last = undefined
+    this.#chain.cut()
+  }
+
+  #reachedEnd(): boolean {
+    const end = this.#end
+    return end !== undefined && (isBeyondEnd(end) || end.total === end.reach)
+  }
+}
