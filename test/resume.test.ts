@@ -1,6 +1,6 @@
 import type { Mirror } from '../src/store.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { openMirror } from '../src/mirror/mirror.ts'
 import type { ServiceCustomer } from '../src/service/customers.ts'
 import type { Sandbox } from '../src/service/sandbox.ts'
@@ -65,7 +65,7 @@ test.each(someOf([2, 5, 8]))(
   },
 )
 
-test.each(someOf(WINDOWS, { every: 11 }))(
+test.each(inject('isDeep') ? WINDOWS : [7])(
   'killed while it reads window %d of 12: the next run continues, is exact and proven, and reads nothing more than twice',
   async (window) => {
     let asked = 0

@@ -6,7 +6,7 @@ type Environment = Readonly<Record<string, string>>
  * The arguments of a line that does nothing but run `customer-mirror`, as a shell gives them; undefined for a line that only a shell
  * can run, and for a sandbox, which has to go on meanwhile.
  */
-export function argumentsIn(line: string, env: Environment): string[] | undefined {
+function argumentsIn(line: string, env: Environment): string[] | undefined {
   const words: string[] = []
   const word = /\s*(?:"([^"\\`]*)"|'([^']*)'|([\w@%+=:,./-]+))(?=\s|$)/y
   while (!/^\s*(#.*)?$/s.test(line.slice(word.lastIndex))) {
@@ -19,18 +19,31 @@ export function argumentsIn(line: string, env: Environment): string[] | undefine
   return program === 'customer-mirror' && given[0] !== 'sandbox' ? given : undefined
 }
 
-/** Runs these in this process, until one fails. A worker is stopped as soon as it works. */
-export async function runInTurn(lines: readonly string[][], { cwd, env }: { cwd: string; env: Environment }) {
-  const all = { code: 0, stdout: '', stderr: '' }
+/** Whether a line leaves something in its shell that a later one may use: a variable, another folder. */
+export function needOneShell(lines: readonly string[]): boolean {
+  return lines.slice(0, -1).some((line) => /^\w+=|(^|[;&] *)(cd|export|set|umask) /.test(line))
+}
+
+type Ended = { code: number | null; stdout: string; stderr: string }
+type Place = { cwd: string; env: Environment; inShell: (line: string) => Promise<Ended> }
+
+/** Runs these, until one fails: in this process those that need no shell. A worker is stopped as soon as it works. */
+export async function runInTurn(lines: readonly string[], { cwd, env, inShell }: Place): Promise<Ended> {
+  const all: Ended = { code: 0, stdout: '', stderr: '' }
   for (const line of lines) {
-    const stopping = new AbortController()
-    const onStderr = (text: string) => text.includes('"worker started"') && stopping.abort()
-    const port = line[0] === 'worker' && !line.includes('--once') ? ['--port', '0'] : []
-    const { code, stdout, stderr } = await runHere([...line, ...port], { cwd, env, onStderr, signal: stopping.signal })
+    const words = argumentsIn(line, env)
+    const { code, stdout, stderr } = words === undefined ? await inShell(line) : await runWords(words, { cwd, env })
     all.stdout += stdout
     all.stderr += stderr
     all.code = code
     if (code !== 0) break
   }
   return all
+}
+
+function runWords(words: readonly string[], { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended> {
+  const stopping = new AbortController()
+  const onStderr = (text: string) => text.includes('"worker started"') && stopping.abort()
+  const port = words[0] === 'worker' && !words.includes('--once') ? ['--port', '0'] : []
+  return runHere([...words, ...port], { cwd, env, onStderr, signal: stopping.signal })
 }

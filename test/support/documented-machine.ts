@@ -9,7 +9,7 @@ import { inject, onTestFinished } from 'vitest'
 import { publishCommand } from '../../src/cli/publish.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing.ts'
-import { argumentsIn, runInTurn } from './documented-lines.ts'
+import { needOneShell, runInTurn } from './documented-lines.ts'
 import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './jobs-workplace.ts'
 import { runCommand } from './run-command.ts'
 import { aStandInForSqlite3 } from './stand-in-for-sqlite3.ts'
@@ -66,16 +66,14 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
     const cwd = folders[where]
     const needsQueue = isEmbedded || lines.some((line) => line.includes('--embedded'))
     if (needsQueue && !existsSync(queue)) prepareQueue(queue)
-    const plain = lines.map((line) => argumentsIn(line, env)).filter((line) => line !== undefined)
-    if (!inject('isDeep') && plain.length === lines.length) return runInTurn(plain, { cwd, env })
-    const child = spawn('/bin/sh', ['-e', '-c', lines.join('\n')], {
-      cwd,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    onTestFinished(() => stopAll(pids))
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    return { code: child.exitCode, stdout, stderr }
+    const inShell = async (script: string) => {
+      const child = spawn('/bin/sh', ['-e', '-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      onTestFinished(() => stopAll(pids))
+      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+      return { code: child.exitCode, stdout, stderr }
+    }
+    if (inject('isDeep') || needOneShell(lines)) return inShell(lines.join('\n'))
+    return runInTurn(lines, { cwd, env, inShell })
   }
 
   return { mirror, copy, run }

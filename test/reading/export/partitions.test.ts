@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
 import { lock } from '../../../src/reading/folder-lock.ts'
@@ -22,6 +22,25 @@ async function aMirrorAndFolder() {
   const run = (...more: string[]) =>
     runCommand(exportCommand, ['--mirror', mirror.file, '--to', folder, '--partition', 'organization', ...more])
   return { mirror, folder, run }
+}
+
+/** The same after an export, which is made once for all tests: the folder holds copies of its files. */
+async function anExportedMirror() {
+  const place = await aMirrorAndFolder()
+  for (const { name, bytes } of await (exported ??= exportedOnce())) {
+    const file = join(place.folder, name)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(file, bytes, { mode: 0o600 })
+  }
+  return place
+}
+
+let exported: Promise<{ name: string; bytes: Buffer }[]> | undefined
+
+async function exportedOnce() {
+  const { folder, run } = await aMirrorAndFolder()
+  expect((await run()).code).toBe(0)
+  return partsIn(folder).map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
 }
 
 const partsIn = (folder: string) =>
@@ -69,8 +88,7 @@ test('DuckDB reads the partitions with one glob, each with the last seq, and the
 })
 
 test('the next export replaces the files, and removes those of organizations that are gone', async () => {
-  const { mirror, folder, run } = await aMirrorAndFolder()
-  await run()
+  const { mirror, folder, run } = await anExportedMirror()
   await night(mirror, 1, customers(1, 4))
   writeFileSync(join(folder, 'organization=eu.globex', 'notes.txt'), 'of a user')
   await run('--org', 'acme')
@@ -104,8 +122,7 @@ describe('what this program did not write', () => {
       (file: string) => writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from('x')])),
     ],
   ])('is left as it is: %s', async (_, change) => {
-    const { folder, run } = await aMirrorAndFolder()
-    await run()
+    const { folder, run } = await anExportedMirror()
     const file = join(folder, PARTS[1] ?? '')
     change(file)
     const content = readFileSync(file, 'utf8')
@@ -134,8 +151,7 @@ describe('what this program did not write', () => {
 
 describe('an export that does not reach its end', () => {
   test('leaves the set from before, and nothing of its own', async () => {
-    const { folder, run } = await aMirrorAndFolder()
-    await run()
+    const { folder, run } = await anExportedMirror()
     const before = PARTS.map((name) => readFileSync(join(folder, name)))
     const partitions = beginPartitions(folder, 'parquet', () => {
       throw Object.assign(new Error('made up'), { code: 'ENOSPC', syscall: 'write' })
@@ -149,8 +165,7 @@ describe('an export that does not reach its end', () => {
   })
 
   test('because it was killed: the next one removes its remains', async () => {
-    const { folder, run } = await aMirrorAndFolder()
-    await run()
+    const { folder, run } = await anExportedMirror()
     const names = [
       'organization=acme/.part-0.parquet.0123456789abcdef.exporting',
       'organization=new/.part-0.csv.0123456789abcdef.exporting',
@@ -164,8 +179,7 @@ describe('an export that does not reach its end', () => {
   })
 
   test('because it was killed while files were replaced: the next one knows them as ours', async () => {
-    const { mirror, folder, run } = await aMirrorAndFolder()
-    await run()
+    const { mirror, folder, run } = await anExportedMirror()
     const old = readFileSync(join(folder, PARTS[1] ?? ''))
     const oldManifest: { files: unknown[] } = JSON.parse(readFileSync(join(folder, '_manifest.json'), 'utf8'))
     await night(mirror, 1, customers(1, 4))
@@ -183,8 +197,7 @@ describe('an export that does not reach its end', () => {
   })
 
   test('because another one is under way: nothing is changed', async () => {
-    const { folder, run } = await aMirrorAndFolder()
-    await run()
+    const { folder, run } = await anExportedMirror()
     const held = lock(join(folder, '.export.lock'), 0, (error) => error)
     try {
       const { code, stderr } = await run()

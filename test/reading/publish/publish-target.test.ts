@@ -13,11 +13,12 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { publishCopies } from '../../../src/reading/publish/publish.ts'
 import { night } from '../../mirror/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
+import { PLAIN_USER } from '../../support/plain-user-setup.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
@@ -134,8 +135,9 @@ describe.runIf(isRoot && asPlainUser() !== undefined)('as another user', () => {
     const publish = (change: object) =>
       execFileSync(process.execPath, [program], {
         input: JSON.stringify({ ...plan, ...change }),
-        uid: 65_534,
-        gid: 65_534,
+        env: { ...process.env, NODE_COMPILE_CACHE: inject('compiledForPlainUser') },
+        uid: PLAIN_USER,
+        gid: PLAIN_USER,
         encoding: 'utf8',
       })
 
