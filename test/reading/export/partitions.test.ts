@@ -151,7 +151,7 @@ describe('what this program did not write', () => {
 
 describe('an export that does not reach its end', () => {
   test('leaves the set from before, and nothing of its own', async () => {
-    const { folder, run } = await anExportedMirror()
+    const { folder } = await anExportedMirror()
     const before = PARTS.map((name) => readFileSync(join(folder, name)))
     const partitions = beginPartitions(folder, 'parquet', () => {
       throw Object.assign(new Error('made up'), { code: 'ENOSPC', syscall: 'write' })
