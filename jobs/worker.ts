@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { hostname } from 'node:os'
 import { boardToken } from '../src/config/board-token.ts'
 import { createLog, type Logger } from '../src/log.ts'
 import { monotonicMs } from '../src/monotonic-clock.ts'
@@ -7,6 +8,7 @@ import { openEngine, type Engine } from './worker-parts.ts'
 import { examine } from './monitoring/health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './live-config.ts'
+import { createPages } from './monitoring/pages.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
@@ -22,8 +24,8 @@ import { createWriteProbe } from './queue/write-probe.ts'
 export type WorkerOptions = {
   config?: string | undefined
   embedded: boolean
-  /** The address of the endpoints for monitors. */
-  http: { host: string; port: number }
+  /** The address of the endpoints for monitors, and more names under which clients may ask for them. */
+  http: { host: string; port: number; names?: readonly string[] }
   logLevel: string
   timings?: Partial<Timings> | undefined
 }
@@ -56,12 +58,13 @@ export async function runWorker(
     const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
     return inOrder
   }
-  const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), options.http).catch(
-    async (error: unknown) => {
-      await stop()
-      throw error
-    },
-  )
+  const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), {
+    ...options.http,
+    names: [hostname(), ...(options.http.names ?? [])],
+  }).catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
   log.info({ http: http.origin }, 'worker starting')
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.
@@ -159,6 +162,12 @@ function watched(
   const write = createWriteProbe(backend.write, monotonicMs)
   return {
     metrics: () => metrics?.text() ?? Promise.resolve(''),
+    pages: createPages({
+      mirror,
+      organizations: () => config.current.organizations,
+      now: Date.now,
+      monotonicMs,
+    }),
     board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
     examine: () =>
       examine({

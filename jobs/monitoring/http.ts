@@ -3,6 +3,7 @@ import { HTTPException } from 'hono/http-exception'
 import { addHeaders } from '../../src/http/headers.ts'
 import { addHealth } from '../../src/http/health.ts'
 import { listen, type Listening } from '../../src/http/listen.ts'
+import { answerOnlyTo } from '../../src/http/own-names.ts'
 import type { WorkerReadiness } from './health.ts'
 
 export type Watched = {
@@ -10,18 +11,25 @@ export type Watched = {
   metrics(): Promise<string>
   /** The pages of the queues, under `/queues`. */
   board: Hono | undefined
+  /** The pages to look at. */
+  pages: Hono
 }
 
-/** Serves the endpoints for monitors. Throws UsageError when the port cannot be opened. */
-export async function serveHttp(watched: Watched, address: { host: string; port: number }): Promise<Listening> {
+/** Where to listen, and the names under which clients may ask, besides addresses and localhost. */
+type Address = { host: string; port: number; names: readonly string[] }
+
+/** Serves the endpoints for monitors, and the pages to look at. Throws UsageError when the port cannot be opened. */
+export async function serveHttp(watched: Watched, { names, ...address }: Address): Promise<Listening> {
   const app = new Hono()
   app.use(addHeaders)
+  app.use(answerOnlyTo([address.host, ...names]))
   addHealth(app, () => watched.examine().catch(() => ({ ready: false, problems: ['the mirror cannot be read'] })))
   app.get('/metrics', async (context) => {
     const text = await watched.metrics()
     return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
   if (watched.board !== undefined) app.route(BOARD_PATH, watched.board)
+  app.route('/', watched.pages)
   app.onError((error, context) =>
     error instanceof HTTPException ? error.getResponse() : context.json({ error: 'The look-up failed.' }, 500),
   )

@@ -8,8 +8,20 @@ import { wasReadSince } from './schedule-plan.ts'
 /** How long after its due time an organization may take. */
 export const GRACE_MS = 2 * 3_600_000
 
+/** The outlook of each configured organization, by its id. */
+export function dueOutlooks(
+  organizations: readonly Pick<Organization, 'id' | 'schedule'>[],
+  nowMs: number,
+): (id: string, freshness: Freshness | undefined) => Due | undefined {
+  const byId = new Map(organizations.map((organization) => [organization.id, organization]))
+  return (id, freshness) => {
+    const organization = byId.get(id)
+    return organization && dueOutlook(organization, freshness, nowMs)
+  }
+}
+
 /** When an organization was due last and is due next, and whether it was read since. Undefined where it has no schedule. */
-export function dueOutlook(
+function dueOutlook(
   { id, schedule }: Pick<Organization, 'id' | 'schedule'>,
   freshness: Freshness | undefined,
   nowMs: number,

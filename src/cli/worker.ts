@@ -1,4 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { LOG_LEVELS } from './sync.ts'
@@ -11,19 +12,25 @@ export function workerCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
     .option('--once', 'mirror every organization once, through the queue, and end with the exit codes of sync')
-    .option('--host <address>', 'address to serve /healthz, /readyz and /metrics at', '127.0.0.1')
+    .option('--host <address>', 'address to serve the page, /healthz, /readyz and /metrics at', '127.0.0.1')
     .option(
       '--port <number>',
       'port to serve them at; 0 takes any free one',
       wholeNumber({ least: 0, most: 65_535 }),
       4011,
     )
+    .option('--allow-host <name...>', 'more names under which clients may ask, besides addresses and localhost')
     .addOption(new Option('--log-level <level>', 'what to log').choices(LOG_LEVELS).default('info'))
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config, embedded = false, once = false, host, port, logLevel }) => {
+    .action(async ({ config, embedded = false, once = false, host, port, allowHost, logLevel }) => {
+      const odd = allowHost?.find((name) => !HOST_NAME.test(name))
+      if (odd !== undefined)
+        throw new UsageError(`--allow-host ${odd}: this is no name of a host. Write it without a port.`)
       if (!once) {
         const { runWorker } = await import('../../jobs/worker.ts')
-        await runWorker({ config, embedded, http: { host, port }, logLevel }, io).finally(() => io.endSoon?.())
+        await runWorker({ config, embedded, http: { host, port, names: allowHost ?? [] }, logLevel }, io).finally(() =>
+          io.endSoon?.(),
+        )
         return
       }
       const [{ workOnce }, { runsTable }, { failureBlocks }] = await Promise.all([
@@ -55,12 +62,16 @@ export function workerCommand(io: Io) {
     })
 }
 
+const HOST_NAME = /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$/
+
 const EXAMPLES = `
-The worker serves /healthz, /readyz and /metrics. If CUSTOMER_MIRROR_BOARD_TOKEN holds a token, /queues shows the jobs.
+The worker serves a page to look at, /healthz, /readyz and /metrics. If CUSTOMER_MIRROR_BOARD_TOKEN holds a token, /queues shows the jobs.
 
 Examples:
   $ customer-mirror worker
       run with the queue of the configuration; several workers may run at the same time
+  $ customer-mirror worker --host 0.0.0.0 --allow-host worker.internal
+      let others in the network reach the page and the metrics, also by this name
   $ customer-mirror worker --embedded --once
       mirror every organization once, with no server installed
 `

@@ -17,20 +17,16 @@ export async function writePage(file: string, mirror: Mirror, asked: Asked): Pro
 
 /** The overview of a mirror, as one file that nothing has to be loaded for. */
 export async function pageOf(mirror: Mirror, { config, nowMs }: Asked): Promise<string> {
-  const [{ overviewPage }, { readOverview }, { dueOutlook }, { checkSchedules }] = await Promise.all([
+  const [{ overviewPage }, { readOverview }, { dueOutlooks }, { checkSchedules }] = await Promise.all([
     import('../page/overview-page.ts'),
     import('../page/overview.ts'),
     import('../../jobs/schedule/due-outlook.ts'),
     import('../../jobs/schedule/reconcile.ts'),
   ])
   checkSchedules(config, nowMs)
-  const byId = new Map(config.organizations.map((organization) => [organization.id, organization]))
   const overview = await readOverview(mirror, {
-    organizations: [...byId.keys()],
-    dueOf: (id, freshness) => {
-      const organization = byId.get(id)
-      return organization && dueOutlook(organization, freshness, nowMs)
-    },
+    organizations: config.organizations.map(({ id }) => id),
+    dueOf: dueOutlooks(config.organizations, nowMs),
     nowMs,
     monotonicMs: monotonicMs(),
   })

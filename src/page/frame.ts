@@ -10,7 +10,7 @@ export type Html = ReturnType<typeof html>
 const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64')
 
 /** What a page may load: its own style, and nothing else from anywhere. It runs no script, and no other page may frame it. */
-const CONTENT_SECURITY_POLICY = [
+export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${STYLE_DIGEST}'`,
   'img-src data:',

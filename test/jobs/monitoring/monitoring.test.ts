@@ -44,6 +44,11 @@ describe('monitoring of a worker', () => {
     )
     expect(metrics.text).toMatch(/customer_mirror_read_as_of_age_seconds\{organization="acme"\} \d/)
     expect(metrics.text).toMatch(/customer_mirror_data_as_of_age_seconds\{organization="acme"\} \d/)
+    expect(await ask(`${origin}/`)).toMatchObject({ status: 200, text: expect.stringContaining('<h3>acme</h3>') })
+    expect(await ask(`${origin}/runs/1`)).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('Run #1 of acme'),
+    })
     expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
   })
 

@@ -1,0 +1,62 @@
+import { Hono, type Context } from 'hono'
+import type { Organization } from '../../src/config/organization.ts'
+import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
+import { overviewPage } from '../../src/page/overview-page.ts'
+import { partOf, readOverview } from '../../src/page/overview.ts'
+import { errorPage, runPage } from '../../src/page/run-page.ts'
+import type { Mirror } from '../../src/store.ts'
+import { dueOutlooks } from '../schedule/due-outlook.ts'
+
+export type Shown = {
+  mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
+  /** The organizations configured now. */
+  organizations: () => readonly Organization[]
+  now: () => number
+  monotonicMs: () => number
+}
+
+/** The pages to look at: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
+export function createPages(shown: Shown): Hono {
+  const pages = new Hono()
+  pages.get('/', async (context) => {
+    const { find = '', page = '1' } = context.req.query()
+    const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
+    return answer(context, 200, overviewPage(...partOf(await readAll(shown), asked)))
+  })
+  pages.get('/runs/:id{[0-9]+}', async (context) => {
+    const id = Number(context.req.param('id'))
+    const run = await shown.mirror.findRun(id)
+    if (run === undefined) return answer(context, 404, errorPage('Not found', 'There is no run with this number.'))
+    const held = await shown.mirror.listHeldRemovals()
+    const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
+    return answer(context, 200, runPage(run, { waiting, nowMs: shown.now() }))
+  })
+  pages.onError((_error, context) => answer(context, 503, errorPage('No answer', UNREADABLE)))
+  return pages
+}
+
+/** The longest id of an organization. */
+const LONGEST_ID = 63
+
+const UNREADABLE = 'The mirror cannot be read at the moment. The log of the worker and customer-mirror check say why.'
+
+function readAll({ mirror, organizations, now, monotonicMs }: Shown) {
+  const configured = organizations()
+  const nowMs = now()
+  return readOverview(mirror, {
+    organizations: configured.map(({ id }) => id),
+    dueOf: dueOutlooks(configured, nowMs),
+    nowMs,
+    monotonicMs: monotonicMs(),
+  })
+}
+
+async function answer(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {
+  return context.html(await page, status, PAGE_HEADERS)
+}
+
+const PAGE_HEADERS = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+}

@@ -1,0 +1,187 @@
+import { html } from 'hono/html'
+import { factsOfCode } from '../error-facts.ts'
+import type { StoredRun } from '../store.ts'
+import { count, duration, grouped } from '../wording.ts'
+import { framed, time, type Html } from './frame.ts'
+import { proofLines, reasonWords } from './proof-words.ts'
+import { scanOf, type Scan } from './scan.ts'
+
+/** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
+export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; nowMs: number }): Promise<string> {
+  const { runId, organization, status, startedAtMs, durationMs, trigger, finishedAtMs } = run
+  const took = finishedAtMs === undefined ? '' : `, took ${duration(durationMs)}`
+  const content = html`<header class="top">
+      <h1>Run #${runId} of ${organization}</h1>
+      <p class="soft"><a href="/">All organizations</a></p>
+    </header>
+    <main>
+      <p class="lead">
+        <span class="state ${colourOf(run)}">${status === 'complete' ? run.proof : status}</span>
+        started ${time(startedAtMs, nowMs)}${took} (${trigger})
+      </p>
+      <h2>What it proves</h2>
+      <section class="card words">
+        ${failureOf(run)} ${proofLines(run).map((line) => html`<p>${line.trim()}</p>`)} ${reasonsOf(run)}
+        ${heldOf(run, waiting)}
+      </section>
+      <div class="halves">
+        <div>
+          <h2>What it did</h2>
+          <div class="card">${table(countsOf(run))}</div>
+        </div>
+        <div>
+          <h2>How the list was read</h2>
+          <div class="card">${scanTable(run)}</div>
+        </div>
+      </div>
+    </main>`
+  return framed({ title: `Run #${runId} of ${organization} · Customer Mirror` }, content)
+}
+
+/** A page that says why there is nothing to show. */
+export function errorPage(title: string, why: string): Promise<string> {
+  return framed(
+    { title: `${title} · Customer Mirror` },
+    html`<header class="top"><h1>${title}</h1></header>
+      <main>
+        <p class="lead">${why}</p>
+        <p><a href="/">All organizations</a></p>
+      </main>`,
+  )
+}
+
+function colourOf({ status, proof }: StoredRun): string {
+  if (status === 'failed') return 'bad'
+  if (status === 'running' || status === 'waiting') return 'busy'
+  if (status === 'complete') return proof === 'proven' || proof === 'settled' ? 'good' : 'weak'
+  return 'quiet'
+}
+
+/** The message of an error may name hosts and files, so only its code is shown here, and what that means. */
+function failureOf({ error, runId }: StoredRun): Html | '' {
+  if (error === undefined) return ''
+  return html`<p>
+    ${error.code}: ${factsOfCode(error.code).title}. The whole message: <code>customer-mirror runs show ${runId}</code>
+  </p>`
+}
+
+function reasonsOf({ reasons }: StoredRun): Html | '' {
+  if (reasons.length === 0) return ''
+  return html`<dl class="reasons">
+    ${reasons.map(
+      (reason) =>
+        html`<dt>${reason}</dt>
+          <dd>${reasonWords(reason)}</dd>`,
+    )}
+  </dl>`
+}
+
+function heldOf({ held, runId, status }: StoredRun, waiting: number): Html | '' {
+  if (held === 0 || status === 'partial') return ''
+  if (waiting === 0) return html`<p>${count(held, 'removal')} held back, of which none waits for a decision now.</p>`
+  return html`<p>
+    ${count(held, 'removal')} held back, ${grouped(waiting)} wait for a decision:
+    <code>customer-mirror removals approve ${runId}</code> or <code>customer-mirror removals discard ${runId}</code>
+  </p>`
+}
+
+type Line = readonly [name: string, value: string | undefined]
+
+function countsOf(run: StoredRun): Line[] {
+  const always = (number: number) => grouped(number)
+  const some = (number: number) => (number === 0 ? undefined : grouped(number))
+  return [
+    ['Records received', always(run.received)],
+    ['New customers', always(run.inserted)],
+    ['Changed', always(run.updated)],
+    ['Unchanged', always(run.unchanged)],
+    ['Received twice, as pages overlap', some(run.duplicates)],
+    ['Could not be kept', some(run.rejected)],
+    ['Forgotten, and not kept', some(run.suppressed)],
+    ['Missing', some(run.missing)],
+    ['Removed', some(run.removed)],
+    ['Returned', some(run.returned)],
+    ['Requests', always(run.requests)],
+    ['Asked to slow down', run.throttled === 0 ? undefined : count(run.throttled, 'time')],
+    ['Waited', run.waitedMs === 0 ? undefined : duration(run.waitedMs)],
+    ['Continued run', run.resumedFrom === undefined ? undefined : `#${run.resumedFrom}`],
+  ]
+}
+
+function scanTable(run: StoredRun): Html {
+  const scan = scanOf(run)
+  const lines: Line[] = [
+    ['Windows read', grouped(run.pages)],
+    ['Pages trusted unread', run.trustedPages === undefined ? undefined : grouped(run.trustedPages)],
+    ...(scan === undefined ? [] : scanLines(scan)),
+  ]
+  if (scan === undefined)
+    return html`${table(lines)}
+      <p class="soft">This run has no certificate.</p>`
+  const { seams, holes } = scan
+  const troubles = seams.map(
+    ({ reason, times }) => [reason, `${count(times, 'time')}. ${reasonWords(reason)}`] as const,
+  )
+  return html`${table(lines)}${stripOf(scan)}
+  ${holes.map(({ position, size }) => html`<p class="soft">Not read: ${positionWords(position, size)}</p>`)}
+  ${
+    seams.length === 0
+      ? html`<p class="soft">Every seam between two windows held at once.</p>`
+      : html`<p class="soft">Where seams between windows did not hold at once:</p>
+          <dl class="reasons">
+            ${troubles.map(
+              ([reason, words]) =>
+                html`<dt>${reason}</dt>
+                  <dd>${words}</dd>`,
+            )}
+          </dl>`
+  }`
+}
+
+function scanLines({ pageSize, passes, total, distinct, basis, witness, found }: Scan): Line[] {
+  return [
+    ['Customers in a window', pageSize === undefined ? undefined : grouped(pageSize)],
+    ['Passes over the list', grouped(passes)],
+    ['Different customers read', grouped(distinct)],
+    ['Total by the service', total === undefined ? 'not given' : grouped(total)],
+    ['The proof rests on', basis],
+    ['Order of the list', witness],
+    ['Found by searches, not in the list', found === 0 ? undefined : grouped(found)],
+  ]
+}
+
+/** The list from its first position to its last, with the holes in it. */
+function stripOf({ total, distinct, holes, isWhole }: Scan): Html | '' {
+  const length = Math.max(total ?? 0, distinct)
+  if (length === 0) return ''
+  const at = (position: number) => Math.round((position / length) * 1000)
+  const words = holes.length === 0 ? 'The list, read without a hole' : `The list, with ${count(holes.length, 'hole')}`
+  return html`<svg class="strip" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label="${words}">
+    <rect class="list${isWhole ? '' : ' open'}" x="1" y="2" width="998" height="16" />
+    ${holes.map(
+      ({ position, size }) =>
+        html`<rect class="hole" x="${at(position)}" y="2" width="${Math.max(3, at(size))}" height="16" />`,
+    )}
+  </svg>`
+}
+
+function table(lines: readonly Line[]): Html {
+  return html`<table>
+    <tbody>
+      ${lines.map(([name, value]) =>
+        value === undefined
+          ? ''
+          : html`<tr>
+              <th scope="row">${name}</th>
+              <td>${value}</td>
+            </tr>`,
+      )}
+    </tbody>
+  </table>`
+}
+
+function positionWords(position: number, size: number): string {
+  return size === 1
+    ? `position ${grouped(position + 1)} of the list`
+    : `positions ${grouped(position + 1)} to ${grouped(position + size)} of the list`
+}

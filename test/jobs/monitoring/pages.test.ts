@@ -1,0 +1,175 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { Hono } from 'hono'
+import { expect, onTestFinished, test } from 'vitest'
+import { readConfig } from '../../../src/config/read-config.ts'
+import { createPages } from '../../../jobs/monitoring/pages.ts'
+import { serveHttp } from '../../../jobs/monitoring/http.ts'
+import { night } from '../../mirror/nights.ts'
+import { customerId, customers } from '../../support/builders.ts'
+import { aMirror } from '../../support/mirror-file.ts'
+import { aWorkplace, organizationAt } from '../../support/workplace.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 6, 12)
+const CERTIFICATE = {
+  proof: 'converged',
+  passes: 2,
+  distinct: 45,
+  total: 50,
+  pageSize: 10,
+  notes: [{ reason: 'link-broken', times: 2 }],
+  holes: [{ position: 20, size: 3 }],
+  found: [customerId(7)],
+}
+
+test.each([
+  ['its address', '127.0.0.1:4011', 200],
+  ['another address of the machine', '192.0.2.7', 200],
+  ['an address of the newer kind', '[::1]:4011', 200],
+  ['localhost', 'localhost:4011', 200],
+  ['a name below localhost', 'mirror.localhost', 200],
+  ['a name that was allowed', 'Worker.Internal.:4011', 200],
+  ['the name of another', 'evil.example:4011', 421],
+  ['a name that begins with an address', '127.0.0.1.evil.example', 421],
+  ['a name that ends with an allowed one', 'not-worker.internal', 421],
+  ['a name that cannot be read', 'a b', 400],
+])('a request under %s: %s', async (_what, host, status) => {
+  const { ask } = await aServer()
+
+  for (const path of ['/', '/healthz', '/readyz', '/metrics', '/runs/1', '/queues'])
+    expect({ path, status: (await ask(path, { host })).status }).toEqual({ path, status })
+})
+
+test('a refused name learns which option lets it in, and nothing else', async () => {
+  const { ask } = await aServer()
+
+  const { body } = await ask('/', { host: 'evil.example' })
+
+  expect(body).toContain('--allow-host')
+  expect(body).not.toContain('acme')
+})
+
+test('a page runs no script, loads nothing, stands in no other page, and is kept by no cache', async () => {
+  const { ask } = await aServer()
+
+  for (const path of ['/', '/runs/1', '/runs/99']) {
+    const { headers } = await ask(path)
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=UTF-8',
+      'content-security-policy': expect.stringMatching(
+        /^default-src 'none'; style-src 'sha256-[^']+'; .*frame-ancestors 'none'$/,
+      ),
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    })
+  }
+})
+
+test('the page shows the configured organizations, the next run of each, and links to their runs', async () => {
+  const { ask } = await aServer()
+
+  const { body } = await ask('/')
+
+  expect(body).toContain('<h3>acme</h3>')
+  expect(body).toContain('in 13 h')
+  expect(body).toContain('(2026-01-07 02:00 GMT+1)')
+  expect(body).toContain('<a href="/runs/1">#1</a>')
+  expect(body).toContain('globex is not configured, and has 2 active customers.')
+  expect((await ask('/?find=nowhere')).body).toContain('No organization has an id like that.')
+  expect((await ask('/?find=%3Cscript%3E')).body).not.toContain('<script')
+  expect((await ask('/?page=%00&find=a&find=b')).status).toBe(200)
+})
+
+test('the page of a run shows its windows, its seams and its reasons, and no id of a customer', async () => {
+  const { ask } = await aServer()
+
+  const { status, body } = await ask('/runs/1')
+  const words = body.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ')
+
+  expect(status).toBe(200)
+  expect(words).toContain('Run #1 of acme')
+  expect(words).toContain('ties Too many customers have the same creation time')
+  expect(words).toContain('Windows read 1 Customers in a window 10 Passes over the list 2')
+  expect(words).toContain('Not read: positions 21 to 23 of the list')
+  expect(words).toContain('link-broken 2 times. Two neighbouring pages shared no customer')
+  expect(words).toContain('Found by searches, not in the list 1')
+  expect(body).not.toContain(customerId(7))
+})
+
+test('the page of a failed run names its code, and not the message of the service', async () => {
+  const { ask } = await aServer()
+
+  const { body } = await ask('/runs/2')
+
+  expect(body).toMatch(/unauthorized: bad key, wrong secret or wrong recipe/)
+  expect(body).not.toMatch(/private|Jane/)
+})
+
+test.each(['/runs/99', '/runs/99999999999999999999999', '/runs/1e3', '/runs/../runs', '/runs/'])(
+  'there is nothing at %s',
+  async (path) => {
+    expect((await (await aServer()).ask(path)).status).toBe(404)
+  },
+)
+
+test.each(['POST', 'PUT', 'DELETE'])('a page cannot be changed: %s', async (method) => {
+  expect((await (await aServer()).ask('/', { method })).status).toBe(404)
+})
+
+test('when the mirror cannot be read, the page says so', async () => {
+  const { ask } = await aServer({ isReadable: false })
+
+  const { status, body, headers } = await ask('/')
+
+  expect(status).toBe(503)
+  expect(body).toContain('The mirror cannot be read at the moment.')
+  expect(headers['content-security-policy']).toContain("default-src 'none'")
+})
+
+/** The server of a worker with a converged and a failed run of acme. */
+async function aServer({ isReadable = true } = {}) {
+  const mirror = await aMirror()
+  const converged = { proof: 'converged', ending: { certificate: CERTIFICATE } } as const
+  await night(mirror, 0, customers(1, 5), converged)
+  await night(mirror, 1, [], { ending: FAILED })
+  await night(mirror, 0, customers(1, 2), { organization: 'globex' })
+  const at = organizationAt({ baseUrl: new URL('http://127.0.0.1:1/api/v1') }, { id: 'acme' })
+  const { config } = aWorkplace([at], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
+  const { organizations } = await readConfig({ file: config, cwd: '/' })
+  const broken = { ...mirror, listFreshness: () => Promise.reject(new Error('no file')) }
+  const pages = createPages({
+    mirror: isReadable ? mirror : broken,
+    organizations: () => organizations,
+    now: () => NOW_MS,
+    monotonicMs: () => 0,
+  })
+  const board = new Hono()
+  board.get('/', (context) => context.text('board'))
+  const examine = async () => ({ ready: true, problems: [] })
+  const watched = { examine, metrics: async () => '', board, pages }
+  const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: ['worker.internal'] })
+  onTestFinished(() => server.close())
+  return { ask: (path: string, options: Asking = {}) => askAt(server.origin, path, options) }
+}
+
+const FAILED = {
+  status: 'failed',
+  proof: 'unproven',
+  reasons: ['failed'],
+  readToEnd: false,
+  error: { code: 'unauthorized', message: 'https://private.example.com answered 401 to Jane Doe' },
+} as const
+
+type Asking = { host?: string; method?: string }
+
+/** `fetch` sends no Host of ours. */
+async function askAt(origin: string, path: string, { host, method = 'GET' }: Asking) {
+  const { hostname, port } = new URL(origin)
+  const asked = request({ hostname, port, path, method, headers: host === undefined ? {} : { host } })
+  asked.end()
+  const [response] = await once(asked, 'response')
+  return { status: response.statusCode, headers: response.headers, body: await text(response) }
+}
