@@ -31,12 +31,12 @@ import type { StoppedAt } from './window/window.ts'
  * window, because its readable rows bound it as well. A row appended after Wn was read is new.
  *
  * Local times without a zone are such an f only until clocks are set back: then an hour comes twice. With each hour of such
- * nights taken as one time (repeated-hours.ts), f sorts the list again, and a seam must not lie within it.
+ * nights taken as one time (window/repeated-hours.ts), f sorts the list again, and a seam must not lie within it.
  *
  * What is assumed and not proven is f. The witness is the evidence: every window was sorted by it. An order by last change
  * looks like one by `created_at` until a row changes; such a row moves to an end of the list. Therefore a scan that saw
  * movement reads both ends once more before it trusts its witness, as far as rows it knows from there: whatever moved to an
- * end stands before those rows, however far it was pushed down, and shows there as out of order (closing.ts).
+ * end stands before those rows, however far it was pushed down, and shows there as out of order (passes/closing.ts).
  *
  * # `counted`: many rows of one time
  *
@@ -44,7 +44,7 @@ import type { StoppedAt } from './window/window.ts'
  * before and Wj ending behind all rows from f = t up to f < u. Those stand together at positions [p, s), p seen in Wi and s in
  * Wj. If no row was added among them and s - p different ones were read since [p, s) was so long, they are all there were, and
  * Wi … Wj are one window for the argument above. That nothing was added there is not seen: such a scan is `converged`
- * (tie-region.ts).
+ * (proof/tie-region.ts).
  *
  * # `remembered order`: the order of the list as last read
  *
@@ -86,7 +86,7 @@ import type { StoppedAt } from './window/window.ts'
  *
  * Which rows are in K cannot be seen. So neighbours must share two rows or more, all in the same order in both windows, at
  * least half of the rows where the windows overlap, and none half a window from where it stood: then (d) fails only where rows
- * that stand together moved together between the two answers (seams.ts). A seam that is not so is repaired like one that
+ * that stand together moved together between the two answers (proof/seams.ts). A seam that is not so is repaired like one that
  * shares no row. A list whose neighbours show many rows in another order has no order, and does not settle; neither does one
  * that repeats more rows than its changes explain, or a quiet one whose rows do not add up to its total.
  *

@@ -52,7 +52,7 @@ export function chainScan(options: ChainScanOptions = {}): Scan {
  *
  *   reading: #pass.over is false      draining: #pass.over is true      done: #passes.verdict is known
  *
- * The page sizes go their own way over all passes: unknown ──▶ agreed ──▶ fixed (page-sizes.ts).
+ * The page sizes go their own way over all passes: unknown ──▶ agreed ──▶ fixed (plan/page-sizes.ts).
  */
 class ChainScan implements Scan {
   readonly #findings: Findings
