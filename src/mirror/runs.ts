@@ -14,7 +14,7 @@ import { resolveRejects } from './rejects.ts'
 import { doubted, markAbsent } from './removals/mark-absent.ts'
 import { markGone } from './removals/mark-gone.ts'
 import { listAsRead } from './removals/quick-runs-meanwhile.ts'
-import { findHeldRows } from './removals/removals.ts'
+import { findHeldRows, findListedBefore } from './removals/removals.ts'
 import { endRetirement } from './organizations/retirement.ts'
 import { findResumable } from './resume.ts'
 import { RowSet } from '../row-set.ts'
@@ -165,9 +165,13 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   return report
 }
 
-/** Customers that are absent and were not marked stay pending for the next quick run. */
-function keepLaterOrder(db: Connection, { organization }: Run, later: LaterOrder, unmarked: readonly number[]): void {
-  storeLaterOrder(db, organization, { ...later, pending: [...later.pending, ...unmarked] })
+/**
+ * Customers that are absent and were not marked stay pending for the next quick run. A customer whose record was rejected has no row in
+ * the order, and is listed.
+ */
+function keepLaterOrder(db: Connection, run: Run, later: LaterOrder, unmarked: readonly number[]): void {
+  const pending = [...later.pending, ...unmarked].filter((rowId) => findListedBefore(db, run, rowId) !== undefined)
+  storeLaterOrder(db, run.organization, { ...later, pending })
 }
 
 function requireSum(db: Connection, run: Run): void {

@@ -94,6 +94,19 @@ test('a quick run leaves the list as last read as it is, and the next run doubts
   expect([3, 9, 10, 51].flatMap(isDoubted)).toEqual([true, true, false, true])
 })
 
+test('customers whose records were rejected, received or forgotten do not stay pending: the next quick run could take them for gone', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED, { ending: { list: EMPTY_LIST } })
+  const [three, seven, eight] = [3, 7, 8].flatMap((n) => rowIdsOf(mirror, [n]))
+  const reject = { ...aCustomer(8), phone: { no: 'text' } }
+  const pending = [three, seven, eight, 9999].filter((rowId) => rowId !== undefined)
+
+  await quickRun(mirror, 0, [aCustomer(7), reject], { ending: { later: { parts: [], pending } } })
+
+  const later: unknown = JSON.parse(String(valueOf(mirror.file, 'SELECT later_order FROM lists')))
+  expect(later).toEqual({ parts: [], pending: [three] })
+})
+
 test('an absence in a quick run counts for nothing: a customer is removed after as many nights as without it', async () => {
   const mirror = await aMirror()
   const without3 = LISTED.filter(({ id }) => id !== customerId(3))

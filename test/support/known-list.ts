@@ -10,6 +10,8 @@ export type Person = {
   spans: Span[]
   versions: { from: number; name: string }[]
   odd: Span[]
+  /** The mirror is to know nothing of this customer, whom the service goes on listing: the history is empty. */
+  isForgotten?: true
 }
 
 export const ORDERS = [
@@ -109,7 +111,7 @@ export class KnownList {
   }
 
   comeBack(): void {
-    const gone = this.people.filter(({ spans }) => spans.at(-1)?.to !== Infinity)
+    const gone = this.people.filter(({ spans, isForgotten }) => spans.at(-1)?.to !== Infinity && isForgotten !== true)
     const person = gone[this.dice.below(gone.length)]
     if (person === undefined) return
     this.tick += 1
@@ -128,6 +130,11 @@ export class KnownList {
     if (last?.to === Infinity) last.to = this.tick
     else person.odd.push({ from: this.tick, to: Infinity })
     this.tick += 1
+  }
+
+  forget(person: Person): void {
+    person.isForgotten = true
+    person.spans.length = 0
   }
 
   stir(churn: Churn): void {

@@ -1,8 +1,10 @@
 import Database from 'better-sqlite3'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isOurs } from '../../src/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import { privacyPolicy } from '../../src/privacy-policy.ts'
 import type { Mirror } from '../../src/store.ts'
-import { openSource } from '../../src/source/customers.ts'
+import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
@@ -14,6 +16,7 @@ import { readStored, untruthsOf, type Watched } from './untruths.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+const KEY = 'a made-up key of more than thirty-two characters'
 
 /**
  * Plays some days of one organization, with nights that read its list and quick runs between them, some of which are killed, stopped or
@@ -31,6 +34,7 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
   if (dice.chance(0.2)) service.cap = pick([5, 10, 15, 30, 50], dice)
   const faulty = dice.chance(0.5) ? 0.5 : 0
   const isJumpy = dice.chance(0.1)
+  const privacy = dice.chance(0.3) ? privacyPolicy({ drop: ['phone'], hash: ['email'], key: KEY }) : undefined
   const concurrency = 1 + dice.below(6)
   const removals = { after: 1 + dice.below(2), maxShare: pick([0.1, 1], dice) }
   const time = { trueMs: Date.UTC(2026, 0, 5, 2) + dice.below(1000), wallAheadMs: 0 }
@@ -66,26 +70,7 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
       sent += 1
       return service.answer(asked, time.trueMs)
     }
-    const source = openSource({
-      ...clocks,
-      settings: {
-        baseUrl: new URL('https://service.example/api/v1'),
-        signing: recipeOf(DEFAULT_PRESET),
-        requestTimeoutMs: MINUTE_MS,
-        concurrency,
-        maxWaitMs: 15 * MINUTE_MS,
-        longestWaitMs: 15 * MINUTE_MS,
-      },
-      credentials: { apiKey: 'key', secret: 'secret' },
-      agents: wireTo(answer, moved, dice),
-      userAgent: 'customer-mirror/test',
-      async sleep(ms, signal) {
-        const untilMs = time.trueMs + ms
-        await nextTurn()
-        signal.throwIfAborted()
-        time.trueMs = Math.max(time.trueMs, untilMs)
-      },
-    })
+    const source = aSource({ ...clocks, time, concurrency, agents: wireTo(answer, moved, dice) })
     const before = readStored(db, organization)
     const kept = readKept(db, organization)
     const startTick = list.tick
@@ -99,6 +84,7 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
       quick: isQuick ? { requests: maxRequests } : undefined,
       scan: dice.chance(0.05) ? 'plain' : 'chain',
       resumeWithinMs: 6 * HOUR_MS,
+      privacy,
     }).finally(putBack)
     await source.close()
     const { report } = outcome
@@ -137,12 +123,61 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
           ),
         )
     }
+    if (privacy !== undefined && [...after.customers.values()].some(({ email }) => String(email).includes('@')))
+      untruths.push(`seed ${seed}, turn ${turn}: an e-mail address is stored as sent`)
+    if (dice.chance(0.1)) await forgetOne(mirror, organization, list, { nowMs: clocks.now(), monotonicMs: time.trueMs })
     for (const { runId, organization: held } of await mirror.listHeldRemovals())
       if (held === organization && dice.chance(0.3)) await mirror.discardRemovals(runId)
     time.trueMs += isKilled ? 2 * MINUTE_MS : pick([MINUTE_MS, 15 * MINUTE_MS, 15 * MINUTE_MS, 8 * HOUR_MS], dice)
   }
   db.close()
   return { untruths, statuses }
+}
+
+type Time = { trueMs: number }
+
+function aSource(
+  settings: Pick<SourceOptions, 'now' | 'monotonicMs' | 'random' | 'agents'> & { time: Time; concurrency: number },
+): Source {
+  const { time, concurrency, ...clocks } = settings
+  return openSource({
+    ...clocks,
+    settings: {
+      baseUrl: new URL('https://service.example/api/v1'),
+      signing: recipeOf(DEFAULT_PRESET),
+      requestTimeoutMs: MINUTE_MS,
+      concurrency,
+      maxWaitMs: 15 * MINUTE_MS,
+      longestWaitMs: 15 * MINUTE_MS,
+    },
+    credentials: { apiKey: 'key', secret: 'secret' },
+    userAgent: 'customer-mirror/test',
+    async sleep(ms, signal) {
+      const untilMs = time.trueMs + ms
+      await nextTurn()
+      signal.throwIfAborted()
+      time.trueMs = Math.max(time.trueMs, untilMs)
+    },
+  })
+}
+
+/** Forgets a customer. The service goes on listing it, and the mirror must not have it from now on. */
+async function forgetOne(
+  mirror: Mirror,
+  organization: string,
+  list: KnownList,
+  now: { nowMs: number; monotonicMs: number },
+) {
+  const person = list.listed[list.dice.below(list.listed.length)]
+  if (person === undefined) return
+  const isForgotten = await mirror.forgetCustomer({ organization, id: person.id, ...now }).then(
+    () => true,
+    (error: unknown) => {
+      if (isOurs(error)) return false
+      throw error
+    },
+  )
+  if (isForgotten) list.forget(person)
 }
 
 /** A mirror of a process that is killed after so many saves: from then on nothing is written, not even the end of the run. */

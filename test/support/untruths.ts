@@ -130,7 +130,9 @@ const PARTS: ReadonlySet<string> = new Set(['page-limit', 'cached-answer'])
 function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {
   if (!isHonest || !isStatic || report.reasons.some((reason) => EXPLAINED.has(reason))) return []
   if (list.order === 'shuffled' || list.order === 'restless ties') return []
-  const unread = list.listed.filter(({ id, odd }) => !after.customers.has(id) && odd.length === 0)
+  const unread = list.listed.filter(
+    ({ id, odd, isForgotten }) => !after.customers.has(id) && odd.length === 0 && isForgotten !== true,
+  )
   if (unread.length * 5 <= list.listed.length) return []
   return [`complete (${report.reasons.join()}), and ${unread.length} of ${list.listed.length} are unread`]
 }
@@ -167,6 +169,7 @@ type CustomerRow = {
   row_id: number
   id: string
   name: string | null
+  email: string | null
   missing_since: string | null
   removed_at: string | null
   last_run_id: number
