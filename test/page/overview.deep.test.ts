@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import axe from 'axe-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createPages } from '../../jobs/monitoring/pages.ts'
+import { serveHttp } from '../../jobs/monitoring/http.ts'
+import { readConfig } from '../../src/config/read-config.ts'
+import { overviewPage } from '../../src/page/overview-page.ts'
+import { readOverview } from '../../src/page/overview.ts'
+import { aMirror, valueOf } from '../support/mirror-file.ts'
+import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/organizations-in-all-states.ts'
+import { aWorkplace, organizationAt } from '../support/workplace.ts'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
+const SCREENS = [390, 1280].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+)
+
+const program = onThePath(NAMES)
+if (program === undefined)
+  test('the page is not looked at in a browser, since none is installed here', () => {
+    console.log(`untested: the page in a browser. None of ${NAMES.join(', ')} is on the PATH.`)
+  })
+
+describe.each(program === undefined ? [] : [program])('in %s', (executablePath) => {
+  let browser: Browser
+  beforeAll(async () => {
+    // In a container, as root, Chromium has no sandbox; what it opens here is ours.
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  })
+  afterAll(() => browser.close())
+
+  test.each(SCREENS)('every page is legible and accessible at $width pixels, $colorScheme', async (screen) => {
+    const { origin, run, file } = await everyPage()
+    const { page, troubles } = await aPage(browser, screen, { bypassCSP: true })
+
+    for (const address of [origin, `${origin}/runs/${run}`, `${origin}/runs/9999`, `${origin}/?find=none`, file]) {
+      await page.goto(address)
+      for (const summary of await page.locator('summary').all()) await summary.click()
+      expect({ address, width: await page.evaluate('document.documentElement.scrollWidth') }).toEqual({
+        address,
+        width: screen.width,
+      })
+      await page.evaluate(axe.source)
+      const found = await page.evaluate(
+        'axe.run().then(({ violations }) => violations.map(({ id, help }) => id + ": " + help))',
+      )
+      expect({ address, found }).toEqual({ address, found: [] })
+    }
+    expect(troubles).toEqual([])
+  })
+
+  test('it shows a failing, a waiting, a held and a running organization truthfully', async () => {
+    const { origin } = await everyPage()
+    const { page, troubles, asked } = await aPage(browser, { width: 1280, colorScheme: 'light' })
+    await page.goto(origin)
+
+    const card = (organization: string) =>
+      page.locator('article').filter({ has: page.getByRole('heading', { name: organization, exact: true }) })
+    const said = async (organization: string) => (await card(organization).innerText()).replaceAll(/\s+/g, ' ')
+    expect(await said('failing')).toMatch(/^failing Failing Late The last 3 runs failed, .* \(unauthorized\)/)
+    expect(await said('waiting')).toMatch(/^waiting Waiting Waiting for the rate limit for \d+ min/)
+    expect(await said('held')).toMatch(/^held Removals held Run #\d+ held back 38 removals\./)
+    expect(await said('running')).toMatch(/^running Running 36 % Run #\d+ has read 17 of 46 customers/)
+    expect(await card('running').getByRole('progressbar').getAttribute('value')).toBe('36')
+    expect(await card('failing').getByRole('img', { name: 'The last 30 runs: 3 failed' }).count()).toBe(1)
+    expect(await card('fresh').getByRole('img', { name: 'The last 30 runs: none failed' }).count()).toBe(1)
+    // Under its own policy the page has its style, asks for nothing else, and no rule is broken.
+    expect(await page.evaluate('getComputedStyle(document.querySelector("article")).display')).toBe('grid')
+    expect(asked).toEqual([`${origin}/`])
+    expect(troubles).toEqual([])
+  })
+
+  test('a run is reached from the list of runs, and the list from the run', async () => {
+    const { origin } = await everyPage()
+    const { page } = await aPage(browser, { width: 390, colorScheme: 'dark' })
+    await page.goto(origin)
+
+    await page.getByLabel('Organization').fill('hel')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByText('Runs of held').click()
+    await page.locator('.runs a').first().click()
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(/^Run #\d+ of held$/)
+    await page.getByRole('link', { name: 'All organizations' }).click()
+    expect(await page.locator('article').count()).toBe(IN_STATES.length)
+  })
+})
+
+type Screen = (typeof SCREENS)[number]
+
+/** A page, what it complained about, and what it asked for. */
+async function aPage(browser: Browser, { width, colorScheme }: Screen, { bypassCSP = false } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, bypassCSP })
+  onTestFinished(() => context.close())
+  const page: Page = await context.newPage()
+  const [troubles, asked]: [string[], string[]] = [[], []]
+  page.on('console', (message) => {
+    // An answer of 404 is what was asked for.
+    if (message.type() === 'error' && !message.text().includes('status of 404')) troubles.push(message.text())
+  })
+  page.on('pageerror', (error) => troubles.push(error.message))
+  page.on('request', (request) => {
+    if (!request.url().startsWith('data:')) asked.push(request.url())
+  })
+  return { page, troubles, asked }
+}
+
+/** The pages of a worker, and the file of `status --html`, with an organization in each state. */
+async function everyPage() {
+  const mirror = await aMirror()
+  await mirrorAllStates(mirror)
+  const at = (id: string) => organizationAt({ baseUrl: new URL(`http://127.0.0.1:1/${id}`) }, { id })
+  const { config } = aWorkplace(IN_STATES.map(at), { schedule: { cron: '0 2 * * *', timezone: 'Etc/UTC' } })
+  const { organizations } = await readConfig({ file: config, cwd: '/' })
+  const nowMs = LOOKED_AT_MS
+  const pages = createPages({ mirror, organizations: () => organizations, now: () => nowMs, monotonicMs: () => 0 })
+  const examine = async () => ({ ready: true, problems: [] })
+  const watched = { examine, metrics: async () => '', board: undefined, pages }
+  const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: [] })
+  onTestFinished(() => server.close())
+  const asked = { organizations: IN_STATES, dueOf: dueEveryNight, nowMs, monotonicMs: undefined }
+  const file = await overviewPage(await readOverview(mirror, asked))
+  const run = Number(valueOf(mirror.file, `SELECT MAX(id) FROM runs WHERE organization = 'held'`))
+  return { origin: server.origin, run, file: `data:text/html;base64,${Buffer.from(file).toString('base64')}` }
+}
+
+function onThePath(names: readonly string[]): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path))
+}
