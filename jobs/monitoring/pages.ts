@@ -2,7 +2,7 @@ import { Hono, type Context } from 'hono'
 import type { Organization } from '../../src/config/organization.ts'
 import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
-import { partOf, readOverview } from '../../src/page/overview.ts'
+import { readPart } from '../../src/page/overview.ts'
 import { errorPage, runPage } from '../../src/page/run-page.ts'
 import type { Mirror } from '../../src/store.ts'
 import { dueOutlooks } from '../schedule/due-outlook.ts'
@@ -21,7 +21,7 @@ export function createPages(shown: Shown): Hono {
   pages.get('/', async (context) => {
     const { find = '', page = '1' } = context.req.query()
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
-    return answer(context, 200, overviewPage(...partOf(await readAll(shown), asked)))
+    return answer(context, 200, overviewPage(...(await readShown(shown, asked))))
   })
   pages.get('/runs/:id{[0-9]+}', async (context) => {
     const id = Number(context.req.param('id'))
@@ -40,15 +40,16 @@ const LONGEST_ID = 63
 
 const UNREADABLE = 'The mirror cannot be read at the moment. The log of the worker and customer-mirror check say why.'
 
-function readAll({ mirror, organizations, now, monotonicMs }: Shown) {
+function readShown({ mirror, organizations, now, monotonicMs }: Shown, wanted: { find: string; page: number }) {
   const configured = organizations()
   const nowMs = now()
-  return readOverview(mirror, {
+  const asked = {
     organizations: configured.map(({ id }) => id),
     dueOf: dueOutlooks(configured, nowMs),
     nowMs,
     monotonicMs: monotonicMs(),
-  })
+  }
+  return readPart(mirror, asked, wanted)
 }
 
 async function answer(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {

@@ -62,14 +62,30 @@ type Asked = Pick<Known, 'organizations' | 'dueOf' | 'nowMs'> & { monotonicMs: n
 export async function readOverview(
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>,
   { organizations, dueOf, nowMs, monotonicMs }: Asked,
+  limit = DRAWN_RUNS,
 ): Promise<Overview> {
   const [freshness, held, underway, runs] = await Promise.all([
     mirror.listFreshness(),
     mirror.listHeldRemovals(),
     mirror.listUnderway({ nowMs, monotonicMs }),
-    mirror.listLatestRuns({ organizations, limit: DRAWN_RUNS }),
+    mirror.listLatestRuns({ organizations, limit }),
   ])
   return overviewOf({ organizations, freshness, held, underway, runs, dueOf, nowMs })
+}
+
+/**
+ * Looks up the part of the overview that a server shows. The two latest runs of an organization say how it stands; all that are drawn
+ * are looked up only where they are shown, since there may be many quick runs between them.
+ */
+export async function readPart(
+  mirror: Parameters<typeof readOverview>[0],
+  asked: Asked,
+  wanted: { find: string; page: number },
+): Promise<[Overview, Served]> {
+  const [part, served] = partOf(await readOverview(mirror, asked, 2), wanted)
+  const organizations = part.organizations.map(({ organization }) => organization)
+  const drawn = await readOverview(mirror, { ...asked, organizations })
+  return [{ ...part, organizations: drawn.organizations }, served]
 }
 
 /** The overview, from what is known. */

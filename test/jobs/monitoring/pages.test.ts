@@ -83,6 +83,24 @@ test('the page shows the configured organizations, the next run of each, and lin
   expect((await ask('/?page=%00&find=a&find=b')).status).toBe(200)
 })
 
+test('the runs that are drawn are looked up only for the organizations that are shown', async () => {
+  const asked: { organizations: readonly string[]; limit: number }[] = []
+  const [mirror, acme] = [await aMirror(), await anOrganization()]
+  const listLatestRuns: typeof mirror.listLatestRuns = (filter) => {
+    asked.push(filter)
+    return mirror.listLatestRuns(filter)
+  }
+  const organizations = Array.from({ length: 120 }, (_, n) => ({ ...acme, id: `org-${n}`, schedule: undefined }))
+  const shown = { mirror: { ...mirror, listLatestRuns }, now: () => NOW_MS, monotonicMs: () => 0 }
+
+  await createPages({ ...shown, organizations: () => organizations }).request('/?page=3')
+
+  expect(asked.map((filter) => [filter.organizations.length, filter.limit])).toEqual([
+    [120, 2],
+    [20, 30],
+  ])
+})
+
 test('the page of a run shows its windows, its seams and its reasons, and no id of a customer', async () => {
   const { ask } = await aServer()
 
@@ -136,9 +154,7 @@ async function aServer({ isReadable = true } = {}) {
   await night(mirror, 0, customers(1, 5), converged)
   await night(mirror, 1, [], { ending: FAILED })
   await night(mirror, 0, customers(1, 2), { organization: 'globex' })
-  const at = organizationAt({ baseUrl: new URL('http://127.0.0.1:1/api/v1') }, { id: 'acme' })
-  const { config } = aWorkplace([at], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
-  const { organizations } = await readConfig({ file: config, cwd: '/' })
+  const organizations = [await anOrganization()]
   const broken = { ...mirror, listFreshness: () => Promise.reject(new Error('no file')) }
   const pages = createPages({
     mirror: isReadable ? mirror : broken,
@@ -153,6 +169,14 @@ async function aServer({ isReadable = true } = {}) {
   const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: ['worker.internal'] })
   onTestFinished(() => server.close())
   return { ask: (path: string, options: Asking = {}) => askAt(server.origin, path, options) }
+}
+
+async function anOrganization() {
+  const at = organizationAt({ baseUrl: new URL('http://127.0.0.1:1/api/v1') }, { id: 'acme' })
+  const { config } = aWorkplace([at], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
+  const [organization] = (await readConfig({ file: config, cwd: '/' })).organizations
+  if (organization === undefined) throw new Error('no organization')
+  return organization
 }
 
 const FAILED = {
