@@ -69,6 +69,17 @@ test('an import whose rows keep their order is read in one pass while the list g
   expect(requests).toBeLessThan(95 * 1.6)
 })
 
+test('an import whose rows keep their order settles, although it was counted too', () => {
+  const imports = [{ first: 500, rows: 2000 }]
+  const { certificate, lost } = read({ size: 3500, imports, order: 'serial' }, (list, answer) => {
+    if (answer === 12) list.insert()
+  })
+
+  expect(lost).toBe(0)
+  expect(certificate).toMatchObject({ proof: 'settled', basis: undefined, passes: 1 })
+  expect(certificate.reasons).toContain('ties')
+})
+
 test.each([
   ['a customer is deleted before the import', (list: SimulatedList) => list.delete(1, 10)],
   ['customers of the import are deleted', (list: SimulatedList) => list.delete(5, 600)],

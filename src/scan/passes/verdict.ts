@@ -47,8 +47,11 @@ export function verdictOn(pass: Pass, scanned: Scanned): Verdict | undefined {
   if (pass.complete) rememberEnd(findings)
   const unlessRejected = (proof: Certificate['proof']) => (rejected.length > 0 ? 'unproven' : proof)
   const passProof = believable(pass.proof(), coverage, findings)
-  if (passProof?.basis === 'counted')
-    return { proof: unlessRejected('converged'), reasons: [...obstacles(pass), ...rejected], passProof }
+  if (passProof?.basis === 'counted') {
+    const reasons = [...obstacles(pass), ...rejected]
+    if (isSettled) return { proof: unlessRejected('settled'), reasons, passProof: pass.settledBy }
+    return { proof: unlessRejected('converged'), reasons, passProof }
+  }
   if (passProof !== undefined) return { proof: unlessRejected('proven'), reasons: rejected, passProof }
 
   const reasons = [...new Set([...pass.flaws, ...obstacles(pass), ...duplicates, ...rejected])]
