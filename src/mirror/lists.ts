@@ -6,6 +6,7 @@ import { TEXT_FIELDS, type Warnings } from '../customer.ts'
 import { RowSet } from '../row-set.ts'
 import { version } from '../version.ts'
 import type { Connection } from './database.ts'
+import { IS_QUICK } from './stored-runs.ts'
 import { statement } from './statement.ts'
 
 /** The number of customers in a stored chunk of the list. */
@@ -186,7 +187,7 @@ export function changedRows(db: Connection, organization: string): RowSet {
     db,
     `SELECT row_id FROM customers WHERE organization = @organization
        AND last_run_id IN (
-         SELECT id FROM runs WHERE organization = @organization AND trusted_pages IS NOT NULL AND updated > 0
+         SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND updated > 0
            AND id > (SELECT run_id FROM lists WHERE organization = @organization))
        AND EXISTS (
          SELECT 1 FROM changes WHERE changes.organization = @organization AND changes.id = customers.id
@@ -195,7 +196,7 @@ export function changedRows(db: Connection, organization: string): RowSet {
   ).pluck()
   const hasWritten = statement<[Record<string, unknown>], number>(
     db,
-    `SELECT 1 FROM runs WHERE organization = @organization AND trusted_pages IS NOT NULL AND updated > 0
+    `SELECT 1 FROM runs WHERE organization = @organization AND ${IS_QUICK} AND updated > 0
        AND id > (SELECT run_id FROM lists WHERE organization = @organization) LIMIT 1`,
   )
   if (hasWritten.get({ organization }) !== undefined)

@@ -13,7 +13,7 @@ import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects } from './rejects.ts'
 import { doubted, markAbsent } from './removals/mark-absent.ts'
 import { markGone } from './removals/mark-gone.ts'
-import { listAsRead } from './removals/quick-runs-meanwhile.ts'
+import { markListed } from './removals/quick-runs-meanwhile.ts'
 import { findHeldRows, findListedBefore } from './removals/removals.ts'
 import { endRetirement } from './organizations/retirement.ts'
 import { findResumable } from './resume.ts'
@@ -128,7 +128,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   if (ending.status === 'complete') {
     // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
     if (ending.list !== undefined) storeList(db, run, ending.list)
-    listAsRead(db, run, nowMs)
+    markListed(db, run, nowMs)
     const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
     ending = doubted(ending, doubts)
     Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })

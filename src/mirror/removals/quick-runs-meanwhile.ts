@@ -1,5 +1,6 @@
 import type { Run } from '../../run.ts'
 import type { Connection } from '../database.ts'
+import { IS_QUICK } from '../stored-runs.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetAbsences } from './absences.ts'
@@ -16,7 +17,7 @@ export function writtenMeanwhile(db: Connection, run: Pick<Run, 'organization' |
        SELECT @resumedFrom UNION ALL SELECT resumed_from FROM runs JOIN scan USING (id) WHERE resumed_from IS NOT NULL
      )
      SELECT row_id FROM customers WHERE organization = @organization AND last_run_id IN (
-       SELECT id FROM runs WHERE organization = @organization AND trusted_pages IS NOT NULL AND inserted + updated > 0
+       SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND inserted + updated > 0
          AND id > (SELECT MIN(id) FROM scan))`,
   ).pluck()
   return new Set(written.all({ organization: run.organization, resumedFrom: run.resumedFrom }))
@@ -26,7 +27,7 @@ export function writtenMeanwhile(db: Connection, run: Pick<Run, 'organization' |
  * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows
  * them as it read them, as if there had been no quick run.
  */
-export function listAsRead(
+export function markListed(
   db: Connection,
   run: Pick<Run, 'organization' | 'resumedFrom' | 'seen'>,
   nowMs: number,
