@@ -16,14 +16,20 @@ export function isRoundCap(total: number): boolean {
 /**
  * Whether the list may go on behind what the service reports: its total stands at a round cap, and the rows end exactly there or go
  * on behind it. A list of so many customers looks the same, in its pages, in its totals, and in the answer behind its last page.
- * Two things show it: a greater total, which a capped service never reports, in this scan; and the same customer at the end as
- * when an earlier scan knew where the list ends, because a cap takes away the end.
+ * Two things show it: a greater total, which a capped service never reports, in this scan; and, in an order by creation, the same
+ * customer at the end as when an earlier scan knew where the list ends: a cap takes away the end. In any other order new customers may
+ * stand before that one, and another behind it, hidden by the cap.
  */
 export function isCapped(pass: Pass, findings: Findings): boolean {
   const { total, greatestTotal, lastKey, order } = findings
   if (!isRoundCap(total) || greatestTotal > total) return false
   if (pass.flaws.has('total-mismatch')) return true
-  return pass.complete && (order.end === undefined || order.end !== lastKey)
+  return pass.complete && (order.end === undefined || order.end !== lastKey || !isByCreation(findings))
+}
+
+/** Whether the rows are sorted by creation time. */
+function isByCreation({ believed }: Findings): boolean {
+  return believed.some(({ dated }) => dated)
 }
 
 /** Keeps for the next scan which customer the list ends with, as far as this scan knows it. */

@@ -17,6 +17,8 @@ export type CappedNight = {
   certificate: Certificate
   /** Rows that were there during the whole scan but were not read, shown or not. */
   lost: number
+  /** Those of them that never changed places with another. */
+  lostInPlace: number
   read: number
   requests: number
 }
@@ -41,7 +43,8 @@ export class CappedList {
     const { ids, requests } = drive(scan, { answer, between }, { dice: this.#dice, parallel: 1 + this.#dice.below(4) })
     this.#order = scan.order
     const lost = this.list.survivors().filter((id) => !ids.has(id)).length
-    return { certificate: scan.certificate(), lost, read: ids.size, requests }
+    const lostInPlace = this.list.stayed().filter((id) => !ids.has(id)).length
+    return { certificate: scan.certificate(), lost, lostInPlace, read: ids.size, requests }
   }
 
   #answer(window: Window, most: number, cap: Cap): WindowAnswer | 'hole' {

@@ -5,8 +5,18 @@ import { IMMUTABLE_ORDERS, type ListOrder } from './simulated-list.ts'
 const ORDERS: readonly ListOrder[] = [...IMMUTABLE_ORDERS, 'name', 'last change asc', 'last change desc', 'serial']
 const NIGHTS = 3
 
+/** The nights of which the certificate says more than was read: settled scans may miss customers who moved. */
+export function wronglyCertified(count: number) {
+  return playCapped(count)
+    .map(({ seed, night, order, certificate: { proof }, lost, lostInPlace }) => {
+      return { seed, night, order, proof, lost: proof === 'settled' ? lostInPlace : lost }
+    })
+    .filter(({ proof, lost }) => proof !== 'unproven' && lost > 0)
+    .toArray()
+}
+
 /** Lists of about a thousand customers behind a cap of a thousand, changing while they are read, and between the nights. */
-export function* playCapped(count: number): Generator<CappedNight & { seed: number; night: number }> {
+function* playCapped(count: number): Generator<CappedNight & { seed: number; night: number; order: ListOrder }> {
   for (let seed = 1; seed <= count; seed += 1) {
     const luck = dice(seed)
     const order = ORDERS[luck.below(ORDERS.length)] ?? 'name'
@@ -15,7 +25,7 @@ export function* playCapped(count: number): Generator<CappedNight & { seed: numb
     const churn = luck.next() ** 3 * 0.3
     for (let night = 1; night <= NIGHTS; night += 1) {
       const between = () => stir(luck, capped.list, churn)
-      yield { seed, night, ...capped.night({ most: 1000, cap }, between) }
+      yield { seed, night, order, ...capped.night({ most: 1000, cap }, between) }
       for (let more = luck.below(6); more > 0; more -= 1) capped.list.insert()
       for (let more = luck.below(6); more > 0; more -= 1) capped.list.delete()
     }

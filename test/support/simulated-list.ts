@@ -67,6 +67,7 @@ export class SimulatedList {
 
   /** From now on, the survivors are those of the customers listed now. */
   rememberAll(): void {
+    this.#moved.clear()
     this.#born.clear()
     for (const { id } of this.#customers) this.#born.add(id)
   }
