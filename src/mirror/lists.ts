@@ -169,7 +169,11 @@ export function doubtedRows(db: Connection, organization: string): RowSet {
     'SELECT 1 FROM runs WHERE organization = ? AND id > ? AND inserted + updated > 0 LIMIT 1',
   )
   if (runId > 0 && hasWritten.get(organization, runId) !== undefined) {
-    add('SELECT row_id FROM customers WHERE organization = ? AND last_run_id > ?', organization, runId)
+    add(
+      `SELECT row_id FROM ${tableOf(db, organization)} WHERE organization = ? AND last_run_id > ?`,
+      organization,
+      runId,
+    )
   }
   add('SELECT row_id FROM edited_customers WHERE organization = ?', organization)
   add(
@@ -180,12 +184,21 @@ export function doubtedRows(db: Connection, organization: string): RowSet {
   return doubted
 }
 
+/** The table, to read every customer of the organization. Reading most of a table is three times as fast without an index. */
+function tableOf(db: Connection, organization: string): string {
+  const isMost = statement<[string], number>(
+    db,
+    'SELECT 10 * customers > (SELECT MAX(row_id) FROM customers) FROM lists WHERE organization = ?',
+  ).pluck()
+  return isMost.get(organization) === 1 ? 'customers NOT INDEXED' : 'customers'
+}
+
 /** Customers that quick runs found changed in the service since the list was read, and that were not edited by hand. */
 export function changedRows(db: Connection, organization: string): RowSet {
   const changed = new RowSet()
   const rows = statement<[Record<string, unknown>], number>(
     db,
-    `SELECT row_id FROM customers WHERE organization = @organization
+    `SELECT row_id FROM ${tableOf(db, organization)} WHERE organization = @organization
        AND last_run_id IN (
          SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND updated > 0
            AND id > (SELECT run_id FROM lists WHERE organization = @organization))

@@ -40,7 +40,8 @@ function findNewestListed(db: Connection, run: Run, absent: readonly Dated[], ti
   if (newer !== undefined) return newer
   // Every customer that is not absent was received. Reading most of a table is faster without an index.
   const lastRow = statement<[], number | null>(db, 'SELECT MAX(row_id) FROM customers').pluck().get() ?? 0
-  const from = run.seen.size * 10 > lastRow ? 'customers NOT INDEXED' : 'customers'
+  const listed = Math.max(run.seen.size, run.list.columns.rowIds.length)
+  const from = listed * 10 > lastRow ? 'customers NOT INDEXED' : 'customers'
   const newest = statement<[Record<string, unknown>], string | null>(
     db,
     `SELECT MAX(created_at_utc) FROM ${from} WHERE organization = @organization AND removed_at IS NULL
