@@ -27,7 +27,7 @@ const ENDS: Record<string, { proof: readonly Proof[]; reasons?: readonly string[
   'hidden-order': { proof: ['proven', 'settled', 'converged', 'unproven'] },
   'by-name-slow': { proof: ['proven', 'settled', 'converged', 'unproven'] },
   'last-change': { proof: ['proven', 'settled', 'converged', 'unproven'] },
-  ties: { proof: ['proven'] },
+  ties: { proof: ['proven', 'converged'] },
   'import-of-one-second': { proof: ['proven', 'settled', 'converged'] },
   unstable: { proof: ['converged', 'unproven'], reasons: ['order-unstable'] },
   shuffle: { proof: ['converged', 'unproven'], reasons: ['order-unstable'] },

@@ -38,9 +38,14 @@ function shareOf(proof: Outcome['certificate']['proof'], outcomes: readonly Outc
   return outcomes.filter(({ certificate }) => certificate.proof === proof).length / outcomes.length
 }
 
+/** Exactly a thousand customers may be the first part of a longer list. */
+function isAtRoundTotal({ total, reasons }: Outcome['certificate']): boolean {
+  return total === 1000 && reasons.join() === 'capped-total'
+}
+
 test('under an order that never changes, a scan is proven and has read every row that lived through it', () => {
   play('witnessed', 3500, ({ certificate, lost }) => {
-    expect(certificate.proof).toBe('proven')
+    expect(certificate.proof).toBe(isAtRoundTotal(certificate) ? 'unproven' : 'proven')
     expect(lost).toBe(0)
   })
 })
@@ -54,7 +59,7 @@ test('equal creation times in restless order do not keep a changing list from be
 
 test('a list at rest is proven in at most 1.16 requests for a hundred rows and three more', () => {
   play('still', 1300, ({ certificate, lost, requests, size }) => {
-    expect(certificate.proof).toBe('proven')
+    expect(certificate.proof).toBe(isAtRoundTotal(certificate) ? 'unproven' : 'proven')
     expect(lost).toBe(0)
     expect(requests).toBeLessThanOrEqual(Math.ceil(size / 100) * 1.16 + 3)
   })
