@@ -6,6 +6,7 @@ import { openEmbedded } from './embedded.ts'
 import { openPostgres } from './postgres.ts'
 import { neverOpened } from './queue-refusal.ts'
 import { openRedis } from './redis.ts'
+import type { SharedValues } from './shared-values.ts'
 import { findTelemetry } from '../monitoring/telemetry.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */
@@ -21,12 +22,14 @@ export type Backend = {
   ping: () => Promise<void>
   /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it. */
   write: () => Promise<void>
+  /** What its workers share beside the jobs. */
+  values: SharedValues
   /** Ends every connection at once. */
   close: () => Promise<void>
 }
 
 /** The parts of a backend that depend on its kind. */
-export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'close'>
+export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'values' | 'close'>
 
 /** How long to wait for a connection at the start. */
 const CONNECT_MS = 2_500

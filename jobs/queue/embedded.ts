@@ -7,6 +7,7 @@ import type { Store } from './backend.ts'
 import { EmbeddedPool } from './embedded-pool.ts'
 import { lockFolder } from './folder-lock.ts'
 import { WRITE_PROBE } from './postgres.ts'
+import { postgresValues } from './postgres-values.ts'
 
 /** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
@@ -32,6 +33,7 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
       write: async () => {
         await pool.query(WRITE_PROBE, [`${prefix}-probe`])
       },
+      values: postgresValues(pool, prefix),
       close: () => (closed ??= close()),
     }
   } catch (error) {

@@ -1,6 +1,7 @@
 import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
 import { Pool } from 'pg'
 import type { Store } from './backend.ts'
+import { postgresValues } from './postgres-values.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -35,6 +36,7 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
     write: async () => {
       await pool.query(WRITE_PROBE, [`${prefix}-probe`])
     },
+    values: postgresValues(pool, prefix),
     close: () => (closed ??= pool.end()),
   }
 }
