@@ -30,6 +30,6 @@ test('a contender and its floor run in turns, make the same requests, and are me
   expect(groupTable(result, [result])).toMatch(/at rest {2}.*\n {4}× at rest: its downloads +\d/)
   // An initial sync must not find customers in the file.
   await expect(stage.run({ ...firstLoad('at rest', dataset), start: 'yesterday' })).rejects.toThrow(
-    'inserted 0 of 1000',
+    'inserted 0 of 1100',
   )
 })

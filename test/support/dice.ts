@@ -5,6 +5,8 @@ export type Dice = {
   /** A whole number from 0 up to, but not including, `sides`. */
   below(sides: number): number
   chance(probability: number): boolean
+  /** One of these, each as often. */
+  pick<Choice>(choices: readonly Choice[]): Choice
 }
 
 export function dice(seed: number): Dice {
@@ -15,5 +17,15 @@ export function dice(seed: number): Dice {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  return { next, below: (sides) => Math.floor(next() * sides), chance: (probability) => next() < probability }
+  const below = (sides: number) => Math.floor(next() * sides)
+  return {
+    next,
+    below,
+    chance: (probability) => next() < probability,
+    pick(choices) {
+      const choice = choices[below(choices.length)]
+      if (choice === undefined) throw new Error('Nothing to pick from.')
+      return choice
+    },
+  }
 }

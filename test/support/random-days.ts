@@ -1,13 +1,11 @@
 import Database from 'better-sqlite3'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isOurs } from '../../src/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { privacyPolicy } from '../../src/privacy-policy.ts'
 import type { Mirror } from '../../src/store.ts'
-import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
+import { PlayedTime } from './played-time.ts'
 import { untrueAfterQuickRuns, untruthsOfQuickRun, readKept } from './quick-untruths.ts'
 import { RandomService, SEARCHES } from './random-answers.ts'
 import { wireTo } from './random-wire.ts'
@@ -26,18 +24,18 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
   const dice = diceOf(seed)
   const organization = `d${seed}`
   const db = new Database(mirror.file, { readonly: true })
-  const pageSize = pick([5, 10, 10, 20, 25, 100], dice)
-  const list = new KnownList(dice, seed, pick(ORDERS, dice), dice.chance(0.6) ? 'honest' : pick(DATES, dice))
+  const pageSize = dice.pick([5, 10, 10, 20, 25, 100])
+  const list = new KnownList(dice, seed, dice.pick(ORDERS), dice.chance(0.6) ? 'honest' : dice.pick(DATES))
   for (let made = dice.below(pageSize * (dice.chance(0.3) ? 30 : 8)); made > 0; made--) list.insert()
   const service = new RandomService(list, dice)
-  service.beyondEnd = pick(['empty', 'empty', '404', 'clamp'], dice)
-  if (dice.chance(0.2)) service.cap = pick([5, 10, 15, 30, 50], dice)
+  service.beyondEnd = dice.pick(['empty', 'empty', '404', 'clamp'])
+  if (dice.chance(0.2)) service.cap = dice.pick([5, 10, 15, 30, 50])
   const faulty = dice.chance(0.5) ? 0.5 : 0
   const isJumpy = dice.chance(0.1)
   const privacy = dice.chance(0.3) ? privacyPolicy({ drop: ['phone'], hash: ['email'], key: KEY }) : undefined
   const concurrency = 1 + dice.below(6)
-  const removals = { after: 1 + dice.below(2), maxShare: pick([0.1, 1], dice) }
-  const time = { trueMs: Date.UTC(2026, 0, 5, 2) + dice.below(1000), wallAheadMs: 0 }
+  const removals = { after: 1 + dice.below(2), maxShare: dice.pick([0.1, 1]) }
+  const time = new PlayedTime(Date.UTC(2026, 0, 5, 2) + dice.below(1000), dice)
   /** When the scan of each night began, and what the night began with. */
   const scans = new Map<number | undefined, { startTick: number; rootId: number | undefined }>()
   const untruths: string[] = []
@@ -51,26 +49,21 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
     service.plan(dice, turn)
     service.cacheChance = faulty > 0 && turn > 1 && dice.chance(0.1) ? 0.3 : 0
     if (dice.chance(1 - faulty)) service.faults = []
-    service.search = dice.chance(0.6) ? 'works' : pick(SEARCHES, dice)
+    service.search = dice.chance(0.6) ? 'works' : dice.pick(SEARCHES)
     const stop = new AbortController()
     const stopAfter = dice.chance(0.15) ? 1 + dice.below(10) : Infinity
     const moved = () => {
-      time.trueMs += dice.chance(0.02) ? dice.below(20_000) : 10 + dice.below(300)
-      if (isJumpy && dice.chance(0.05)) time.wallAheadMs += (dice.below(13) - 6) * HOUR_MS
+      time.pass({ isJumpy })
       list.stir(churn)
       if (service.answers >= stopAfter) stop.abort()
     }
-    const clocks = {
-      now: () => time.trueMs + time.wallAheadMs,
-      monotonicMs: () => time.trueMs,
-      random: () => dice.next(),
-    }
+    const { clocks } = time
     let sent = 0
     const answer: Parameters<typeof wireTo>[0] = (asked) => {
       sent += 1
       return service.answer(asked, time.trueMs)
     }
-    const source = aSource({ ...clocks, time, concurrency, agents: wireTo(answer, moved, dice) })
+    const source = time.openSource({ concurrency, agents: wireTo(answer, moved, dice) })
     const before = readStored(db, organization)
     const kept = readKept(db, organization)
     const startTick = list.tick
@@ -128,37 +121,10 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
     if (dice.chance(0.1)) await forgetOne(mirror, organization, list, { nowMs: clocks.now(), monotonicMs: time.trueMs })
     for (const { runId, organization: held } of await mirror.listHeldRemovals())
       if (held === organization && dice.chance(0.3)) await mirror.discardRemovals(runId)
-    time.trueMs += isKilled ? 2 * MINUTE_MS : pick([MINUTE_MS, 15 * MINUTE_MS, 15 * MINUTE_MS, 8 * HOUR_MS], dice)
+    time.trueMs += isKilled ? 2 * MINUTE_MS : dice.pick([MINUTE_MS, 15 * MINUTE_MS, 15 * MINUTE_MS, 8 * HOUR_MS])
   }
   db.close()
   return { untruths, statuses }
-}
-
-type Time = { trueMs: number }
-
-function aSource(
-  settings: Pick<SourceOptions, 'now' | 'monotonicMs' | 'random' | 'agents'> & { time: Time; concurrency: number },
-): Source {
-  const { time, concurrency, ...clocks } = settings
-  return openSource({
-    ...clocks,
-    settings: {
-      baseUrl: new URL('https://service.example/api/v1'),
-      signing: recipeOf(DEFAULT_PRESET),
-      requestTimeoutMs: MINUTE_MS,
-      concurrency,
-      maxWaitMs: 15 * MINUTE_MS,
-      longestWaitMs: 15 * MINUTE_MS,
-    },
-    credentials: { apiKey: 'key', secret: 'secret' },
-    userAgent: 'customer-mirror/test',
-    async sleep(ms, signal) {
-      const untilMs = time.trueMs + ms
-      await nextTurn()
-      signal.throwIfAborted()
-      time.trueMs = Math.max(time.trueMs, untilMs)
-    },
-  })
 }
 
 /** Forgets a customer. The service goes on listing it, and the mirror must not have it from now on. */
@@ -203,10 +169,4 @@ function randomChurn(dice: Dice): Churn {
   const rate = () => (dice.chance(0.5) ? 0 : dice.next() ** 3 * 0.5)
   const churn = { insert: rate(), delete: rate(), change: rate(), comeBack: rate() / 3 }
   return Object.fromEntries(Object.entries(churn).filter(([, chance]) => chance > 0))
-}
-
-function pick<T>(choices: readonly T[], dice: Dice): T {
-  const choice = choices[dice.below(choices.length)]
-  if (choice === undefined) throw new Error('Nothing to pick from.')
-  return choice
 }

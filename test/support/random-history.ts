@@ -1,11 +1,9 @@
 import Database from 'better-sqlite3'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import type { Mirror } from '../../src/store.ts'
-import { openSource } from '../../src/source/customers.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
+import { PlayedTime } from './played-time.ts'
 import { RandomService, SEARCHES } from './random-answers.ts'
 import { wireTo } from './random-wire.ts'
 import { countTurns } from './turn-timers.ts'
@@ -22,15 +20,15 @@ export async function playHistory(mirror: Mirror, seed: number, trace: (line: st
   const dice = diceOf(seed)
   const organization = `s${seed}`
   const db = new Database(mirror.file, { readonly: true })
-  const pageSize = pick([10, 12, 20, 25, 50, 100], dice)
-  const list = new KnownList(dice, seed, pick(ORDERS, dice), dice.chance(0.5) ? 'honest' : pick(DATES, dice))
+  const pageSize = dice.pick([10, 12, 20, 25, 50, 100])
+  const list = new KnownList(dice, seed, dice.pick(ORDERS), dice.chance(0.5) ? 'honest' : dice.pick(DATES))
   for (let made = dice.below(pageSize * (dice.chance(0.2) ? 25 : 7)); made > 0; made--) list.insert()
   const service = aService(list, dice)
   const isReplicated = dice.chance(0.1)
   const isJumpy = dice.chance(0.1)
   const concurrency = 1 + dice.below(6)
-  const removals = { after: 1 + dice.below(2), maxShare: pick([0.1, 1], dice) }
-  const time = { trueMs: Date.UTC(2026, 0, 5, 2) + dice.below(1000), wallAheadMs: 0 }
+  const removals = { after: 1 + dice.below(2), maxShare: dice.pick([0.1, 1]) }
+  const time = new PlayedTime(Date.UTC(2026, 0, 5, 2) + dice.below(1000), dice)
   const played: (Watched & { hides: boolean })[] = []
   const untruths: string[] = []
 
@@ -41,40 +39,17 @@ export async function playHistory(mirror: Mirror, seed: number, trace: (line: st
     service.plan(dice, night)
     service.replica = isReplicated && night > 1 && dice.chance(0.6) ? (service.replica ?? service.copy()) : undefined
     service.hidden = new Set(!isReplicated && dice.chance(0.05) ? list.listed.filter(() => dice.chance(0.2)) : [])
-    service.search = service.hidden.size > 0 ? 'works' : pick(SEARCHES, dice)
+    service.search = service.hidden.size > 0 ? 'works' : dice.pick(SEARCHES)
     const stop = new AbortController()
     const stopAfter = dice.chance(0.1) ? 1 + dice.below(15) : Infinity
     const moved = () => {
-      time.trueMs += dice.chance(0.02) ? dice.below(20_000) : 10 + dice.below(300)
-      if (isJumpy && dice.chance(0.05)) time.wallAheadMs += (dice.below(13) - 6) * HOUR_MS
+      time.pass({ isJumpy })
       list.stir(churn)
       if (service.answers >= stopAfter) stop.abort()
     }
-    const clocks = {
-      now: () => time.trueMs + time.wallAheadMs,
-      monotonicMs: () => time.trueMs,
-      random: () => dice.next(),
-    }
-    const source = openSource({
-      ...clocks,
-      settings: {
-        baseUrl: new URL('https://service.example/api/v1'),
-        signing: recipeOf(DEFAULT_PRESET),
-        requestTimeoutMs: MINUTE_MS,
-        concurrency,
-        maxWaitMs: 15 * MINUTE_MS,
-        longestWaitMs: 15 * MINUTE_MS,
-      },
-      credentials: { apiKey: 'key', secret: 'secret' },
-      agents: wireTo((asked) => service.answer(asked, time.trueMs), moved, dice),
-      userAgent: 'customer-mirror/test',
-      async sleep(ms, signal) {
-        const untilMs = time.trueMs + ms
-        await nextTurn()
-        signal.throwIfAborted()
-        time.trueMs = Math.max(time.trueMs, untilMs)
-      },
-    })
+    const { clocks } = time
+    const answer: Parameters<typeof wireTo>[0] = (asked) => service.answer(asked, time.trueMs)
+    const source = time.openSource({ concurrency, agents: wireTo(answer, moved, dice) })
     const before = readStored(db, organization)
     const startTick = list.tick
     const putBack = countTurns()
@@ -106,7 +81,7 @@ export async function playHistory(mirror: Mirror, seed: number, trace: (line: st
     for (const { runId, organization: held } of await mirror.listHeldRemovals())
       if (held === organization && dice.chance(0.3)) await mirror.discardRemovals(runId)
     const isSoon = report.status !== 'complete' && dice.chance(0.7)
-    time.trueMs += isSoon ? 10 * MINUTE_MS : pick([30 * MINUTE_MS, 24 * HOUR_MS, 24 * HOUR_MS], dice)
+    time.trueMs += isSoon ? 10 * MINUTE_MS : dice.pick([30 * MINUTE_MS, 24 * HOUR_MS, 24 * HOUR_MS])
   }
   db.close()
   return { untruths, reports: played.map(({ outcome }) => outcome.report) }
@@ -114,11 +89,11 @@ export async function playHistory(mirror: Mirror, seed: number, trace: (line: st
 
 function aService(list: KnownList, dice: Dice): RandomService {
   const service = new RandomService(list, dice)
-  service.beyondEnd = pick(['empty', 'empty', 'empty', '404', 'clamp'], dice)
-  if (dice.chance(0.2)) service.cap = pick([5, 10, 15, 30, 50], dice)
+  service.beyondEnd = dice.pick(['empty', 'empty', 'empty', '404', 'clamp'])
+  if (dice.chance(0.2)) service.cap = dice.pick([5, 10, 15, 30, 50])
   service.sendsDate = dice.chance(0.9)
   service.skewMs = dice.chance(0.7) ? 0 : (dice.below(1200) - 600) * 1000
-  service.cacheSays = service.sendsDate ? pick(['Age', 'Date', 'both'], dice) : 'Age'
+  service.cacheSays = service.sendsDate ? dice.pick(['Age', 'Date', 'both']) : 'Age'
   return service
 }
 
@@ -135,10 +110,4 @@ function randomChurn(dice: Dice, isReplicated: boolean): Churn {
   const bulk = () => (dice.chance(0.3) ? 0.05 : 0)
   const churn = { insert: rate(), delete: rate(), change: rate(), purge: bulk(), push: bulk(), comeBack: rate() / 3 }
   return Object.fromEntries(Object.entries(churn).filter(([, chance]) => chance > 0))
-}
-
-function pick<T>(choices: readonly T[], dice: Dice): T {
-  const choice = choices[dice.below(choices.length)]
-  if (choice === undefined) throw new Error('Nothing to pick from.')
-  return choice
 }

@@ -27,22 +27,22 @@ export const SCENARIOS = {
   witnessed: (seed) => {
     const luck = dice(seed)
     const churn = { insert: luck.next() * 0.6, delete: luck.next() * 0.6, bulk: luck.chance(0.3) }
-    return read(luck, pick(luck, IMMUTABLE_ORDERS), churn)
+    return read(luck, luck.pick(IMMUTABLE_ORDERS), churn)
   },
   /** Sorted by creation time, equal times in another order at every answer; rows are added and deleted. */
   'restless ties': (seed) => {
     const luck = dice(seed)
-    return read(luck, pick(luck, ['ties asc', 'ties desc']), { insert: luck.next() * 0.6, delete: luck.next() * 0.6 })
+    return read(luck, luck.pick(['ties asc', 'ties desc']), { insert: luck.next() * 0.6, delete: luck.next() * 0.6 })
   },
   /** Nothing changes. */
   still: (seed) => {
     const luck = dice(seed)
-    return read(luck, pick(luck, [...IMMUTABLE_ORDERS, ...MUTABLE_ORDERS]), {})
+    return read(luck, luck.pick([...IMMUTABLE_ORDERS, ...MUTABLE_ORDERS]), {})
   },
   /** Nothing changes, but rows with equal creation times, up to all rows, are in another order at every answer. */
   'still ties': (seed) => {
     const luck = dice(seed)
-    return read(luck, pick(luck, ['ties asc', 'ties desc']), {}, pick(luck, [3, 60, 400, 5000]))
+    return read(luck, luck.pick(['ties asc', 'ties desc']), {}, luck.pick([3, 60, 400, 5000]))
   },
   /** One row moves, once, in a list sorted by name. */
   'one move': (seed) => {
@@ -61,7 +61,7 @@ export const SCENARIOS = {
   'moves by last change': (seed) => {
     const luck = dice(seed)
     const churn = { insert: luck.next() ** 3 * 0.6, delete: luck.next() ** 3 * 0.6, move: luck.next() ** 3 * 0.6 }
-    return read(luck, pick(luck, ['last change asc', 'last change desc']), churn)
+    return read(luck, luck.pick(['last change asc', 'last change desc']), churn)
   },
   /** Sorted by a hidden number, in which creation times repeat; many rows are deleted at once. */
   'two runs of creation times': (seed) => {
@@ -78,7 +78,7 @@ export const SCENARIOS = {
     const luck = dice(seed)
     const size = 150 + luck.below(700)
     const odd = new Set(Array.from({ length: 1 + luck.below(3) }, () => luck.below(size)))
-    const perSecond = pick(luck, [1, 1, 3])
+    const perSecond = luck.pick([1, 1, 3])
     const years = luck.chance(0.8) ? 1e8 : -1e8
     const createdSecondOf = (serial: number) => Math.floor(serial / perSecond) + (odd.has(serial) ? years : 0)
     return purged(luck, { size, createdSecondOf })
@@ -89,12 +89,12 @@ export const SCENARIOS = {
     const size = 300 + luck.below(1200)
     const imports = Array.from({ length: 1 + luck.below(3) }, () => ({
       first: luck.below(size),
-      rows: pick(luck, [30, 60, 99, 150, 400]),
+      rows: luck.pick([30, 60, 99, 150, 400]),
     }))
     const createdSecondOf = (serial: number) =>
       imports.find(({ first, rows }) => serial >= first && serial < first + rows)?.first ?? serial
     const churn = luck.chance(0.5) ? 0 : luck.next() ** 2 * 0.4
-    const order = pick(luck, ['ties asc', 'ties desc'] as const)
+    const order = luck.pick(['ties asc', 'ties desc'] as const)
     const list = new SimulatedList(luck, { size, order, createdSecondOf })
     return drawn(luck, list, order, () => stir(luck, list, { insert: churn, delete: churn }))
   },
@@ -102,12 +102,12 @@ export const SCENARIOS = {
   settling: (seed) => {
     const luck = dice(seed)
     const churn = { insert: luck.next() ** 2 * 3, delete: luck.next() ** 2 * 3, move: luck.next() ** 2 * 3 }
-    return read(luck, pick(luck, [...MUTABLE_ORDERS, 'name', 'name', 'serial']), churn, pick(luck, [1, 20, 5000]))
+    return read(luck, luck.pick([...MUTABLE_ORDERS, 'name', 'name', 'serial']), churn, luck.pick([1, 20, 5000]))
   },
   /** Sorted by last change: an unread row changes, and more than a page of new rows move it away from the end. */
   'pushed down': (seed) => {
     const luck = dice(seed)
-    const order = pick(luck, ['last change asc', 'last change desc'] as const)
+    const order = luck.pick(['last change asc', 'last change desc'] as const)
     const list = new SimulatedList(luck, { size: 150 + luck.below(700), order })
     let pushes = 1 + luck.below(2)
     return drawn(luck, list, order, () => {
@@ -129,7 +129,7 @@ function read(
   luck: Dice,
   order: ListOrder,
   churn: Churn,
-  perSecond = pick(luck, [0.2, 1, 3, 20]),
+  perSecond = luck.pick([0.2, 1, 3, 20]),
   alsoBetween: (list: SimulatedList) => unknown = () => {},
 ): Outcome {
   const list = new SimulatedList(luck, { size: luck.below(1501), order, perSecond })
@@ -181,10 +181,4 @@ function stir(
 /** How often something happens that happens so often on average. */
 function times(luck: Dice, average: number): number {
   return Math.floor(average) + (luck.chance(average % 1) ? 1 : 0)
-}
-
-function pick<T>(luck: Dice, choices: readonly [T, ...T[]] | readonly T[]): T {
-  const choice = choices[luck.below(choices.length)]
-  if (choice === undefined) throw new Error('Nothing to pick from.')
-  return choice
 }

@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import type { Dice } from './dice.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** The time of a service and of the program that reads it, which passes only while it is played; the program's wall clock may jump. */
+export class PlayedTime {
+  trueMs: number
+  readonly #dice: Dice
+  #wallAheadMs = 0
+
+  constructor(startMs: number, dice: Dice) {
+    this.trueMs = startMs
+    this.#dice = dice
+  }
+
+  /** What the program asks for time and chance. */
+  get clocks(): Pick<SourceOptions, 'now' | 'monotonicMs' | 'random'> {
+    return {
+      now: () => this.trueMs + this.#wallAheadMs,
+      monotonicMs: () => this.trueMs,
+      random: () => this.#dice.next(),
+    }
+  }
+
+  /** The time of one answer; seldom seconds. */
+  pass({ isJumpy }: { isJumpy: boolean }): void {
+    const dice = this.#dice
+    this.trueMs += dice.chance(0.02) ? dice.below(20_000) : 10 + dice.below(300)
+    if (isJumpy && dice.chance(0.05)) this.#wallAheadMs += (dice.below(13) - 6) * HOUR_MS
+  }
+
+  /** A source that waits in this time. */
+  openSource({ concurrency, agents }: { concurrency: number; agents: SourceOptions['agents'] }): Source {
+    return openSource({
+      ...this.clocks,
+      settings: {
+        baseUrl: new URL('https://service.example/api/v1'),
+        signing: recipeOf(DEFAULT_PRESET),
+        requestTimeoutMs: MINUTE_MS,
+        concurrency,
+        maxWaitMs: 15 * MINUTE_MS,
+        longestWaitMs: 15 * MINUTE_MS,
+      },
+      credentials: { apiKey: 'key', secret: 'secret' },
+      agents,
+      userAgent: 'customer-mirror/test',
+      sleep: async (ms, signal) => {
+        const untilMs = this.trueMs + ms
+        await nextTurn()
+        signal.throwIfAborted()
+        this.trueMs = Math.max(this.trueMs, untilMs)
+      },
+    })
+  }
+}
