@@ -1,5 +1,6 @@
 import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
 import type { OrderFacts } from '../order-facts.ts'
+import { LinkedOrder } from './linked-order.ts'
 import type { ListRecorder, RecordedWindow } from './list-recorder.ts'
 import { PlaceIndex } from './place-index.ts'
 
@@ -13,22 +14,15 @@ export type NextListOptions = {
 }
 
 /**
- * The list a complete run leaves behind: its windows in the order of their positions, each customer at the first place where
- * it was met. A customer that came with two different records is kept without a fingerprint, since only one of them is stored;
- * a window that is not one unbroken part of that list, or holds a customer without a fingerprint, is not kept.
+ * The list a complete run leaves behind: its windows in the order of their positions. A customer who was not met in an earlier window
+ * stands between those who stand before and behind it in its own: positions shift while a scan reads, its neighbours do not. A customer
+ * that came with two different records is kept without a fingerprint, since only one of them is stored; a window that is not one
+ * unbroken part of that list, or holds a customer without a fingerprint, is not kept.
  */
 export function nextList(recorder: ListRecorder, { customers, before, order = {} }: NextListOptions): ListAsRead {
   const windows = [...recorder.windows].toSorted((one, other) => one.start - other.start)
   if (isUnchanged(windows, before.list)) return withOrder(before.list, order)
-  const columns = emptyColumns(customers)
-  const index = new PlaceIndex(columns.rowIds)
-  let count = 0
-  const listed: ListedWindow[] = []
-  for (const window of windows) {
-    const added = appendWindow(window, { columns, index, count })
-    if (added.window !== undefined) listed.push(added.window)
-    count = added.count
-  }
+  const { columns, count, listed } = sorted(gather(windows, customers), windows)
   carryOver(columns, count, before)
   const kept = firstOfEachDigest(listed).filter((window) => isRecognizable(columns, window))
   return { columns: cut(columns, count), windows: kept, warnings: recorder.warnings, order }
@@ -44,11 +38,38 @@ function withOrder(list: ListAsRead, order: OrderFacts): ListAsRead {
   return JSON.stringify(list.order) === JSON.stringify(order) ? list : { ...list, order }
 }
 
-type Growing = { columns: ListColumns; index: PlaceIndex; count: number }
+/** Customers in the order in which they were added, their order in the list, and the windows that are unbroken parts of the former. */
+type Gathered = {
+  readonly columns: ListColumns
+  readonly index: PlaceIndex
+  readonly order: LinkedOrder
+  readonly listed: ListedWindow[]
+  count: number
+}
 
-function appendWindow(window: RecordedWindow, { columns, index, count }: Growing) {
+function gather(windows: readonly RecordedWindow[], room: number): Gathered {
+  const columns = emptyColumns(room)
+  const index = new PlaceIndex(columns.rowIds)
+  const gathered: Gathered = { columns, index, order: new LinkedOrder(room), listed: [], count: 0 }
+  for (const window of windows) appendWindow(window, gathered)
+  return gathered
+}
+
+/** The same customers, added in the order of the list. */
+function sorted(gathered: Gathered, windows: readonly RecordedWindow[]): Gathered {
+  if (gathered.order.isInOrder) return gathered
+  const { columns: unsorted, count, order } = gathered
+  const columns = emptyColumns(unsorted.rowIds.length)
+  let place = 0
+  for (const entry of order) copyEntry(unsorted, entry, columns, place++)
+  const again = { columns, index: PlaceIndex.over(columns.rowIds), order: new LinkedOrder(0), listed: [], count }
+  for (const window of windows) appendWindow(window, again)
+  return again
+}
+
+function appendWindow(window: RecordedWindow, gathered: Gathered): void {
+  const { columns, index } = gathered
   const { columns: source, from, digest, outline } = window
-  let length = count
   let place = -1
   let before = -1
   let isUnbroken = digest !== undefined
@@ -56,10 +77,7 @@ function appendWindow(window: RecordedWindow, { columns, index, count }: Growing
     const rowId = source.rowIds[at] ?? 0
     let stands = index.find(rowId)
     if (stands < 0 && rowId !== 0) {
-      stands = length
-      copyEntry(source, at, columns, stands)
-      index.add(stands)
-      length += 1
+      stands = add(gathered, window, at)
     } else if (stands >= 0 && source.fingerprints[at] !== columns.fingerprints[stands]) {
       columns.fingerprints[stands] = UNKNOWN
     }
@@ -68,8 +86,27 @@ function appendWindow(window: RecordedWindow, { columns, index, count }: Growing
     before = stands
     isUnbroken &&= stands >= 0 && stands === place + (at - from)
   }
-  const isPart = isUnbroken && digest !== undefined && window.count > 0
-  return { count: length, window: isPart ? { place, count: window.count, digest, outline } : undefined }
+  if (isUnbroken && digest !== undefined && window.count > 0)
+    gathered.listed.push({ place, count: window.count, digest, outline })
+}
+
+/** Adds the customer at `at`, of whom no window before told: behind the nearest one before it in its window, or before the first one. */
+function add(gathered: Gathered, { columns: source, from, count }: RecordedWindow, at: number): number {
+  const { columns, index, order } = gathered
+  const standsAt = (other: number) => index.find(source.rowIds[other] ?? 0)
+  const entry = gathered.count++
+  let neighbour = at - 1
+  while (neighbour >= from && standsAt(neighbour) < 0) neighbour -= 1
+  if (neighbour >= from) {
+    order.addAfter(standsAt(neighbour), entry)
+  } else {
+    for (neighbour = at + 1; neighbour < from + count && standsAt(neighbour) < 0;) neighbour += 1
+    if (neighbour < from + count) order.addBefore(standsAt(neighbour), entry)
+    else order.addAfter(undefined, entry)
+  }
+  copyEntry(source, at, columns, entry)
+  index.add(entry)
+  return entry
 }
 
 function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number): void {
