@@ -67,7 +67,7 @@ export async function openEngine(
       monotonicMs,
       random: Math.random,
     }
-    const syncWorker = startSyncWorker(backend, processing)
+    const syncWorker = startSyncWorker(backend, processing, config.current.jobs)
     const quickWorker = startQuickWorker(backend, { ...processing, queues })
     const clocks = { now, monotonicMs, lookMs: timings.lookMs }
     const waits = [keepWaits(queues.sync, { ...clocks, onSetBack }), keepWaits(queues.quick, clocks)]

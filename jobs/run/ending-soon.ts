@@ -9,7 +9,9 @@ export async function endingSoon(
 ): Promise<Outcome | undefined> {
   const { promise: stopped, resolve } = Promise.withResolvers<void>()
   if (stop.aborted) resolve()
-  stop.addEventListener('abort', () => resolve(), { once: true })
-  const first = await Promise.race([running, stopped])
+  const onStop = () => resolve()
+  stop.addEventListener('abort', onStop, { once: true })
+  // A worker makes runs for months, with one signal for all of them.
+  const first = await Promise.race([running, stopped]).finally(() => stop.removeEventListener('abort', onStop))
   return first ?? within(running, handBackMs, undefined)
 }

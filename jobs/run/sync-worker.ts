@@ -1,4 +1,5 @@
 import { withBackend, type IQueueBackend } from 'bullmq'
+import type { JobSettings } from '../../src/config/jobs.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
@@ -6,15 +7,13 @@ import { backoffMs } from '../../src/backoff.ts'
 import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 
-/** Organizations that are mirrored at the same time by one worker. */
-const AT_ONCE = 8
 /** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
 const MOST_STALLS = 3
 
 export type SyncWorker = ReturnType<typeof startSyncWorker>
 
-/** Starts taking sync jobs. */
-export function startSyncWorker(backend: Backend, processing: Processing) {
+/** Starts taking sync jobs, at most `concurrency` at the same time. */
+export function startSyncWorker(backend: Backend, processing: Processing, { concurrency }: JobSettings) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { timings, random } = processing
   const worker = new Worker<Payload, Counts, Trigger>(
@@ -23,7 +22,7 @@ export function startSyncWorker(backend: Backend, processing: Processing) {
     (job, token, signal) => mirrorForJob(job, token, signal, processing),
     {
       ...workerOptions(backend),
-      concurrency: AT_ONCE,
+      concurrency,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
       maxStalledCount: MOST_STALLS,

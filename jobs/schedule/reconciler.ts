@@ -9,7 +9,7 @@ import { nameOf } from './schedule-plan.ts'
 export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
 
 export function createReconciler(
-  { config, queues, mirror }: Pick<Engine, 'config' | 'queues' | 'mirror'>,
+  { config, queues, mirror, syncWorker }: Pick<Engine, 'config' | 'queues' | 'mirror' | 'syncWorker'>,
   now: () => number,
   log: Pick<Logger, 'info' | 'warn'>,
 ): Reconcile {
@@ -18,6 +18,7 @@ export function createReconciler(
   async function reconcile(atStart: boolean): Promise<void> {
     try {
       await config.reload()
+      syncWorker.concurrency = config.current.jobs.concurrency
     } catch (error) {
       log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
     }

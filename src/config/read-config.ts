@@ -6,6 +6,7 @@ import { parseText } from './document.ts'
 import type { Parsed } from './document.ts'
 import { processEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
+import { jobSettings, type JobSettings } from './jobs.ts'
 import { locateFile } from './locate-file.ts'
 import type { ConfigLocation } from './locate-file.ts'
 import { checkShape } from './mistakes.ts'
@@ -22,6 +23,7 @@ export type Config = {
   file: string
   mirror: string
   queue: string | undefined
+  jobs: JobSettings
   publish: PublishSettings | undefined
   organizations: Organization[]
 }
@@ -46,6 +48,7 @@ export async function readConfig(options: {
     file: location.path,
     mirror: resolve(folder, shape.file.mirror ?? BUILT_IN.mirror),
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
+    jobs: jobSettings(shape.file.jobs),
     publish: publishSettings(shape.file.publish, folder),
     organizations: mergeOrganizations(shape.file, folder),
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseBaseUrl } from './base-url.ts'
 import { duration } from './duration.ts'
+import { jobs } from './jobs.ts'
 import { publish } from './publish.ts'
 import { queueAddress } from './queue-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
@@ -140,6 +141,7 @@ export const configFile = z
       examples: ['redis://127.0.0.1:6379'],
     }),
     schedule: schedule.exactOptional().meta({ description: 'When the worker mirrors every organization.' }),
+    jobs: jobs.exactOptional().meta({ description: 'How a worker takes jobs.' }),
     quick: quick
       .exactOptional()
       .meta({ description: 'What a quick run may cost: one that looks for changes between nights.' }),

@@ -39,6 +39,9 @@ mirror: ./data/customers.db
 # schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m, quick: "*/15 * * * *" }
 # queue: redis://127.0.0.1:6379
 
+# How many organizations a worker mirrors at the same time.
+# jobs: { concurrency: 8 }
+
 # The most requests of such a quick run: a share of those of a full scan, or a number.
 # quick: { maxRequests: 5% }
 

@@ -61,6 +61,7 @@ test('every line that is commented out of the starter file is a setting that wor
     'mirror',
     'schedule',
     'queue',
+    'jobs',
     'quick',
     'publish',
     'defaults',

@@ -34,6 +34,7 @@ type Settings = {
   schedule?: object
   publish?: object
   quick?: object
+  jobs?: object
 }
 
 /** A sandbox that ends with the test. */
