@@ -44,6 +44,7 @@ const MIGRATIONS = [
   '0012-order-facts.sql',
   '0013-settled.sql',
   '0014-quick-runs.sql',
+  '0015-full-runs.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length

@@ -26,7 +26,7 @@ const LAST_RUNS = `
       WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of,
     (SELECT error_code FROM runs WHERE id = (
       SELECT MAX(id) FROM runs WHERE runs.organization = last.organization AND status <> 'running' AND id > last.id)) AS quick_error
-  FROM (SELECT DISTINCT organization FROM runs) AS known
+  FROM (SELECT DISTINCT organization FROM runs WHERE ${IS_FULL}) AS known
   JOIN runs AS last ON last.id = (
     SELECT MAX(id) FROM runs WHERE runs.organization = known.organization AND ${IS_FULL})
   ORDER BY last.organization`

@@ -58,34 +58,38 @@ export const DRAWN_RUNS = 30
 
 type Asked = Pick<Known, 'organizations' | 'dueOf' | 'nowMs'> & { monotonicMs: number | undefined }
 
+type Readable = Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>
+
 /** Looks up in the mirror what the overview shows. */
-export async function readOverview(
-  mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>,
-  { organizations, dueOf, nowMs, monotonicMs }: Asked,
-  limit = DRAWN_RUNS,
-): Promise<Overview> {
+export async function readOverview(mirror: Readable, asked: Asked): Promise<Overview> {
+  return overviewOf(await readKnown(mirror, asked, DRAWN_RUNS))
+}
+
+/**
+ * Looks up the part of the overview that a server shows. The two latest runs of an organization say how it stands; all that are drawn
+ * are looked up only where they are shown.
+ */
+export async function readPart(
+  mirror: Readable,
+  asked: Asked,
+  wanted: { find: string; page: number },
+): Promise<[Overview, Served]> {
+  const known = await readKnown(mirror, asked, 2)
+  const [part, served] = partOf(overviewOf(known), wanted)
+  const organizations = part.organizations.map(({ organization }) => organization)
+  const runs = await mirror.listLatestRuns({ organizations, limit: DRAWN_RUNS })
+  return [{ ...part, organizations: overviewOf({ ...known, organizations, runs }).organizations }, served]
+}
+
+async function readKnown(mirror: Readable, { monotonicMs, ...asked }: Asked, limit: number): Promise<Known> {
+  const { organizations, nowMs } = asked
   const [freshness, held, underway, runs] = await Promise.all([
     mirror.listFreshness(),
     mirror.listHeldRemovals(),
     mirror.listUnderway({ nowMs, monotonicMs }),
     mirror.listLatestRuns({ organizations, limit }),
   ])
-  return overviewOf({ organizations, freshness, held, underway, runs, dueOf, nowMs })
-}
-
-/**
- * Looks up the part of the overview that a server shows. The two latest runs of an organization say how it stands; all that are drawn
- * are looked up only where they are shown, since there may be many quick runs between them.
- */
-export async function readPart(
-  mirror: Parameters<typeof readOverview>[0],
-  asked: Asked,
-  wanted: { find: string; page: number },
-): Promise<[Overview, Served]> {
-  const [part, served] = partOf(await readOverview(mirror, asked, 2), wanted)
-  const organizations = part.organizations.map(({ organization }) => organization)
-  const drawn = await readOverview(mirror, { ...asked, organizations })
-  return [{ ...part, organizations: drawn.organizations }, served]
+  return { ...asked, freshness, held, underway, runs }
 }
 
 /** The overview, from what is known. */

@@ -22,7 +22,11 @@ test('a mirror of the fourth version keeps every run, and everything that refers
     const kept = rows.map(({ missing_proven: _proven, missing_scans: _scans, ...row }) => row)
     expect(after[table], table).toEqual(kept.map((row) => expect.objectContaining(row)))
   }
-  expect(indexes()).toEqual([...indexesBefore, { sql: expect.stringContaining('INDEX complete_runs') }])
+  expect(indexes()).toEqual([
+    ...indexesBefore,
+    { sql: expect.stringContaining('INDEX complete_runs') },
+    { sql: expect.stringContaining('INDEX full_runs') },
+  ])
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
   expect(rowsOf(file, 'SELECT organization, last_run_id, last_status FROM freshness')).toEqual([

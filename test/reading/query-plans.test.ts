@@ -59,6 +59,15 @@ test.each(['customers_history', 'freshness'])('%s passes over the quick runs bet
   )
 })
 
+test('freshness reads no run but those it shows, and the latest full runs are found without the quick ones', async () => {
+  const { file } = await aMirrorOfOneNight()
+  const latest = `SELECT id FROM runs WHERE organization = 'acme' AND trusted_pages IS NULL ORDER BY id DESC LIMIT 30`
+
+  expect(planOf(file, 'SELECT * FROM freshness')).not.toMatch(/SCAN runs/)
+  expect(planOf(file, latest)).toMatch(/^SEARCH runs USING (COVERING )?INDEX full_runs \(organization=\?\)$/)
+  expect(planOf(file, 'SELECT DISTINCT organization FROM runs WHERE trusted_pages IS NULL')).toMatch(/INDEX full_runs$/)
+})
+
 test('every query of the README that names customers or changes is answered from an index', async () => {
   const { file } = await aMirrorOfOneNight()
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
