@@ -7,7 +7,7 @@ import type { LiveConfig } from './live-config.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
 import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
 import type { Listener, Processing } from './run/sync-job.ts'
-import { openQueues, type Queues } from './queue/queues.ts'
+import { isAsked, openQueues, type Queues } from './queue/queues.ts'
 import { keepWaits } from './schedule/set-back.ts'
 import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
 import type { Timings } from './timings.ts'
@@ -61,6 +61,7 @@ export async function openEngine(
       agents: new IdleAgents(),
       listener: listenerFor({ mirror, queues }),
       quickRunEnded: (id, signal) => quickRunEnded({ queue: queues.quick, timings, monotonicMs }, id, signal),
+      isAsked: (jobId) => isAsked(queues.sync, jobId),
       stop: stopping.signal,
       timings,
       now,

@@ -108,6 +108,10 @@ async function openMeasuredEngine(
           const held = parts.mirror.listHeldRemovals().catch(() => undefined)
           void held.then((open) => logRun(log, run, open))
         },
+        onNotNeeded: (organization, why) => {
+          publisher.runEnded(organization)
+          log.info({ organization, why }, 'run not needed')
+        },
         onQuickRun: (ended) => {
           counted.countQuickRun(ended)
           if (isWorthACopy(ended)) publisher.compareSoon()

@@ -184,6 +184,8 @@ export type LastQuickRun = {
 export type LastRun = {
   organization: string
   startedAtMs: number
+  /** Undefined while it is under way. */
+  endedAtMs?: number | undefined
   status: RunStatus
   errorCode: string | undefined
   /** `read_as_of`: start of the last run that read the list to its end, whatever it proved; undefined if there is none. */

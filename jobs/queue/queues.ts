@@ -39,8 +39,13 @@ export function openQueues(backend: Backend) {
   const requestSync = async (
     organization: string,
     trigger: Trigger,
-    { delayMs = 0, attempts = ATTEMPTS }: { delayMs?: number; attempts?: number } = {},
-  ): Promise<Requested> => request(sync, organization, trigger, { ...SYNC_JOB, delay: delayMs, attempts })
+    { delayMs = 0, attempts = ATTEMPTS, askedAtMs }: RequestOptions = {},
+  ): Promise<Requested> => {
+    const asked = askedAtMs === undefined ? {} : { timestamp: askedAtMs }
+    const requested = await request(sync, organization, trigger, { ...SYNC_JOB, ...asked, delay: delayMs, attempts })
+    if (!requested.added && (trigger === 'manual' || trigger === 'sync')) await markAsked(sync, organization)
+    return requested
+  }
 
   /** Requests a quick run of an organization, now or after a delay. */
   const requestQuick = async (
@@ -61,6 +66,27 @@ export function openQueues(backend: Backend) {
       await Promise.all(all.map((queue) => queue.close()))
     },
   }
+}
+
+type RequestOptions = {
+  delayMs?: number
+  attempts?: number
+  /** When it was decided that the run is needed, if that was not now. */
+  askedAtMs?: number
+}
+
+/** Notes at the job of an organization that a person wants its run, so that it is made although the schedule needs none. */
+async function markAsked(sync: Pick<Queues['sync'], 'getDeduplicationJobId' | 'addJobLog'>, organization: string) {
+  const jobId = await sync.getDeduplicationJobId(organization)
+  // Rejects for a job that has ended meanwhile.
+  if (jobId !== null) await sync.addJobLog(jobId, ASKED).catch(() => {})
+}
+
+const ASKED = 'asked for by a person'
+
+/** Whether a person asked for a run of this organization while this job of the schedule was in the queue. */
+export async function isAsked(sync: Pick<Queues['sync'], 'getJobLogs'>, jobId: string): Promise<boolean> {
+  return (await sync.getJobLogs(jobId)).logs.includes(ASKED)
 }
 
 /** The mirror records runs; the queue keeps recent jobs only for inspection. */

@@ -9,7 +9,7 @@ import { endingSoon } from './ending-soon.ts'
 import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
 import { countsOf, reasonOf, type Processing, type SyncJob } from './sync-job.ts'
 
-export type QuickProcessing = Processing & { queues: Pick<Queues, 'sync'> }
+export type QuickProcessing = Omit<Processing, 'isAsked'> & { queues: Pick<Queues, 'sync'> }
 
 /**
  * Makes a quick run of the organization of a job, unless a full run is due, under way or unfinished; and stops it after its current

@@ -10,6 +10,7 @@ import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
+import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
 import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
@@ -25,10 +26,12 @@ export type Listener = {
   onEvent?(organization: string, event: SourceEvent): void
   onAnswer?(organization: string, answer: { status: number }): void
   onRun?(run: RunOfJob): void
+  /** A job ended without a run. Where this is left out, every job makes its run. */
+  onNotNeeded?(organization: string, why: WhyNotNeeded): void
   onQuickRun?(ended: EndOfQuickRun): void
 }
 
-export type Processing = {
+export type Processing = Pick<LookingUp, 'isAsked'> & {
   /** Looks an organization up in the current configuration. */
   organizationOf(id: string): Organization | undefined
   mirror: Mirror
@@ -74,6 +77,11 @@ export async function mirrorForJob(
       leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
+  const why = await whyNotNeeded(job, organization, processing)
+  if (why !== undefined) {
+    listener.onNotNeeded?.(id, why)
+    return {}
+  }
   await processing.quickRunEnded(id, signal === undefined ? stop : AbortSignal.any([stop, signal]))
   const running =
     organization === undefined
@@ -148,6 +156,15 @@ function run(
       return isWaiting(error, verdict) && !isLast(verdict, job)
     },
   })
+}
+
+async function whyNotNeeded(
+  job: SyncJob,
+  organization: Organization | undefined,
+  processing: Processing,
+): Promise<WhyNotNeeded | undefined> {
+  if (organization === undefined || processing.listener.onNotNeeded === undefined) return undefined
+  return findWhyNotNeeded(job, organization, processing)
 }
 
 /** An organization that left the configuration after its job was made. */

@@ -31,7 +31,7 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
     nowMs,
     atStart,
   })
-  for (const organization of plan.catchUp) await requestSync(organization, 'catch-up')
+  for (const organization of plan.catchUp) await requestSync(organization, 'catch-up', { askedAtMs: nowMs })
   await writeSchedules(tick, plan)
   return plan
 }

@@ -9,9 +9,10 @@ import { IS_FULL, READ_TO_END } from './stored-runs.ts'
 export function listLastRuns(db: Connection): LastRun[] {
   return statement<[], LastRunColumns>(db, LAST_RUNS)
     .all()
-    .map(({ organization, started_at, status, error_code, complete_as_of, quick_error }) => ({
+    .map(({ organization, started_at, finished_at, status, error_code, complete_as_of, quick_error }) => ({
       organization,
       startedAtMs: fromSqlTime(started_at),
+      endedAtMs: finished_at === null ? undefined : fromSqlTime(finished_at),
       status,
       errorCode: error_code ?? undefined,
       completeAsOfMs: complete_as_of === null ? undefined : fromSqlTime(complete_as_of),
@@ -20,7 +21,7 @@ export function listLastRuns(db: Connection): LastRun[] {
 }
 
 const LAST_RUNS = `
-  SELECT last.organization, last.started_at, last.status, last.error_code,
+  SELECT last.organization, last.started_at, last.finished_at, last.status, last.error_code,
     (SELECT data_as_of FROM runs WHERE id = (
       SELECT MAX(id) FROM runs
       WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of,
@@ -34,6 +35,7 @@ const LAST_RUNS = `
 type LastRunColumns = {
   organization: string
   started_at: string
+  finished_at: string | null
   status: RunStatus
   error_code: string | null
   complete_as_of: string | null

@@ -21,6 +21,7 @@ test('the last run of each organization is listed, with the start of its last co
     {
       organization: 'acme',
       startedAtMs: START_MS + MINUTE_MS,
+      endedAtMs: START_MS + MINUTE_MS,
       status: 'failed',
       errorCode: 'unauthorized',
       completeAsOfMs: START_MS,
@@ -28,6 +29,7 @@ test('the last run of each organization is listed, with the start of its last co
     {
       organization: 'globex',
       startedAtMs: START_MS,
+      endedAtMs: START_MS,
       status: 'complete',
       errorCode: undefined,
       completeAsOfMs: undefined,
@@ -35,6 +37,7 @@ test('the last run of each organization is listed, with the start of its last co
     {
       organization: 'initech',
       startedAtMs: START_MS,
+      endedAtMs: undefined,
       status: 'running',
       errorCode: undefined,
       completeAsOfMs: undefined,

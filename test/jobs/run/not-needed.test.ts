@@ -1,0 +1,150 @@
+import { withBackend, type IQueueBackend } from 'bullmq'
+import { describe, expect, test } from 'vitest'
+import { whyNotNeeded, type JobAtStart } from '../../../jobs/run/not-needed.ts'
+import type { Backend } from '../../../jobs/queue/backend.ts'
+import { queueNames } from '../../../jobs/queue/queues.ts'
+import type { LastRun } from '../../../src/store.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { rowsOf, tamper } from '../../support/mirror-file.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+const DUE_MS = Date.UTC(2026, 2, 5, 2)
+const SECOND_MS = 1000
+const NIGHTLY = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
+
+describe('a job that starts', () => {
+  const read = aLastRun({ completeAsOfMs: DUE_MS + SECOND_MS })
+  const refused = aLastRun({ status: 'failed', errorCode: 'unauthorized', completeAsOfMs: undefined })
+  const down = aLastRun({ status: 'failed', errorCode: 'network', completeAsOfMs: undefined })
+  const ofThisJob = aLastRun({ startedAtMs: DUE_MS + 3 * SECOND_MS, endedAtMs: DUE_MS + 4 * SECOND_MS })
+
+  test.each<[what: string, job: Partial<JobAtStart>, why: string | undefined]>([
+    ['that was never mirrored', {}, undefined],
+    ['that was read the night before', { lastRun: aLastRun({ completeAsOfMs: DUE_MS - SECOND_MS }) }, undefined],
+    ['that another worker read since it was due', { lastRun: read }, 'read-since'],
+    ['that a run for a catch-up read before its tick', { trigger: 'schedule', lastRun: read }, 'read-since'],
+    ['that a person wants too', { lastRun: read, isAsked: true }, undefined],
+    ['that a person wants', { trigger: 'manual', lastRun: read }, undefined],
+    ['that left the schedule', { schedule: undefined, lastRun: read }, undefined],
+    ['whose read is dated far ahead', { lastRun: aLastRun({ completeAsOfMs: DUE_MS + 9e8 }) }, undefined],
+    ['that failed for good after the look', { lastRun: refused }, 'refused-since'],
+    ['that failed for good before the look', { lastRun: { ...refused, endedAtMs: DUE_MS + 1 } }, undefined],
+    ['that failed for good before its tick', { trigger: 'schedule', lastRun: refused }, 'refused-since'],
+    ['that failed for good the night before', { trigger: 'schedule', lastRun: dayBefore(refused) }, undefined],
+    ['whose service was down after the look', { lastRun: down }, undefined],
+    ['after the clock was set back', { lastRun: read, nowMs: DUE_MS - 60 * SECOND_MS }, 'read-since'],
+    ['that is due by the clock of the one who asked', { lastRun: dayBefore(read), nowMs: DUE_MS - 1 }, undefined],
+    ['again, after it was read by it', { trigger: 'manual', starts: 2, lastRun: ofThisJob }, 'ended-before'],
+    ['again, after a read before it', { trigger: 'manual', starts: 2, lastRun: aLastRun({}) }, undefined],
+    [
+      'again, after a pause',
+      { trigger: 'manual', starts: 2, lastRun: { ...ofThisJob, status: 'waiting' as const } },
+      undefined,
+    ],
+  ])('for an organization %s', (_what, job, why) => {
+    expect(whyNotNeeded(aJob(job), 'acme')).toBe(why)
+  })
+})
+
+test('a catch-up that was asked for after the run it was for has ended makes no run, and a request by hand makes one', async () => {
+  const sandbox = await aSandbox({ customers: [30] })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const worker = startWorker(place, { timings: { reconcileMs: 600_000 } })
+  await worker.ran('acme')
+  const queues = await queuesOf(place)
+  if (queues === undefined) return
+  await eventually(
+    () => queues.requestSync('acme', 'catch-up', { askedAtMs: Date.now() - 60_000 }),
+    ({ added }) => added,
+  )
+  await worker.said(({ msg }) => msg === 'run not needed')
+  expect(rowsOf(place.mirror, 'SELECT "trigger" FROM runs')).toHaveLength(1)
+
+  await eventually(
+    () => queues.requestSync('acme', 'manual'),
+    ({ added }) => added,
+  )
+  await eventually(
+    () => rowsOf(place.mirror, `SELECT "trigger" FROM runs WHERE status = 'complete' ORDER BY id`),
+    (runs) => runs.length === 2,
+  )
+})
+
+/** Nothing else can open a queue that lives in the worker. */
+async function queuesOf(place: { queue: string; mirror: string }) {
+  return place.queue === 'embedded' ? undefined : (await someQueues(place.queue, place.mirror)).queues
+}
+
+test('a request by hand for an organization whose catch-up waits is not lost with it', async () => {
+  const sandbox = await aSandbox({ customers: [30] })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const first = startWorker(place, { timings: { reconcileMs: 600_000 } })
+  await first.ran('acme')
+  await first.stop()
+  const { queues, close } = await someQueues(place.queue, place.mirror)
+  await queues.requestSync('acme', 'catch-up')
+  expect(await queues.requestSync('acme', 'manual')).toMatchObject({ added: false })
+  await close()
+
+  await startWorker(place).ran('acme')
+  expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }, { status: 'complete' }])
+})
+
+test('a job whose worker ended between the end of the run and the end of the job makes no second run', async () => {
+  const sandbox = await aSandbox({ customers: [30] })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const first = startWorker(place, { timings: { reconcileMs: 600_000 } })
+  await first.ran('acme')
+  await first.stop()
+  const { backend, queues, close } = await someQueues(place.queue, place.mirror)
+  await queues.requestSync('acme', 'manual')
+  await startAndPutBack(backend)
+  tamper(place.mirror, `UPDATE runs SET started_at = strftime('%Y-%m-%d %H:%M:%f', 'now')`)
+  await close()
+
+  const second = startWorker(place)
+  const { why } = await second.said(({ msg }) => msg === 'run not needed')
+  expect(why).toBe('ended-before')
+  expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toHaveLength(1)
+})
+
+async function startAndPutBack(backend: Backend): Promise<void> {
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const worker = new Worker(queueNames(backend).sync, undefined, { connection: {} })
+  const job = await worker.getNextJob('a token')
+  await job?.moveToWait('a token')
+  await worker.close()
+}
+
+function aJob(job: Partial<JobAtStart>): JobAtStart {
+  return {
+    trigger: 'catch-up',
+    askedAtMs: DUE_MS + 2 * SECOND_MS,
+    delayMs: 0,
+    starts: 1,
+    isAsked: false,
+    schedule: NIGHTLY,
+    lastRun: undefined,
+    nowMs: DUE_MS + 5 * SECOND_MS,
+    ...job,
+  }
+}
+
+function aLastRun(run: Partial<LastRun>): LastRun {
+  return {
+    organization: 'acme',
+    startedAtMs: DUE_MS + SECOND_MS,
+    endedAtMs: DUE_MS + 3 * SECOND_MS,
+    status: 'complete',
+    errorCode: undefined,
+    completeAsOfMs: run.startedAtMs ?? DUE_MS + SECOND_MS,
+    ...run,
+  }
+}
+
+function dayBefore(run: LastRun): LastRun {
+  const [startedAtMs, endedAtMs] = [run.startedAtMs - 86_400_000, (run.endedAtMs ?? 0) - 86_400_000]
+  return { ...run, startedAtMs, endedAtMs, completeAsOfMs: run.completeAsOfMs && startedAtMs }
+}

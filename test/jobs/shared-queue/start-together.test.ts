@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, inject, test } from 'vitest'
+import { dice } from '../../support/dice.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { rowsOf } from '../../support/mirror-file.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+/** One of these is refused by the service, so that its run fails for good. */
+const ORGANIZATIONS = inject('isDeep') ? 28 : 12
+const WORKERS = 3
+
+test.each(inject('isDeep') ? [1, 2, 3, 4] : [1])(
+  'workers that start together while ticks come run an organization once (seed %i)',
+  async (seed) => {
+    const random = dice(seed)
+    const sandbox = await aSandbox({ customers: Array.from({ length: ORGANIZATIONS }, () => 30) })
+    const [refused, ...listed] = organizationsOf(sandbox)
+    const organizations = [...listed, { ...refused!, secret: 'another' }]
+    const place = aJobsWorkplace(organizations)
+    const { queues } = await someQueues(place.queue, place.mirror)
+
+    const workers = await Promise.all(
+      Array.from({ length: WORKERS }, async () => {
+        await sleep(random.below(80))
+        return startWorker(place, { timings: { reconcileMs: 600_000 } })
+      }),
+    )
+    for (const { id } of organizations) {
+      await queues.tick.add('tick', { organization: id })
+      await sleep(random.below(10))
+    }
+    for (const worker of workers) await worker.said(message('worker started'))
+    const counts = () => Promise.all(queues.all.map((queue) => queue.getJobCounts('active', 'waiting', 'delayed')))
+    await eventually(
+      async () => ({ ran: ended(place.mirror).length, counts: await counts() }),
+      ({ ran, counts: [tick, sync] }) =>
+        ran >= ORGANIZATIONS && sync!.active === 0 && sync!.waiting === 0 && tick!.active === 0 && tick!.waiting === 0,
+    )
+
+    const twice = `SELECT organization, count(*) AS runs, group_concat("trigger" || ' ' || status) AS how FROM runs
+      GROUP BY organization HAVING count(*) <> 1`
+    expect(rowsOf(place.mirror, twice)).toEqual([])
+    expect(ended(place.mirror)).toHaveLength(ORGANIZATIONS)
+  },
+)
+
+function ended(mirror: string) {
+  return rowsOf(mirror, `SELECT DISTINCT organization FROM runs WHERE status IN ('complete', 'failed')`)
+}
