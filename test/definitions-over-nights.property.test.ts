@@ -5,7 +5,7 @@ import { LIST_KINDS, type ListKind } from './support/restless-list.ts'
 import { playRestlessNights } from './support/restless-nights.ts'
 
 /** Lists of each kind, each with five nights. */
-const LISTS = inject('isDeep') ? 30 : 2
+const LISTS = inject('isDeep') ? 15 : 2
 
 /** In these the rows never change places, so that a proof is one, whatever else happens. */
 const WITHOUT_MOVES: readonly ListKind[] = ['hidden number', 'created, ties']

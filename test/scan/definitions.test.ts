@@ -4,7 +4,7 @@ import { LIST_KINDS, type ListKind } from '../support/restless-list.ts'
 import { type Reading, readRestless } from '../support/restless-reading.ts'
 
 /** Readings of each kind of list. */
-const READINGS = inject('isDeep') ? 1000 : 30
+const READINGS = inject('isDeep') ? 500 : 30
 
 /** In these the rows never change places, so that a proof is one, whatever else happens. */
 const WITHOUT_MOVES: readonly ListKind[] = ['hidden number', 'created, ties']
