@@ -8,7 +8,7 @@ export type Conclusion = {
   readonly gone: readonly number[]
   /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
   readonly pending: readonly number[]
-  /** Whether the rows read stand in an order that no change of a customer alters: then a row that left its place is gone. */
+  /** Whether the rows read stand in an order that no change of a customer alters: then a row that left its place stands nowhere else, and needs no search. */
   readonly orderStays: boolean
   /** Pages that were not read, and that are trusted to hold the rows expected there. */
   readonly trustedPages: number
@@ -28,7 +28,8 @@ export type Evidence = {
 
 /**
  * A row is gone from its place where one answer shows both neighbours and not the row. It may have moved, to a part that was not
- * read: only where the counts explain every such part, it has left the list.
+ * read: only where the counts explain every such part, it has left the list. That holds in an order that no change of a customer alters too:
+ * the order expected may be wrong at one row, where the list changed while it was read.
  */
 export function conclude({ cuts, comparison, expected, ...evidence }: Evidence): Conclusion {
   const { kept, gaps } = comparison
@@ -36,13 +37,12 @@ export function conclude({ cuts, comparison, expected, ...evidence }: Evidence):
   const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap(({ unseen }) => rowsAt(unseen, expected))
   const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => rowId !== 0 && !read.has(rowId))
   const isWhole = evidence.isEndKnown && gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
-  const isClear = isWhole || evidence.orderStays
   const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
   const known = rowsIn(cuts.flatMap(({ blocks }) => blocks))
   const hasOrder = known <= MOST_MOVED * rowsIn(kept)
   return {
-    gone: isClear ? missed : [],
-    pending: isClear ? [] : missed,
+    gone: isWhole ? missed : [],
+    pending: isWhole ? [] : missed,
     orderStays: evidence.orderStays,
     trustedPages: Math.round(trusted / evidence.size),
     laterOrder: hasOrder ? foundOrder({ cuts, gaps, expected }) : undefined,
