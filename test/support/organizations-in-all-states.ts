@@ -24,12 +24,12 @@ export async function mirrorAllStates(mirror: Mirror): Promise<void> {
     await night(mirror, n, list, { organization: 'held' })
     await night(mirror, n, n < TONIGHT - 2 ? list : [], {
       organization: 'failing',
-      ...(n >= TONIGHT - 2 && { ending: FAILED }),
+      ...(n >= TONIGHT - 2 && { ending: REFUSED }),
     })
     await night(mirror, n, list, { organization: 'unproven', proof: n % 5 === 0 ? 'proven' : 'unproven' })
   }
   await night(mirror, TONIGHT, customers(1, 45), { organization: 'fresh' })
-  await night(mirror, TONIGHT, [], { organization: 'failing', ending: FAILED })
+  await night(mirror, TONIGHT, [], { organization: 'failing', ending: REFUSED })
   await night(mirror, TONIGHT, customers(1, 40), { organization: 'unproven', proof: 'unproven' })
   await night(mirror, TONIGHT, customers(1, 20), { organization: 'waiting', ending: WAITING })
   // So many are absent twice that a guard holds their removal back.
@@ -45,7 +45,8 @@ function aWindow(size: number, total: number) {
   return { window: { page: 1, size, perPage: size, total, lastPage: 3, beyondEnd: false } }
 }
 
-const FAILED = {
+/** How a run ends that the service refused. */
+export const REFUSED = {
   status: 'failed',
   proof: 'unproven',
   reasons: ['failed'],

@@ -19,6 +19,9 @@ export function aPlan(mirror: string, overrides: Partial<PublishPlan> = {}): Pub
   }
 }
 
+/** The files of a folder in which nothing but this plan was published. */
+export const PUBLISHED_FILES = ['.publish.lock', 'metadata.json', 'readers.db', 'readers.db.sha256']
+
 /** Publishes, and fails where anything was not published. */
 export function publishAll(plan: PublishPlan): Published {
   const published = publishCopies(plan)

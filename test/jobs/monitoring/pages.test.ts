@@ -9,6 +9,7 @@ import { serveHttp } from '../../../jobs/monitoring/http.ts'
 import { night } from '../../mirror/nights.ts'
 import { customerId, customers } from '../../support/builders.ts'
 import { aMirror } from '../../support/mirror-file.ts'
+import { REFUSED } from '../../support/organizations-in-all-states.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 6, 12)
@@ -152,7 +153,7 @@ async function aServer({ isReadable = true } = {}) {
   const mirror = await aMirror()
   const converged = { proof: 'converged', ending: { certificate: CERTIFICATE } } as const
   await night(mirror, 0, customers(1, 5), converged)
-  await night(mirror, 1, [], { ending: FAILED })
+  await night(mirror, 1, [], { ending: REFUSED })
   await night(mirror, 0, customers(1, 2), { organization: 'globex' })
   const organizations = [await anOrganization()]
   const broken = { ...mirror, listFreshness: () => Promise.reject(new Error('no file')) }
@@ -178,14 +179,6 @@ async function anOrganization() {
   if (organization === undefined) throw new Error('no organization')
   return organization
 }
-
-const FAILED = {
-  status: 'failed',
-  proof: 'unproven',
-  reasons: ['failed'],
-  readToEnd: false,
-  error: { code: 'unauthorized', message: 'https://private.example.com answered 401 to Jane Doe' },
-} as const
 
 type Asking = { host?: string; method?: string }
 

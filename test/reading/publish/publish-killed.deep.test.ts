@@ -9,7 +9,7 @@ import { published } from '../../../src/reading/publish/publish-plan.ts'
 import { night } from '../../mirror/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, publishAll } from '../../support/publishing.ts'
+import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
@@ -60,12 +60,7 @@ describe('without room', () => {
       if (end === 'published') break
       expect(failed[0]?.message).toMatch(/a quota is used up/)
       expect(readFileSync(plan.file).equals(before)).toBe(true)
-      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual([
-        '.publish.lock',
-        'metadata.json',
-        'readers.db',
-        'readers.db.sha256',
-      ])
+      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
     }
 
     expect(Object.fromEntries(ends)).toEqual({ 'copy-full': steps - 1, published: 1 })

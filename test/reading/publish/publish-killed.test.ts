@@ -11,7 +11,7 @@ import { published, type PublishPlan } from '../../../src/reading/publish/publis
 import { night } from '../../mirror/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, publishAll } from '../../support/publishing.ts'
+import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
@@ -60,9 +60,7 @@ describe('killed at any moment', () => {
     for (const name of [...dead, ...others]) writeFileSync(join(folder, name), 'half')
     publishAll(plan)
 
-    expect(readdirSync(folder).toSorted()).toEqual(
-      ['.publish.lock', 'metadata.json', 'readers.db', 'readers.db.sha256', ...others].toSorted(),
-    )
+    expect(readdirSync(folder).toSorted()).toEqual([...PUBLISHED_FILES, ...others].toSorted())
   })
 
   test('a stop that is asked for ends it at once, and is no defect', async () => {
@@ -93,12 +91,7 @@ describe('without room', () => {
 
     expect(failed).toMatchObject([{ code: 'copy-full', message: expect.stringMatching(/the disk .*is full/) }])
     expect(readFileSync(plan.file).equals(before)).toBe(true)
-    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual([
-      '.publish.lock',
-      'metadata.json',
-      'readers.db',
-      'readers.db.sha256',
-    ])
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
     expect(valueOf(plan.file, 'PRAGMA quick_check')).toBe('ok')
     expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
   })
