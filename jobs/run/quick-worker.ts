@@ -5,6 +5,7 @@ import type { Backend } from '../queue/backend.ts'
 import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 import type { Timings } from '../timings.ts'
+import { unlessLost } from './held-job.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 
 /** Quick runs made at the same time by one worker, beside its full runs. */
@@ -19,7 +20,7 @@ export function startQuickWorker(backend: Backend, processing: QuickProcessing) 
   const worker = new Worker<Payload, Counts, Trigger>(
     queueNames(backend).quick,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    (job, _token, signal) => quickRunForJob(job, signal, processing),
+    (job, token, signal) => unlessLost(job, token, timings, quickRunForJob(job, signal, processing)),
     {
       ...workerOptions(backend),
       concurrency: AT_ONCE,

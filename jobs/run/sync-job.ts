@@ -10,6 +10,7 @@ import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
+import { abandon, isHeld } from './held-job.ts'
 import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
 import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
@@ -67,13 +68,13 @@ export async function mirrorForJob(
   const { organization: id } = parsePayload(job)
   const organization = processing.organizationOf(id)
   const lockLost = () => signal?.aborted === true
-  const decide = (error: unknown, { pages }: { pages: number }) =>
+  const decide: Decide = (error, { pages }, held = true) =>
     verdictOf(error, {
       waitedMs: waitedBefore(job, pages),
       maxWaitMs: organization?.maxWaitMs ?? 0,
       startsLeft: MOST_STARTS - job.attemptsStarted,
       stopping: stop.aborted,
-      lockLost: lockLost(),
+      lockLost: lockLost() || !held,
       leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
@@ -88,11 +89,13 @@ export async function mirrorForJob(
       ? unknown(id, job, processing)
       : run(organization, job, signal, { ...processing, decide })
   const outcome = await endingSoon(running, stop, timings.handBackMs)
-  if (outcome === undefined) return handBack(job, token)
+  const held = !lockLost() && (await isHeld(job, token, timings))
+  if (outcome === undefined) return held ? handBack(job, token) : abandon()
 
   const waitedMs = waitedBefore(job, outcome.report.pages)
-  const verdict = decide(outcome.error, outcome.report)
+  const verdict = decide(outcome.error, outcome.report, held)
   listener.onRun?.({ organization: id, outcome, verdict, isLast: isLast(verdict, job) })
+  if (!held) return abandon()
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
   if (verdict.kind === 'wait')
@@ -113,7 +116,7 @@ export class RunFailed extends Error {
 }
 
 /** Decides about the job from the error of its run. */
-type Decide = (error: unknown, saved: { pages: number }) => Verdict
+type Decide = (error: unknown, saved: { pages: number }, held?: boolean) => Verdict
 
 function parsePayload(job: SyncJob): Payload {
   const parsed = payload.safeParse(job.data)
