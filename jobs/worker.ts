@@ -49,6 +49,7 @@ export async function runWorker(
   const tickWorker = startTickWorker(engine.backend, {
     ...engine,
     organizationOf: config.organizationOf,
+    timings,
     now: Date.now,
   })
   const reconcile = createReconciler(engine, Date.now, log)
