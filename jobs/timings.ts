@@ -4,8 +4,6 @@ export type Timings = {
   lockMs: number
   /** How often workers look for such jobs. */
   stalledMs: number
-  /** How often workers look for jobs whose process is gone from this machine, which are taken over at once. */
-  leftJobsMs: number
   /** How often schedules are compared with the configuration. */
   reconcileMs: number
   /** Waits for the service up to this happen inside the run; for longer ones the job goes back to the queue. */
@@ -14,6 +12,8 @@ export type Timings = {
   leasedWaitMs: number
   /** How often a quick run looks for a full run of its organization, and that one for the end of the quick run. */
   quickLookMs: number
+  /** How often a worker with runs looks whether a person cancelled one of them. */
+  cancelLookMs: number
   /** How long to wait for a mirror that is locked, or whose disk is full. */
   mirrorWaitMs: number
   /** The first wait before a retry is up to this, the next up to twice as much, and so on up to the longest. */
@@ -42,11 +42,11 @@ export type Timings = {
 export const TIMINGS: Timings = {
   lockMs: 60_000,
   stalledMs: 30_000,
-  leftJobsMs: 3000,
   reconcileMs: 300_000,
   longestWaitMs: 30_000,
   leasedWaitMs: 30_000,
   quickLookMs: 500,
+  cancelLookMs: 1000,
   mirrorWaitMs: 30_000,
   firstRetryMs: 30_000,
   longestRetryMs: 900_000,

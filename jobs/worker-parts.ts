@@ -2,8 +2,10 @@ import type { Mirror } from '../src/store.ts'
 import { UsageError } from '../src/errors.ts'
 import { IdleAgents } from '../src/source/idle-agents.ts'
 import { openBackend, type Backend } from './queue/backend.ts'
+import { listCancellations } from './queue/cancellations.ts'
 import { within } from './queue/deadline.ts'
 import type { LiveConfig } from './live-config.ts'
+import { CancellableJobs } from './run/cancellable-jobs.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
 import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
 import type { Listener, Processing } from './run/sync-job.ts'
@@ -40,12 +42,14 @@ export type EngineOptions = {
   monotonicMs: () => number
   /** Called with the number of jobs whose wait restarts because the wall clock was set back. */
   onSetBack?: (jobs: number) => void
+  /** Called once for each shared value that cannot be read: a newer version wrote it. */
+  onUnreadable?: (name: string) => void
 }
 
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(
   config: LiveConfig,
-  { embedded, listenerFor, timings, now, monotonicMs, onSetBack }: EngineOptions,
+  { embedded, listenerFor, timings, now, monotonicMs, onSetBack, onUnreadable }: EngineOptions,
 ): Promise<Engine> {
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -62,6 +66,7 @@ export async function openEngine(
       listener: listenerFor({ mirror, queues }),
       quickRunEnded: (id, signal) => quickRunEnded({ queue: queues.quick, timings, monotonicMs }, id, signal),
       isAsked: (jobId) => isAsked(queues.sync, jobId),
+      cancellable: new CancellableJobs({ list: cancelsOf(backend, onUnreadable), lookMs: timings.cancelLookMs }),
       stop: stopping.signal,
       timings,
       now,
@@ -90,6 +95,17 @@ export async function openEngine(
     await mirror.close()
     throw error
   }
+}
+
+/** An embedded queue is open only in this process, so that no person can cancel its jobs. */
+function cancelsOf({ kind, values }: Backend, onUnreadable: EngineOptions['onUnreadable']) {
+  if (kind === 'embedded') return undefined
+  const named = new Set<string>()
+  return () =>
+    listCancellations(values, (name) => {
+      if (!named.has(name)) onUnreadable?.(name)
+      named.add(name)
+    })
 }
 
 const LET_GO_MS = 1000

@@ -10,8 +10,6 @@ import { BOARD_PATH, serveHttp, type Watched } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './live-config.ts'
 import { createPages } from './monitoring/pages.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
-import { measureProcess } from './monitoring/process-metrics.ts'
-import { createScrape } from './monitoring/scrape.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
@@ -51,7 +49,6 @@ export async function runWorker(
   const tickWorker = startTickWorker(engine.backend, {
     ...engine,
     organizationOf: config.organizationOf,
-    timings,
     now: Date.now,
   })
   const reconcile = createReconciler(engine, Date.now, log)
@@ -97,11 +94,12 @@ async function openMeasuredEngine(
     embedded,
     now: Date.now,
     monotonicMs,
+    onUnreadable: (name) => log.warn({ name }, 'value in the queue ignored, a newer version wrote it'),
     onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
     timings,
     listenerFor: (parts) => {
-      const organizations = () => config.current.organizations
-      const counted = (metrics = createMetrics({ ...parts, organizations, now: Date.now, monotonicMs }))
+      const organizations = () => config.current.organizations.map(({ id }) => id)
+      const counted = (metrics = createMetrics({ ...parts, organizations, now: Date.now }))
       return {
         onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
         onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
@@ -124,7 +122,6 @@ async function openMeasuredEngine(
     },
   })
   engine.syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
-  engine.syncWorker.on('stalled', () => metrics?.countTakenOver())
   engine.syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
   return { engine, metrics }
 }
@@ -168,17 +165,8 @@ function watched(
 ): Watched {
   const { backend, config, mirror, queues, syncWorker, quickWorker } = engine
   const write = createWriteProbe(backend.write, monotonicMs)
-  const examineNow = () =>
-    examine({
-      write,
-      workers: [syncWorker, quickWorker, tickWorker],
-      compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
-      organizations: config.current.organizations,
-      mirror,
-      nowMs: Date.now(),
-    })
   return {
-    metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
+    metrics: () => metrics?.text() ?? Promise.resolve(''),
     pages: createPages({
       mirror,
       organizations: () => config.current.organizations,
@@ -186,6 +174,14 @@ function watched(
       monotonicMs,
     }),
     board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
-    examine: examineNow,
+    examine: () =>
+      examine({
+        write,
+        workers: [syncWorker, quickWorker, tickWorker],
+        compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
+        organizations: config.current.organizations,
+        mirror,
+        nowMs: Date.now(),
+      }),
   }
 }

@@ -196,6 +196,16 @@ export const ERRORS = {
       fix: 'Sync again to continue.',
     },
   },
+  Cancelled: {
+    cancelled: {
+      ...OURS,
+      exitCode: 3,
+      resumable: true,
+      from: 'cancel',
+      title: 'cancelled',
+      fix: 'Nothing to do: the next run continues from there, on its schedule or by customer-mirror run <organization>.',
+    },
+  },
   MaxRunReached: {
     'max-run': {
       ...OURS,

@@ -26,10 +26,11 @@ export type Again = 'wait' | 'retry' | 'never'
 
 /**
  * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
- * On our side: `mirror` (the file or its disk), `queue`, `other-run` of the same organization, a requested `stop`, a `limit` of
- * the configuration, and `ours` (the configuration, the command line or this program).
+ * On our side: `mirror` (the file or its disk), `queue`, `other-run` of the same organization, a requested `stop` of the
+ * program, a `cancel` of this run by a person, a `limit` of the configuration, and `ours` (the configuration, the command line or
+ * this program).
  */
-export type Origin = 'answer' | 'outage' | 'mirror' | 'queue' | 'other-run' | 'stop' | 'limit' | 'ours'
+export type Origin = 'answer' | 'outage' | 'mirror' | 'queue' | 'other-run' | 'stop' | 'cancel' | 'limit' | 'ours'
 
 /** An error on our side without a retry; the rows of `error-facts.ts` contain the differences. */
 export const OURS: ErrorFacts = {

@@ -171,6 +171,12 @@ export class Interrupted extends OurError {
   readonly code = 'interrupted'
 }
 
+/** A person cancelled the run. Its current pages were saved, and the next run continues from there. */
+export class Cancelled extends OurError {
+  override name = 'Cancelled' as const
+  readonly code = 'cancelled'
+}
+
 /** The run reached `maxRun`. The rows it read are saved, and the next run continues from there. */
 export class MaxRunReached extends OurError {
   override name = 'MaxRunReached' as const

@@ -113,7 +113,7 @@ function completed(certificate: Certificate): Omit<Ending, 'source'> {
 /** Ends a run that did not read its list to the end. */
 async function endEarly(mirroring: Mirroring, run: Run, failure: unknown): Promise<Outcome> {
   const { organization, signal } = mirroring
-  const error = signal.aborted && !isOurs(failure) ? interrupted(organization) : failure
+  const error = signal.aborted && !isOurs(failure) ? stopOf(organization, signal) : failure
   const status = statusAfter(mirroring, error, run)
   const ending: Omit<Ending, 'source'> = {
     status,
@@ -151,6 +151,8 @@ function countsOf({ id, records, pages, resumedFrom, readBefore }: Run): Partial
   return { ...records, runId: id, pages, resumedFrom, readBefore }
 }
 
-function interrupted(organization: string): Interrupted {
+/** The error of a run that was stopped: the reason of the stop, if it is one of ours. */
+function stopOf(organization: string, { reason }: AbortSignal): Error {
+  if (isOurs(reason)) return reason
   return new Interrupted(`${organization}: stopped as asked. The rows read so far are saved; sync again to continue.`)
 }

@@ -7,7 +7,7 @@ import { kill, pid } from 'node:process'
  * again, and in a container the first one is always 1.
  */
 export function nameOfProcess(id = pid): string {
-  return `${thisMachine()}#${id}#${statusOf(id)[1]}`
+  return `${thisMachine()}#${id}#${startOf(id)}`
 }
 
 /** Whether the process of that name is gone; undefined where that cannot be seen: a process of another machine, say. */
@@ -15,9 +15,7 @@ export function isGone(name: string): boolean | undefined {
   const [machine, id, start] = name.split('#')
   if (machine !== thisMachine() || id === undefined) return undefined
   if (!isAlive(Number(id))) return true
-  const [state, startNow] = statusOf(Number(id))
-  // It has ended, and its parent has not asked how.
-  if (state === 'Z' || state === 'X') return true
+  const startNow = startOf(Number(id))
   // The start of either may be unknown; then the number has to do.
   return Boolean(start) && startNow !== '' && startNow !== start
 }
@@ -40,16 +38,19 @@ function thisMachine(): string {
   }
 }
 
-/**
- * The letter of a process's state, and when it was started, in ticks since the machine was; both empty where the system does not say.
- */
-function statusOf(id: number): [state: string, start: string] {
+/** When the process was started, in ticks since the machine was; empty where the system does not say. */
+function startOf(id: number): string {
   try {
     const text = readFileSync(`/proc/${id}/stat`, 'utf8')
     // The name of the program stands in parentheses and may hold anything; the start is the 20th word after it.
-    const [state = '', ...words] = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return [state, words[18] ?? '']
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
   } catch {
-    return ['', '']
+    return ''
   }
+}
+
+/** A process for people: `process 1234 on host`. */
+export function processWords(name: string): string {
+  const [machine = '', id = ''] = name.split('#')
+  return `process ${id} on ${machine.split('/')[0]}`
 }

@@ -111,6 +111,9 @@ export type Underway = {
   total: number | undefined
 }
 
+/** A run under way with the process that makes it, as `process-name.ts` names processes. */
+export type LeasedRun = Underway & { holder: string }
+
 /** A failed run that did nothing. */
 export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'startedAtMs'>): Report {
   return {

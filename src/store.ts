@@ -1,6 +1,6 @@
 import type { Warnings } from './customer.ts'
 import type { HiddenFields } from './privacy-policy.ts'
-import type { LatestRun, Proof, Pruned, RecordCounts, Report, RunStatus, Underway } from './report.ts'
+import type { LatestRun, Proof, Pruned, RecordCounts, Report, RunStatus, LeasedRun } from './report.ts'
 import type { RowSet } from './row-set.ts'
 import type {
   Candidate,
@@ -79,14 +79,12 @@ export type Mirror = {
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
   listFreshness(): Promise<Freshness[]>
-  /** The same without the counts of customers. */
-  listUncountedFreshness(): Promise<UncountedFreshness[]>
   /** How each organization's latest run ended, and when its last complete one began. */
   listLastRuns(): Promise<LastRun[]>
   /** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
   listLatestRuns(filter: { organizations: readonly string[]; limit: number }): Promise<LatestRun[]>
   /** The runs that are under way, in any process. `monotonicMs` is the clock of leases. */
-  listUnderway(clocks: { nowMs: number; monotonicMs: number | undefined }): Promise<Underway[]>
+  listUnderway(clocks: { nowMs: number; monotonicMs: number | undefined }): Promise<LeasedRun[]>
   /** Reads the whole mirror and returns its damages; empty if there are none. */
   findDamage(): Promise<string[]>
   close(): Promise<void>
@@ -166,9 +164,6 @@ export type Freshness = {
   /** Since when it is retired; undefined if it is not. */
   retiredAtMs: number | undefined
 }
-
-/** Freshness without the counts of customers, which take longer the more customers there are. */
-export type UncountedFreshness = Omit<Freshness, 'active' | 'missing' | 'removed'>
 
 /** What an organization's latest quick run did. */
 export type LastQuickRun = {

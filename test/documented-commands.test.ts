@@ -89,7 +89,7 @@ function isRunElsewhere(command: string): boolean {
 
 /** An embedded queue cannot be reached from another process. */
 function isRunOnThisQueue(command: string): boolean {
-  return !isEmbedded || !/^customer-mirror run\b/.test(command)
+  return !isEmbedded || !/^customer-mirror (run|cancel)\b/.test(command)
 }
 
 /** The result that the page shows below a block. */

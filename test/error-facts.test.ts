@@ -52,6 +52,7 @@ const MADE: Record<ErrorCode, Error> = {
   }),
   accounting: new errors.AccountingBroken('made up'),
   interrupted: new errors.Interrupted('made up'),
+  cancelled: new errors.Cancelled('made up'),
   'max-run': new errors.MaxRunReached('made up'),
 }
 
@@ -74,7 +75,9 @@ describe('the table of errors', () => {
     expect(Object.keys(EXIT_CODES)).toContain(String(facts.exitCode))
     expect(typeof facts.resumable).toBe('boolean')
     expect(Object.keys(facts)).toContain('window')
-    expect(['answer', 'outage', 'mirror', 'queue', 'other-run', 'stop', 'limit', 'ours']).toContain(facts.from)
+    expect(['answer', 'outage', 'mirror', 'queue', 'other-run', 'stop', 'cancel', 'limit', 'ours']).toContain(
+      facts.from,
+    )
     expect(facts.title).toMatch(/^\S.*\S$/)
     expect(facts.fix).toMatch(/^[A-Z].*\.$/)
   })

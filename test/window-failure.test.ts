@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import * as errors from '../src/errors.ts'
 import {
   AccountingBroken,
+  Cancelled,
   ConfigError,
   ContractBroken,
   Interrupted,
@@ -77,6 +78,7 @@ const CASES: [string, Error, Verdict][] = [
   ['CopyFailed', new errors.CopyFailed('made up', { code: 'copy-full' }), 'ends the run'],
   ['AccountingBroken', new AccountingBroken('made up'), 'ends the run'],
   ['Interrupted', new Interrupted('made up'), 'ends the run'],
+  ['Cancelled', new Cancelled('made up'), 'ends the run'],
   ['MaxRunReached', new MaxRunReached('made up'), 'ends the run'],
   ['an unexpected error', new TypeError('made up'), 'ends the run'],
 ]

@@ -1,5 +1,5 @@
 import type { HeldRemovals } from '../../src/store.ts'
-import { isOurs } from '../../src/errors.ts'
+import { factsOf, isOurs } from '../../src/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import type { EndOfQuickRun } from '../run/end-of-quick-run.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
@@ -20,6 +20,7 @@ export function logRun(
   if (verdict.kind === 'complete') log[isWell ? 'info' : 'warn'](facts, 'run complete')
   else if (verdict.kind === 'hand-back') log.info(facts, 'run put back into the queue')
   else if (verdict.kind === 'wait' || report.status === 'waiting') log.info(facts, 'run waits in the queue')
+  else if (factsOf(error).from === 'cancel') log.info(facts, 'run cancelled')
   else if (verdict.kind === 'abandon') log.warn(facts, 'run left to another worker')
   else if (isOurs(error)) log.error(facts, isLast ? 'run given up' : 'run failed, retry follows')
   else log.error({ ...facts, err: error }, 'run failed unexpectedly')

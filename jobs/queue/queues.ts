@@ -12,8 +12,8 @@ export type Payload = z.output<typeof payload>
 /** The result of a job: only numbers. */
 export type Counts = Record<string, number>
 
-/** The result of requesting a run: a new job, or an existing one in this state. */
-export type Requested = { added: boolean; state: string }
+/** The result of requesting a run: a new job, or an existing one in this state; without an id if that has just ended. */
+export type Requested = { added: boolean; state: string; id: string | undefined }
 
 export type Queues = ReturnType<typeof openQueues>
 
@@ -113,8 +113,8 @@ async function request(
   const jobId = `${organization}.${randomUUID()}`
   const asked = { ...options, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
   const { id } = await queue.add(trigger, { organization }, asked)
-  if (id === jobId) return { added: true, state: 'waiting' }
-  return { added: false, state: id === undefined ? 'unknown' : ((await queue.getJobState(id)) ?? 'unknown') }
+  if (id === jobId) return { added: true, state: 'waiting', id }
+  return { added: false, id, state: id === undefined ? 'unknown' : ((await queue.getJobState(id)) ?? 'unknown') }
 }
 
 /** The state of the job of an organization in a queue; undefined where it has none. */

@@ -2,7 +2,7 @@ import type { Outcome } from '../../src/mirror-organization.ts'
 import { hasChangedCustomers } from '../../src/report.ts'
 import type { WhyNone } from './why-no-quick-run.ts'
 
-/** The end of a quick job. `stopped`: the quick run gave way to a full run, or to the stop of its worker. */
+/** The end of a quick job. `stopped`: it gave way to a full run, or to the stop of its worker, or a person cancelled it. */
 export type EndOfQuickRun = { organization: string } & (
   | { end: 'skipped'; why: WhyNone }
   | { end: 'partial' | 'stopped' | 'failed'; outcome: Outcome }

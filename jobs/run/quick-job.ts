@@ -7,7 +7,7 @@ import { jobStateOf, payload, type Counts, type Queues } from '../queue/queues.t
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
 import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
-import { countsOf, reasonOf, type Processing, type SyncJob } from './sync-job.ts'
+import { countsOf, reasonOf, type JobSignals, type Processing, type SyncJob } from './sync-job.ts'
 
 export type QuickProcessing = Omit<Processing, 'isAsked'> & { queues: Pick<Queues, 'sync'> }
 
@@ -17,7 +17,7 @@ export type QuickProcessing = Omit<Processing, 'isAsked'> & { queues: Pick<Queue
  */
 export async function quickRunForJob(
   job: SyncJob,
-  signal: AbortSignal | undefined,
+  { lost, cancelled }: JobSignals,
   processing: QuickProcessing,
 ): Promise<Counts> {
   const { organization: id } = payload.parse(job.data)
@@ -27,7 +27,7 @@ export async function quickRunForJob(
     return end(processing, { organization: id, end: 'skipped', why: why ?? 'not-scheduled' })
 
   const fullRun = watchFullRun(id, processing)
-  const signals = [processing.stop, fullRun.began, ...(signal === undefined ? [] : [signal])]
+  const signals = [processing.stop, cancelled, fullRun.began, ...(lost === undefined ? [] : [lost])]
   try {
     const running = run(organization, job, AbortSignal.any(signals), processing)
     const outcome = await endingSoon(running, processing.stop, processing.timings.handBackMs)
@@ -89,13 +89,16 @@ function ended(organization: string, outcome: Outcome): EndOfQuickRun {
   if (error === undefined) return { organization, end: 'partial', outcome }
   const { from } = factsOf(error)
   if (from === 'other-run' && report.runId === undefined) return { organization, end: 'skipped', why: 'leased' }
-  const gaveWay = from === 'stop' || from === 'limit' || from === 'other-run'
+  const gaveWay = from === 'stop' || from === 'cancel' || from === 'limit' || from === 'other-run'
   return { organization, end: gaveWay ? 'stopped' : 'failed', outcome }
 }
 
 function end({ listener }: QuickProcessing, quickRun: EndOfQuickRun): Counts {
   listener.onQuickRun?.(quickRun)
   if (quickRun.end === 'skipped') return {}
-  if (quickRun.end === 'failed') throw new UnrecoverableError(reasonOf(quickRun.outcome))
-  return countsOf(quickRun.outcome.report)
+  const { outcome } = quickRun
+  // The job of a cancelled run says so, although its run is no failure.
+  if (quickRun.end === 'failed' || factsOf(outcome.error).from === 'cancel')
+    throw new UnrecoverableError(reasonOf(outcome))
+  return countsOf(outcome.report)
 }

@@ -3,7 +3,6 @@ import { withBackend, type IQueueBackend } from 'bullmq'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
-import { takeOverLeftJobs } from '../queue/left-jobs.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 import type { Timings } from '../timings.ts'
 import { unlessLost } from './held-job.ts'
@@ -21,7 +20,10 @@ export function startQuickWorker(backend: Backend, processing: QuickProcessing) 
   const worker = new Worker<Payload, Counts, Trigger>(
     queueNames(backend).quick,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    (job, token, signal) => unlessLost(job, token, timings, quickRunForJob(job, signal, processing)),
+    (job, token, lost) =>
+      processing.cancellable.during(job, (cancelled) =>
+        unlessLost(job, token, timings, quickRunForJob(job, { lost, cancelled }, processing)),
+      ),
     {
       ...workerOptions(backend),
       concurrency: AT_ONCE,
@@ -32,7 +34,6 @@ export function startQuickWorker(backend: Backend, processing: QuickProcessing) 
     },
   )
   cancelLostJobs(worker)
-  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
   return worker
 }
 

@@ -1,18 +1,19 @@
 import type { Mirror } from '../../src/store.ts'
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
-import { z } from 'zod'
 import type { Organization } from '../../src/config/organization.ts'
-import { describeError, UsageError } from '../../src/errors.ts'
+import { describeError, namedWaitMs, UsageError } from '../../src/errors.ts'
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
 import { runOrganization, type RateLimits } from '../../src/run-organization.ts'
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
+import type { CancellableJobs } from './cancellable-jobs.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
 import { abandon, isHeld } from './held-job.ts'
 import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
 import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
+import { progressOf } from '../queue/job-progress.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 
@@ -42,6 +43,8 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   listener: Listener
   /** Waits for the end of a quick run of the organization, if one is under way, but not for long. */
   quickRunEnded(organization: string, signal: AbortSignal): Promise<void>
+  /** The jobs of this worker that a person may cancel. */
+  cancellable: CancellableJobs
   /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
   stop: AbortSignal
   timings: Timings
@@ -54,20 +57,21 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
 /** The most starts of a job, including those after waits. */
 export const MOST_STARTS = 100
 
-/**
- * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. `signal` is aborted when the
- * lock of the job is lost.
- */
+/** The signals of one job: when its lock is lost, and when a person cancels it. */
+export type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
+
+/** Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. */
 export async function mirrorForJob(
   job: SyncJob,
   token: string | undefined,
-  signal: AbortSignal | undefined,
+  { lost, cancelled }: JobSignals,
   processing: Processing,
 ): Promise<Counts> {
   const { stop, listener, timings } = processing
+  const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const { organization: id } = parsePayload(job)
   const organization = processing.organizationOf(id)
-  const lockLost = () => signal?.aborted === true
+  const lockLost = () => lost?.aborted === true
   const decide: Decide = (error, { pages }, held = true) =>
     verdictOf(error, {
       waitedMs: waitedBefore(job, pages),
@@ -83,7 +87,7 @@ export async function mirrorForJob(
     listener.onNotNeeded?.(id, why)
     return {}
   }
-  await processing.quickRunEnded(id, signal === undefined ? stop : AbortSignal.any([stop, signal]))
+  await processing.quickRunEnded(id, signal)
   const running =
     organization === undefined
       ? unknown(id, job, processing)
@@ -98,8 +102,13 @@ export async function mirrorForJob(
   if (!held) return abandon()
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
-  if (verdict.kind === 'wait')
-    return waitInQueue(job, token, processing.now() + verdict.waitMs, waitedMs + verdict.waitMs)
+  const namedMs = namedWaitMs(outcome.error)
+  const namedUntilMs = namedMs && processing.now() + namedMs
+  if (verdict.kind === 'wait') {
+    await job.updateProgress({ waitedMs: waitedMs + verdict.waitMs, namedUntilMs })
+    return waitInQueue(job, token, processing.now() + verdict.waitMs)
+  }
+  if (verdict.kind === 'retry' && namedMs !== undefined) await job.updateProgress({ waitedMs, namedUntilMs })
   if (verdict.kind === 'give-up') throw new UnrecoverableError(reasonOf(outcome))
   throw new RunFailed(reasonOf(outcome), verdict.kind === 'retry' ? verdict.leastMs : 0)
 }
@@ -127,19 +136,8 @@ function parsePayload(job: SyncJob): Payload {
 function run(
   organization: Organization,
   job: SyncJob,
-  signal: AbortSignal | undefined,
-  {
-    mirror,
-    rateLimits,
-    agents,
-    listener,
-    stop,
-    timings,
-    now,
-    monotonicMs,
-    random,
-    decide,
-  }: Processing & { decide: Decide },
+  signal: AbortSignal,
+  { mirror, rateLimits, agents, listener, timings, now, monotonicMs, random, decide }: Processing & { decide: Decide },
 ): Promise<Outcome> {
   return runOrganization(organization, {
     mirror,
@@ -150,7 +148,7 @@ function run(
     now,
     monotonicMs,
     random,
-    signal: signal === undefined ? stop : AbortSignal.any([stop, signal]),
+    signal,
     onProgress: (progress) => listener.onProgress?.(progress),
     onEvent: (event) => listener.onEvent?.(organization.id, event),
     onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
@@ -185,20 +183,14 @@ async function handBack(job: SyncJob, token: string | undefined): Promise<never>
   throw new WaitingError()
 }
 
-async function waitInQueue(job: SyncJob, token: string | undefined, untilMs: number, waitedMs: number): Promise<never> {
-  await job.updateProgress({ waitedMs })
+async function waitInQueue(job: SyncJob, token: string | undefined, untilMs: number): Promise<never> {
   await job.moveToDelayed(untilMs, token)
   throw new DelayedError()
 }
 
 /** maxWait is the longest time without a success: a run that saved pages before its wait starts a new count. */
 function waitedBefore(job: SyncJob, pages: number): number {
-  return pages > 0 ? 0 : waitedSoFar(job)
-}
-
-/** How long the job has waited since it last saved a page. Stored with the job, because several workers may run it in turn. */
-function waitedSoFar({ progress }: SyncJob): number {
-  return z.object({ waitedMs: z.number().nonnegative() }).catch({ waitedMs: 0 }).parse(progress).waitedMs
+  return pages > 0 ? 0 : progressOf(job).waitedMs
 }
 
 function isLast({ kind }: Verdict, { attemptsMade, opts }: SyncJob): boolean {

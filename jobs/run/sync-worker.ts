@@ -5,7 +5,6 @@ import type { Backend } from '../queue/backend.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/backoff.ts'
 import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
-import { takeOverLeftJobs } from '../queue/left-jobs.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 
 /** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
@@ -16,11 +15,12 @@ export type SyncWorker = ReturnType<typeof startSyncWorker>
 /** Starts taking sync jobs, at most `concurrency` at the same time. */
 export function startSyncWorker(backend: Backend, processing: Processing, { concurrency }: JobSettings) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const { timings, random } = processing
+  const { timings, random, cancellable } = processing
   const worker = new Worker<Payload, Counts, Trigger>(
     queueNames(backend).sync,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    (job, token, signal) => mirrorForJob(job, token, signal, processing),
+    (job, token, lost) =>
+      cancellable.during(job, (cancelled) => mirrorForJob(job, token, { lost, cancelled }, processing)),
     {
       ...workerOptions(backend),
       concurrency,
@@ -38,6 +38,5 @@ export function startSyncWorker(backend: Backend, processing: Processing, { conc
     },
   )
   cancelLostJobs(worker)
-  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
   return worker
 }

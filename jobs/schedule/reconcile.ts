@@ -1,8 +1,10 @@
 import type { Mirror } from '../../src/store.ts'
 import { ConfigError } from '../../src/errors.ts'
 import type { Config } from '../../src/config/read-config.ts'
+import { readCancelledUntil } from './cancelled-until.ts'
 import { scheduleProblem } from './due-times.ts'
 import type { Queues } from '../queue/queues.ts'
+import type { SharedValues } from '../queue/shared-values.ts'
 import { quickSchedule } from './quick-times.ts'
 import { nameOf, namedBy, planSchedules, type Found, type SchedulePlan, type Wanted } from './schedule-plan.ts'
 
@@ -12,6 +14,8 @@ export const QUICK_TICK = 'quick'
 export type Reconciling = {
   queues: Pick<Queues, 'tick' | 'requestSync'>
   mirror: Pick<Mirror, 'listLastRuns'>
+  /** What workers share, with the cancels of persons. */
+  values: Pick<SharedValues, 'list' | 'delete'>
   organizations: Config['organizations']
   nowMs: number
   atStart: boolean
@@ -22,12 +26,13 @@ export type Reconciling = {
  * however many nights were missed. Returns the plan.
  */
 export async function reconcileSchedules(reconciling: Reconciling): Promise<SchedulePlan> {
-  const { queues, mirror, organizations, nowMs, atStart } = reconciling
+  const { queues, mirror, values, organizations, nowMs, atStart } = reconciling
   const { tick, requestSync } = queues
   const plan = planSchedules({
     wanted: [...scheduled(organizations), ...quickScheduled(organizations)],
     found: await findSchedules(tick, nowMs),
     lastRuns: await mirror.listLastRuns(),
+    cancelledUntilMs: await readCancelledUntil(values, scheduled(organizations), nowMs),
     nowMs,
     atStart,
   })

@@ -9,7 +9,13 @@ import { nameOf } from './schedule-plan.ts'
 export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
 
 export function createReconciler(
-  { config, queues, mirror, syncWorker }: Pick<Engine, 'config' | 'queues' | 'mirror' | 'syncWorker'>,
+  {
+    config,
+    queues,
+    mirror,
+    syncWorker,
+    backend: { values },
+  }: Pick<Engine, 'config' | 'queues' | 'mirror' | 'syncWorker' | 'backend'>,
   now: () => number,
   log: Pick<Logger, 'info' | 'warn'>,
 ): Reconcile {
@@ -24,7 +30,7 @@ export function createReconciler(
     }
     try {
       const { organizations } = config.current
-      const plan = await reconcileSchedules({ queues, mirror, organizations, nowMs: now(), atStart })
+      const plan = await reconcileSchedules({ queues, mirror, values, organizations, nowMs: now(), atStart })
       const upserted = plan.upsert.map(nameOf)
       if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
         log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')

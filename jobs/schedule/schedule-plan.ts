@@ -28,6 +28,8 @@ export type PlanInput = {
   found: readonly Found[]
   lastRuns: readonly LastRun[]
   nowMs: number
+  /** Until when a person cancelled the runs of organizations, in Unix milliseconds. */
+  cancelledUntilMs?: ReadonlyMap<string, number>
   /** Whether this worker has just started: then failed runs are retried once, because their cause may have been fixed. */
   atStart: boolean
 }
@@ -79,16 +81,30 @@ export function wasReadSince(
   return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && completeAsOfMs <= nowMs + LARGEST_STEP_MS
 }
 
-type Situation = Pick<PlanInput, 'lastRuns' | 'nowMs' | 'atStart'> & { found: Found | undefined }
+type Situation = Pick<PlanInput, 'lastRuns' | 'nowMs' | 'atStart' | 'cancelledUntilMs'> & { found: Found | undefined }
 
-function needsCatchUp(wanted: Wanted, { found, lastRuns, nowMs, atStart }: Situation): boolean {
+function needsCatchUp(wanted: Wanted, situation: Situation): boolean {
+  const { found, lastRuns, nowMs, atStart } = situation
   const lastRun = lastRuns.find(({ organization }) => organization === wanted.organization)
   const losesOverdueTick = found !== undefined && !isSame(wanted, found, nowMs) && found.nextMs <= nowMs
   if (losesOverdueTick) return true
-  if (!isDue(wanted, lastRun, nowMs)) return false
+  if (!isDue(wanted, lastRun, nowMs) || isCancelled(wanted, lastRun, situation)) return false
   // A queue that lost a schedule has lost its waiting jobs too.
   if (atStart || found === undefined) return true
   return !failedSinceDue(wanted, lastRun, nowMs)
+}
+
+/** Whether a person cancelled the run for the last due time: the next one is for the next due time, or by hand. */
+function isCancelled(
+  { organization, schedule }: Wanted,
+  lastRun: LastRun | undefined,
+  { cancelledUntilMs, nowMs }: Pick<Situation, 'cancelledUntilMs' | 'nowMs'>,
+): boolean {
+  const dueMs = previousDueMs(organization, schedule, nowMs)
+  if ((cancelledUntilMs?.get(organization) ?? -1) >= dueMs) return true
+  if (lastRun?.status !== 'failed' || factsOfCode(lastRun.errorCode ?? '').from !== 'cancel') return false
+  // The queue may have lost what it knew of the cancel. A run with a later date began by a wrong clock.
+  return lastRun.startedAtMs >= dueMs && lastRun.startedAtMs <= nowMs + LARGEST_STEP_MS
 }
 
 /**
@@ -105,10 +121,10 @@ function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | u
 
 const COOL_DOWN_MS = 3_600_000
 
-/** Refusals and mistakes that a person has to fix. Errors of the mirror are not among them: a retry costs no request. */
+/** Refusals and mistakes that a person has to fix. Errors of the mirror are not among them (a retry costs no request), nor cancels. */
 export function isForGood(errorCode: string): boolean {
   const { again, from } = factsOfCode(errorCode)
-  return again === 'never' && from !== 'mirror'
+  return again === 'never' && from !== 'mirror' && from !== 'cancel'
 }
 
 function isSame({ schedule }: Wanted, found: Found | undefined, nowMs: number): boolean {

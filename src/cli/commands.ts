@@ -10,6 +10,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   sync: async (io) => (await import('./sync.ts')).syncCommand(io),
   worker: async (io) => (await import('./worker.ts')).workerCommand(io),
   run: async (io) => (await import('./run.ts')).runCommand(io),
+  cancel: async (io) => (await import('./cancel.ts')).cancelCommand(io),
   schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
   status: async (io) => (await import('./status.ts')).statusCommand(io),
   runs: async (io) => (await import('./runs.ts')).runsCommand(io),

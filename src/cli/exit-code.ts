@@ -23,12 +23,12 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 /** The exit code for many organizations, from the error of each run; undefined is a complete run. */
 export function exitCodeOfAll(errors: readonly unknown[]): ExitCode {
-  return oneFor(errors.map((error) => (error === undefined ? 0 : exitCodeOf(error))))
+  return oneExitCode(errors.map((error) => (error === undefined ? 0 : exitCodeOf(error))))
 }
 
 /** The exit code for runs: that of their errors, and of quick runs that knew no order, or stopped at their limit. */
 export function exitCodeOfRuns(outcomes: readonly Outcome[]): ExitCode {
-  return oneFor(
+  return oneExitCode(
     outcomes.map(({ error, report: { status, reasons } }) => {
       if (error !== undefined) return exitCodeOf(error)
       if (status !== 'partial') return 0
@@ -37,7 +37,8 @@ export function exitCodeOfRuns(outcomes: readonly Outcome[]): ExitCode {
   )
 }
 
-function oneFor(codes: readonly ExitCode[]): ExitCode {
+/** The exit code of several: 3 where they differ. */
+export function oneExitCode(codes: readonly ExitCode[]): ExitCode {
   const [only, ...others] = new Set(codes)
   return others.length > 0 ? 3 : (only ?? 0)
 }

@@ -1,4 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
@@ -8,40 +10,50 @@ export function runCommand(io: Io) {
     .argument('<organization...>', 'ids of organizations')
     .option('-c, --config <file>', 'configuration file')
     .option('--quick', 'ask for a quick run: who came and who left, in a few requests')
+    .option('--now', 'also start a job that waits for its next attempt, unless the service said when')
+    .option('--wait', 'wait until the jobs have ended, and show their runs, with the exit codes of sync')
+    .option('--timeout <time>', 'with --wait: stop waiting after so long, and end with 5: 90s, 30m, 2h', TIMEOUT)
     .addHelpText('after', EXAMPLES)
-    .action(async (ids, { config: file, quick = false }) => {
-      const [{ readConfig }, { chooseOrganizations }, { requestRuns }] = await Promise.all([
+    .action(async (ids, { wait = false, timeout, ...options }) => {
+      if (timeout !== undefined && !wait)
+        throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')
+      const [{ readConfig }, { chooseOrganizations }, { requestedText, requestedCode }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../config/organization.ts'),
-        import('../../jobs/run/run-now.ts'),
+        import('./output/requested-text.ts'),
       ])
-      const config = await readConfig({ file, cwd: process.cwd() })
-      const organizations = chooseOrganizations(config, ids).map(({ id }) => id)
-      const [queued, states] = quick ? ['quick run queued', QUICK_STATES] : ['queued', STATES]
-      for (const { organization, added, state } of await requestRuns(config, organizations, { quick }))
-        io.stdout.write(`${organization}: ${added ? queued : (states[state] ?? `has a job already (${state})`)}\n`)
+      const config = await readConfig({ file: options.config, cwd: process.cwd() })
+      const organizations = chooseOrganizations(config, ids)
+      if (wait) {
+        const { waitForRuns } = await import('./run-wait.ts')
+        return await waitForRuns(
+          { ...options, config, configFile: options.config, organizations, timeoutMs: timeout },
+          io,
+        )
+      }
+      const { requestRuns } = await import('../../jobs/run/run-now.ts')
+      const requested = await requestRuns(
+        config,
+        organizations.map(({ id }) => id),
+        { ...options, clock: Date.now },
+      )
+      io.stdout.write(requestedText(requested, options))
+      io.exitWith(requestedCode(requested))
     })
 }
 
-const STATES: Readonly<Record<string, string>> = {
-  active: 'is being mirrored at this moment',
-  waiting: 'is queued already',
-  delayed: 'has a job that waits for the service or for its next attempt; nothing was added',
-}
-
-const QUICK_STATES: Readonly<Record<string, string>> = {
-  active: 'has a quick run at this moment',
-  waiting: 'has a quick run in the queue already',
-  delayed: 'has a quick run in the queue already, which waits for its moment',
-  'full-run': 'its whole list is being read, or is about to be; no quick run was added',
-}
+const TIMEOUT = durationArgument({ most: '30d', examples: '90s, 30m or 2h' })
 
 const EXAMPLES = `
-A worker that uses the same queue takes the job; \`customer-mirror runs\` shows the result.
+A worker that uses the same queue takes the job; \`customer-mirror runs\` shows the result, and \`customer-mirror cancel\` ends it.
 
 Examples:
   $ customer-mirror run acme
   $ customer-mirror run acme globex --config /etc/customer-mirror.yaml
   $ customer-mirror run acme --quick
       who came and who left since the list was last read, in a few requests
+  $ customer-mirror run acme --now
+      the service is repaired: start the job that waits for its next attempt
+  $ customer-mirror run acme --wait --timeout 2h
+      wait for the end, in a script
 `

@@ -1,4 +1,4 @@
-import type { LatestRun, Proof, RunStatus, Underway } from '../report.ts'
+import type { LatestRun, LeasedRun, Proof, RunStatus } from '../report.ts'
 import type { Connection } from './database.ts'
 import { findLease, type Clocks } from './lease.ts'
 import { fromSqlTime } from './sql-time.ts'
@@ -49,11 +49,11 @@ type LatestColumns = Pick<
 }
 
 /** The runs that hold the lease of their organization, by organization. */
-export function listUnderway(db: Connection, clocks: Clocks): Underway[] {
+export function listUnderway(db: Connection, clocks: Clocks): LeasedRun[] {
   return statement<[], UnderwayColumns>(db, UNDERWAY)
     .all()
     .filter(({ organization, id }) => findLease(db, organization, clocks)?.run_id === id)
-    .map(({ id, organization, started_at, is_quick, read_before, received, duplicates, total }) => ({
+    .map(({ id, organization, started_at, is_quick, read_before, received, duplicates, total, holder }) => ({
       organization,
       runId: id,
       startedAtMs: fromSqlTime(started_at),
@@ -61,11 +61,12 @@ export function listUnderway(db: Connection, clocks: Clocks): Underway[] {
       readBefore: read_before,
       read: received - duplicates,
       total: total ?? undefined,
+      holder,
     }))
 }
 
 const UNDERWAY = `
-  SELECT runs.id, runs.organization, started_at, ${IS_QUICK} AS is_quick, read_before, received, duplicates,
+  SELECT runs.id, runs.organization, started_at, ${IS_QUICK} AS is_quick, read_before, received, duplicates, holder,
     (SELECT MAX(total) FROM windows WHERE run_id = runs.id) AS total
   FROM leases JOIN runs ON runs.id = leases.run_id
   WHERE status = 'running'
@@ -80,4 +81,5 @@ type UnderwayColumns = {
   received: number
   duplicates: number
   total: number | null
+  holder: string
 }

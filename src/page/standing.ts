@@ -1,5 +1,4 @@
 import type { LatestRun } from '../report.ts'
-import type { UncountedFreshness } from '../store.ts'
 import type { OrganizationView } from './overview.ts'
 
 /**
@@ -30,7 +29,7 @@ export type Standing = {
   lastEnded: LatestRun | undefined
 }
 
-type Facts = Pick<OrganizationView<UncountedFreshness>, 'freshness' | 'due' | 'held' | 'underway' | 'runs'>
+type Facts = Pick<OrganizationView, 'freshness' | 'due' | 'held' | 'underway' | 'runs'>
 
 /** How an organization stands, from what is known of it. */
 export function standingOf(facts: Facts): Standing {

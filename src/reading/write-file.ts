@@ -1,4 +1,3 @@
-import { fchmodSync } from 'node:fs'
 import { beginExport, EXPORTING } from './export/export-file.ts'
 import { exportError } from './export/export-error.ts'
 import { requireReplaceable } from './export/export-target.ts'
@@ -12,16 +11,10 @@ type Target = {
   example: string
   /** Throws for a file that is there and must stay. */
   mayReplace: (file: string) => void
-  /** Who may read it; 0600 unless it says otherwise. */
-  mode?: number
 }
 
-/** Writes a text as a file, which is there as a whole or not at all. Throws UsageError and ExportFailed for a bad target. */
-export function writeFileWhole(
-  file: string,
-  text: string,
-  { mirror, example, mayReplace, mode = 0o600 }: Target,
-): void {
+/** Writes a text as a file (0600), which is there as a whole or not at all. Throws UsageError and ExportFailed for a bad target. */
+export function writeFileWhole(file: string, text: string, { mirror, example, mayReplace }: Target): void {
   requireReplaceable(file, mirror, example)
   try {
     mayReplace(file)
@@ -31,7 +24,6 @@ export function writeFileWhole(
   const unfinished = beginExport(privateName(file, EXPORTING), file)
   try {
     writeAll(unfinished.descriptor, Buffer.from(text))
-    fchmodSync(unfinished.descriptor, mode)
     unfinished.finish()
   } catch (error) {
     throw exportError(error, file)

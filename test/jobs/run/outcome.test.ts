@@ -56,6 +56,7 @@ const table: [what: string, error: Error, verdict: Verdict][] = [
   ['an export that found no room', new errors.ExportFailed('no', { code: 'export-full' }), RETRY],
   ['numbers that do not add up', new AccountingBroken('no'), GIVE_UP],
   ['interrupted without a stop of the worker', new Interrupted('stop'), { kind: 'abandon' }],
+  ['cancelled by a person', new errors.Cancelled('no'), GIVE_UP],
   ['something unexpected', new TypeError('x is not a function'), RETRY],
 ]
 

@@ -1,9 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { CancellableJobs } from '../../../jobs/run/cancellable-jobs.ts'
 import type { EndOfQuickRun } from '../../../jobs/run/end-of-quick-run.ts'
 import { quickRunForJob } from '../../../jobs/run/quick-job.ts'
 import { quickRunEnded } from '../../../jobs/run/quick-worker.ts'
+import { isForGood } from '../../../jobs/schedule/schedule-plan.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
+import { Cancelled } from '../../../src/errors.ts'
 import { generateCustomers } from '../../../src/service/customers.ts'
 import type { SandboxOptions } from '../../../src/service/sandbox.ts'
 import { IdleAgents } from '../../../src/source/idle-agents.ts'
@@ -121,6 +124,16 @@ test.each([
   expect(looks).toBe(asked)
 })
 
+test('a quick run that a person cancels is stopped, and the next one is made', async () => {
+  const { quick, ends, cancel, mirror } = await mirrored()
+  cancel.abort(new Cancelled('acme: made up'))
+
+  await expect(quick()).rejects.toThrow('cancelled: acme: made up')
+  expect(ends).toMatchObject([{ organization: 'acme', end: 'stopped' }])
+  expect(valueOf(mirror.file, 'SELECT error_code FROM runs ORDER BY id DESC LIMIT 1')).toBe('cancelled')
+  expect(isForGood('cancelled')).toBe(false)
+})
+
 test('a full run does not wait for a quick run for ever', async () => {
   let nowMs = 0
   const queue = { getDeduplicationJobId: async () => 'job', getJobState: async () => 'active' }
@@ -151,17 +164,23 @@ async function mirrored(options: SandboxOptions = {}) {
       return fullRun.state
     },
   }
+  const cancel = new AbortController()
   const organization = () =>
     configured(sandbox, { schedule: Object({ ...FAR_AWAY, spreadMs: 0, ...settings.schedule }) })
   const quick = (name: 'schedule' | 'manual' = 'schedule') =>
-    quickRunForJob(Object({ name, data: { organization: 'acme' } }), undefined, {
-      organizationOf: () => (settings.isConfigured ? organization() : undefined),
-      ...{ mirror, rateLimits: new Map(), agents: new IdleAgents(), queues: Object({ sync }) },
-      listener: { onQuickRun: (ended) => void ends.push(ended) },
-      quickRunEnded: async () => {},
-      stop: new AbortController().signal,
-      timings: { ...TIMINGS, quickLookMs: 5 },
-      ...{ now: Date.now, monotonicMs: Date.now, random: Math.random },
-    })
-  return { sandbox, mirror, quick, ends, fullRun, settings }
+    quickRunForJob(
+      Object({ name, data: { organization: 'acme' } }),
+      { lost: undefined, cancelled: cancel.signal },
+      {
+        cancellable: new CancellableJobs({ list: undefined, lookMs: 1000 }),
+        organizationOf: () => (settings.isConfigured ? organization() : undefined),
+        ...{ mirror, rateLimits: new Map(), agents: new IdleAgents(), queues: Object({ sync }) },
+        listener: { onQuickRun: (ended) => void ends.push(ended) },
+        quickRunEnded: async () => {},
+        stop: new AbortController().signal,
+        timings: { ...TIMINGS, quickLookMs: 5 },
+        ...{ now: Date.now, monotonicMs: Date.now, random: Math.random },
+      },
+    )
+  return { sandbox, mirror, quick, ends, fullRun, settings, cancel }
 }

@@ -177,6 +177,34 @@ test.each([
   expect(isDue(acme, completeAt(asOfMs), NOW_MS)).toBe(due)
 })
 
+describe('a run that a person cancelled', () => {
+  const cancelled: LastRun = {
+    ...completeAt(DUE_MS),
+    status: 'failed',
+    errorCode: 'cancelled',
+    completeAsOfMs: undefined,
+  }
+
+  test.each([
+    ['the mirror knows it', { lastRuns: [{ ...cancelled, startedAtMs: DUE_MS + 60_000 }] }],
+    ['its queue knows it', { cancelledUntilMs: new Map([['acme', DUE_MS + 60_000]]) }],
+    ['its job was to start later', { cancelledUntilMs: new Map([['acme', NOW_MS + 60_000]]) }],
+  ])('is not made up for, by a worker that starts either, where %s', (_where, known) => {
+    for (const atStart of [false, true]) {
+      expect(plan({ found: [asFound()], ...known, atStart }).catchUp).toEqual([])
+      expect(plan({ found: [], ...known, atStart }).catchUp).toEqual([])
+    }
+  })
+
+  test.each([
+    ['before the organization was due', { lastRuns: [{ ...cancelled, startedAtMs: DUE_MS - 60_000 }] }],
+    ['for an earlier due time', { cancelledUntilMs: new Map([['acme', DUE_MS - 1]]) }],
+    ['for another organization', { cancelledUntilMs: new Map([['globex', NOW_MS]]) }],
+  ])('%s holds nothing back', (_when, known) => {
+    expect(plan({ found: [asFound()], ...known }).catchUp).toEqual(['acme'])
+  })
+})
+
 function plan(input: Partial<Parameters<typeof planSchedules>[0]>) {
   return planSchedules({ wanted: [acme], found: [], lastRuns: [], nowMs: NOW_MS, atStart: false, ...input })
 }

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import type { SharedValues } from './shared-values.ts'
+
+/**
+ * A person cancelled an organization: these jobs end with their runs, and no run is made up for a due time until then. Jobs have
+ * names of their own, so a cancel never ends a later run.
+ */
+export type Cancellation = {
+  jobs: readonly string[]
+  /** Unix milliseconds. */
+  askedAtMs: number
+  untilMs: number
+}
+
+const cancellation = z.object({
+  jobs: z.array(z.string()).readonly(),
+  askedAtMs: z.number(),
+  untilMs: z.number(),
+})
+
+/** All that are kept, by organization. One that cannot be read was written by a newer version: it is left out and named. */
+export async function listCancellations(
+  values: Pick<SharedValues, 'list'>,
+  onUnreadable: (name: string) => void = () => {},
+): Promise<Map<string, Cancellation>> {
+  const found = new Map<string, Cancellation>()
+  for (const [name, text] of await values.list(PREFIX)) {
+    const parsed = cancellation.safeParse(parseJson(text))
+    if (parsed.success) found.set(name.slice(PREFIX.length), parsed.data)
+    else onUnreadable(name)
+  }
+  return found
+}
+
+export async function writeCancellation(
+  values: Pick<SharedValues, 'write'>,
+  organization: string,
+  asked: Cancellation,
+): Promise<void> {
+  await values.write(PREFIX + organization, JSON.stringify(asked))
+}
+
+export async function deleteCancellation(values: Pick<SharedValues, 'delete'>, organization: string): Promise<void> {
+  await values.delete(PREFIX + organization)
+}
+
+const PREFIX = 'cancel:'
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

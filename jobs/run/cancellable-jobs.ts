@@ -1,0 +1,68 @@
+import { Cancelled } from '../../src/errors.ts'
+import type { Cancellation } from '../queue/cancellations.ts'
+
+export type Cancelling = {
+  /** What persons cancelled, by organization. Undefined where no other process reaches the queue, so that none can. */
+  list: (() => Promise<ReadonlyMap<string, Cancellation>>) | undefined
+  lookMs: number
+}
+
+type Named = { id?: string | undefined; data: { organization: string } }
+
+/** The jobs of this process, which end when a person cancels them. It looks for that only while there are any. */
+export class CancellableJobs {
+  readonly #underWay = new Map<string, { organization: string; cancelled: AbortController }>()
+  readonly #cancelling: Cancelling
+  #timer: NodeJS.Timeout | undefined
+  #isLooking = false
+
+  constructor(cancelling: Cancelling) {
+    this.#cancelling = cancelling
+  }
+
+  /** Does the work of a job. The signal is aborted with Cancelled when a person cancels that job. */
+  async during<Result>(
+    { id, data: { organization } }: Named,
+    work: (cancelled: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const cancelled = new AbortController()
+    const { list, lookMs } = this.#cancelling
+    if (id === undefined || list === undefined) return work(cancelled.signal)
+    this.#underWay.set(id, { organization, cancelled })
+    this.#timer ??= setInterval(() => void this.#look(list), lookMs)
+    // The job may come from a worker that ended before it saw the cancel.
+    void this.#look(list)
+    try {
+      return await work(cancelled.signal)
+    } finally {
+      this.#underWay.delete(id)
+      if (this.#underWay.size === 0) this.#rest()
+    }
+  }
+
+  /** While the queue does not answer, runs continue, and the next look follows. */
+  async #look(list: NonNullable<Cancelling['list']>): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const asked = await list()
+      for (const [id, { organization, cancelled }] of this.#underWay)
+        if (asked.get(organization)?.jobs.includes(id) === true) cancelled.abort(cancelledBy(organization))
+    } catch {
+      // Other parts report that the queue is lost.
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+function cancelledBy(organization: string): Cancelled {
+  return new Cancelled(
+    `${organization}: cancelled with customer-mirror cancel. What was read so far is saved, and the next run goes on from there.`,
+  )
+}

@@ -1,0 +1,84 @@
+import { Command } from '@commander-js/extra-typings'
+import { monotonicMs } from '../monotonic-clock.ts'
+import { processWords } from '../process-name.ts'
+import type { LeasedRun } from '../report.ts'
+import { oneExitCode, type ExitCode } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { configOption } from './output/shell-word.ts'
+import { withMirror } from './reading.ts'
+
+/** `customer-mirror cancel`: ends the run of an organization after its current pages. */
+export function cancelCommand(io: Io) {
+  return new Command('cancel')
+    .description('end the run of organizations after its current pages; the next run continues from there')
+    .argument('<organization...>', 'ids of organizations')
+    .option('-c, --config <file>', 'configuration file')
+    .addHelpText('after', EXAMPLES)
+    .action(async (ids, { config: file }) => {
+      const [{ readConfig }, { chooseOrganizations }, { cancelRuns }, { hasSharedQueue }] = await Promise.all([
+        import('../config/read-config.ts'),
+        import('../config/organization.ts'),
+        import('../../jobs/run/cancel-runs.ts'),
+        import('../../jobs/queue/with-queues.ts'),
+      ])
+      const config = await readConfig({ file, cwd: process.cwd() })
+      const organizations = chooseOrganizations(config, ids).map(({ id }) => id)
+      const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
+      const before = await listUnderway(file)
+      const alone = hasSharedQueue(config) ? [] : organizations.filter((id) => before.has(id))
+      const cancelled: { organization: string; end: CancelEnd }[] =
+        alone.length > 0
+          ? alone.map((organization) => ({ organization, end: 'nothing' }))
+          : await cancelRuns(config, organizations, waiting)
+      const underway = alone.length > 0 ? before : await listUnderway(file)
+      const codes = cancelled.map(({ organization, end }): ExitCode => {
+        const elsewhere = end === 'ended' || end === 'unanswered' ? undefined : underway.get(organization)
+        const words = elsewhere === undefined ? ENDS[end] : underwayElsewhere(elsewhere, end)
+        io.stdout.write(`${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
+        return elsewhere === undefined ? (end === 'unanswered' ? 5 : 0) : 6
+      })
+      io.exitWith(oneExitCode(codes))
+    })
+}
+
+/** A worker looks every second, and gives the pages under way five seconds; saving the last of a large list takes some more. */
+const LONGEST_MS = 30_000
+
+/** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
+async function listUnderway(file: string | undefined): Promise<Map<string, LeasedRun>> {
+  const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
+  const runs = await withMirror(file, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
+  return new Map(runs.map((run) => [run.organization, run]))
+}
+
+/** A run that no worker of this queue makes. */
+function underwayElsewhere({ runId, holder }: LeasedRun, end: CancelEnd): string {
+  const before = end === 'removed' ? 'its job was taken out of the queue, but ' : ''
+  return (
+    `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl+C there, or ` +
+    'SIGTERM, ends it after its current pages.'
+  )
+}
+
+/** What came of a cancel, as `jobs/run/cancel-runs.ts` says it. */
+type CancelEnd = keyof typeof ENDS
+
+const ENDS = {
+  ended:
+    'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
+  removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',
+  'was-over': 'its run had ended before it could be cancelled: customer-mirror <runs> shows it.',
+  nothing: 'nothing is under way, and nothing waits in the queue.',
+  unanswered:
+    'asked to end, but its worker has not ended it yet. It does as soon as it sees this, if it is a worker of this version: ' +
+    'customer-mirror <runs> shows it.',
+} as const
+
+const EXAMPLES = `
+The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of
+\`customer-mirror run\`. A job that waits in the queue is taken out of it.
+
+Examples:
+  $ customer-mirror cancel acme
+  $ customer-mirror cancel acme globex
+`

@@ -1,0 +1,44 @@
+import type { ExitCode } from '../exit-code.ts'
+
+/** A requested run, as far as words need it. */
+type Requested = { organization: string; added: boolean; state: string; untilMs?: number | undefined }
+
+/** One line for each requested run: whether a job was added, or which one there is. */
+export function requestedText(
+  requested: readonly Requested[],
+  { quick = false }: { quick?: boolean | undefined },
+): string {
+  return requested.map((run) => `${run.organization}: ${wordsOf(run, quick)}\n`).join('')
+}
+
+/** 5 where a service said when to ask again. */
+export function requestedCode(requested: readonly Requested[]): ExitCode {
+  return requested.some(({ state }) => state === 'told-to-wait') ? 5 : 0
+}
+
+function wordsOf({ added, state, untilMs }: Requested, quick: boolean): string {
+  if (added) return quick ? 'quick run queued' : 'queued'
+  if (untilMs !== undefined) return toldToWait(untilMs)
+  const states = quick ? QUICK_STATES : STATES
+  return states[state] ?? `has a job already (${state})`
+}
+
+function toldToWait(untilMs: number): string {
+  const until = new Date(Math.ceil(untilMs / 1000) * 1000).toISOString().slice(0, 19).replace('T', ' ')
+  return `has a job that starts by itself at ${until} UTC: until then, its service asked to wait. Nothing was changed, because it would refuse an earlier request`
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  active: 'is being mirrored at this moment',
+  waiting: 'is queued already',
+  delayed: 'has a job that waits for its next attempt; nothing was added. --now starts it',
+  ended: 'its job has ended in this moment; ask again for another run',
+}
+
+const QUICK_STATES: Readonly<Record<string, string>> = {
+  active: 'has a quick run at this moment',
+  waiting: 'has a quick run in the queue already',
+  delayed: 'has a quick run in the queue already, which waits for its moment',
+  ended: 'its quick run has ended in this moment; ask again for another one',
+  'full-run': 'its whole list is being read, or is about to be; no quick run was added',
+}
