@@ -4,6 +4,8 @@ export type Timings = {
   lockMs: number
   /** How often workers look for such jobs. */
   stalledMs: number
+  /** How often workers look for jobs whose process is gone from this machine, which are taken over at once. */
+  leftJobsMs: number
   /** How often schedules are compared with the configuration. */
   reconcileMs: number
   /** Waits for the service up to this happen inside the run; for longer ones the job goes back to the queue. */
@@ -42,6 +44,7 @@ export type Timings = {
 export const TIMINGS: Timings = {
   lockMs: 60_000,
   stalledMs: 30_000,
+  leftJobsMs: 3000,
   reconcileMs: 300_000,
   longestWaitMs: 30_000,
   leasedWaitMs: 30_000,

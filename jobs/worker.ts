@@ -10,6 +10,8 @@ import { BOARD_PATH, serveHttp, type Watched } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './live-config.ts'
 import { createPages } from './monitoring/pages.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
+import { measureProcess } from './monitoring/process-metrics.ts'
+import { createScrape } from './monitoring/scrape.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
@@ -49,6 +51,7 @@ export async function runWorker(
   const tickWorker = startTickWorker(engine.backend, {
     ...engine,
     organizationOf: config.organizationOf,
+    timings,
     now: Date.now,
   })
   const reconcile = createReconciler(engine, Date.now, log)
@@ -98,8 +101,8 @@ async function openMeasuredEngine(
     onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
     timings,
     listenerFor: (parts) => {
-      const organizations = () => config.current.organizations.map(({ id }) => id)
-      const counted = (metrics = createMetrics({ ...parts, organizations, now: Date.now }))
+      const organizations = () => config.current.organizations
+      const counted = (metrics = createMetrics({ ...parts, organizations, now: Date.now, monotonicMs }))
       return {
         onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
         onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
@@ -122,6 +125,7 @@ async function openMeasuredEngine(
     },
   })
   engine.syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
+  engine.syncWorker.on('stalled', () => metrics?.countTakenOver())
   engine.syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
   return { engine, metrics }
 }
@@ -165,8 +169,17 @@ function watched(
 ): Watched {
   const { backend, config, mirror, queues, syncWorker, quickWorker } = engine
   const write = createWriteProbe(backend.write, monotonicMs)
+  const examineNow = () =>
+    examine({
+      write,
+      workers: [syncWorker, quickWorker, tickWorker],
+      compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
+      organizations: config.current.organizations,
+      mirror,
+      nowMs: Date.now(),
+    })
   return {
-    metrics: () => metrics?.text() ?? Promise.resolve(''),
+    metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
     pages: createPages({
       mirror,
       organizations: () => config.current.organizations,
@@ -174,14 +187,6 @@ function watched(
       monotonicMs,
     }),
     board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
-    examine: () =>
-      examine({
-        write,
-        workers: [syncWorker, quickWorker, tickWorker],
-        compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
-        organizations: config.current.organizations,
-        mirror,
-        nowMs: Date.now(),
-      }),
+    examine: examineNow,
   }
 }

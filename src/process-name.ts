@@ -7,7 +7,7 @@ import { kill, pid } from 'node:process'
  * again, and in a container the first one is always 1.
  */
 export function nameOfProcess(id = pid): string {
-  return `${thisMachine()}#${id}#${startOf(id)}`
+  return `${thisMachine()}#${id}#${statusOf(id)[1]}`
 }
 
 /** Whether the process of that name is gone; undefined where that cannot be seen: a process of another machine, say. */
@@ -15,7 +15,9 @@ export function isGone(name: string): boolean | undefined {
   const [machine, id, start] = name.split('#')
   if (machine !== thisMachine() || id === undefined) return undefined
   if (!isAlive(Number(id))) return true
-  const startNow = startOf(Number(id))
+  const [state, startNow] = statusOf(Number(id))
+  // It has ended, and its parent has not asked how.
+  if (state === 'Z' || state === 'X') return true
   // The start of either may be unknown; then the number has to do.
   return Boolean(start) && startNow !== '' && startNow !== start
 }
@@ -38,14 +40,17 @@ function thisMachine(): string {
   }
 }
 
-/** When the process was started, in ticks since the machine was; empty where the system does not say. */
-function startOf(id: number): string {
+/**
+ * The letter of a process's state, and when it was started, in ticks since the machine was; both empty where the system does not say.
+ */
+function statusOf(id: number): [state: string, start: string] {
   try {
     const text = readFileSync(`/proc/${id}/stat`, 'utf8')
     // The name of the program stands in parentheses and may hold anything; the start is the 20th word after it.
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+    const [state = '', ...words] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return [state, words[18] ?? '']
   } catch {
-    return ''
+    return ['', '']
   }
 }
 

@@ -79,6 +79,8 @@ export type Mirror = {
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
   listFreshness(): Promise<Freshness[]>
+  /** The same without the counts of customers. */
+  listUncountedFreshness(): Promise<UncountedFreshness[]>
   /** How each organization's latest run ended, and when its last complete one began. */
   listLastRuns(): Promise<LastRun[]>
   /** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
@@ -164,6 +166,9 @@ export type Freshness = {
   /** Since when it is retired; undefined if it is not. */
   retiredAtMs: number | undefined
 }
+
+/** Freshness without the counts of customers, which take longer the more customers there are. */
+export type UncountedFreshness = Omit<Freshness, 'active' | 'missing' | 'removed'>
 
 /** What an organization's latest quick run did. */
 export type LastQuickRun = {

@@ -1,173 +1,80 @@
-import type { Freshness, Mirror } from '../../src/store.ts'
-import type { Report } from '../../src/report.ts'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
+import type { Organization } from '../../src/config/organization.ts'
+import { readStandings } from '../../src/page/overview.ts'
 import { within } from '../queue/deadline.ts'
-import { QUICK_ENDS, type EndOfQuickRun } from '../run/end-of-quick-run.ts'
-import type { RunOfJob } from '../run/sync-job.ts'
-import type { Verdict } from '../run/outcome.ts'
 import type { Queues } from '../queue/queues.ts'
+import { dueOutlooks } from '../schedule/due-outlook.ts'
+import { countersIn, type Counting } from './counters.ts'
+import { metersIn, type Meters } from './meters.ts'
+import { measureAges, measureBuild, measureStandings, type Standing } from './organization-gauges.ts'
 
-export type Metrics = {
-  countRun(run: RunOfJob): void
-  countQuickRun(ended: EndOfQuickRun): void
-  countAnswer(organization: string, answer: { status: number }): void
+export type Metrics = Counting & {
   /** In the text format of Prometheus. */
-  text(): Promise<string>
+  text(health: Health): Promise<string>
 }
+
+/** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
+export type Health = { ready: boolean; queueUp: boolean }
 
 export type Measured = {
-  mirror: Pick<Mirror, 'listFreshness'>
+  mirror: Parameters<typeof readStandings>[0]
   queues: Pick<Queues, 'tick' | 'sync' | 'quick'>
-  /** Ids of the organizations configured now. */
-  organizations: () => readonly string[]
+  /** The organizations configured now. */
+  organizations: () => readonly Pick<Organization, 'id' | 'schedule'>[]
   now: () => number
+  monotonicMs: () => number
 }
 
-const PREFIX = 'customer_mirror'
-/** How long a scrape waits for a queue that may be gone. */
-const COUNT_MS = 1000
-
-/** The metrics of this worker for Prometheus. Ages and counts of jobs are looked up at each scrape. */
-export function createMetrics({ mirror, queues, organizations, now }: Measured): Metrics {
+/** The metrics of this worker for Prometheus. What the mirror and the queue hold is looked up once for each scrape. */
+export function createMetrics({ mirror, queues, organizations, now, monotonicMs }: Measured): Metrics {
   const registry = new Registry()
   const meters = metersIn(registry)
-  const { runs, quickRuns, ...counters } = countersIn(meters)
-  const freshness = measureFreshness(meters, now)
+  const counters = countersIn(meters)
+  let standings: readonly Standing[] = []
+  let health: Health = { ready: false, queueUp: false }
+  measureBuild(meters)
+  measureHealth(meters, () => health)
+  measureStandings(meters, () => standings)
+  measureAges(meters, () => standings, now)
   measureJobs(meters, queues)
-  // The age of an organization that left the configuration, or is retired, would grow for ever.
-  const configuredFreshness = async () =>
-    (await mirror.listFreshness()).filter(
-      ({ organization, retiredAtMs }) => retiredAtMs === undefined && organizations().includes(organization),
-    )
 
-  const countWork = (organization: string, report: Report) => {
-    counters.pages.inc({ organization }, report.pages)
-    for (const change of CHANGES) counters.customers.inc({ organization, change }, report[change])
-    counters.throttled.inc({ organization }, report.throttled)
-    counters.waited.inc({ organization }, seconds(report.waitedMs))
+  const look = () => {
+    const nowMs = now()
+    const configured = organizations()
+    const asked = { organizations: idsOf(configured), dueOf: dueOutlooks(configured, nowMs), nowMs }
+    return readStandings(mirror, { ...asked, monotonicMs: monotonicMs() })
   }
 
   return {
-    countRun({ organization, outcome: { report }, verdict }) {
-      runs.inc({ organization, outcome: verdict.kind })
-      countWork(organization, report)
-      counters.took.observe({ organization }, seconds(report.durationMs))
-    },
-    countQuickRun(ended) {
-      quickRuns.inc({ organization: ended.organization, outcome: ended.end })
-      if (ended.end !== 'skipped') countWork(ended.organization, ended.outcome.report)
-    },
-    countAnswer(organization, { status }) {
-      counters.requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
-    },
-    text() {
-      freshness.take(configuredFreshness())
-      // Prometheus sees the first event only as an increase from 0, so counters start at 0.
-      for (const organization of organizations()) {
-        for (const outcome of OUTCOMES) runs.inc({ organization, outcome }, 0)
-        for (const outcome of QUICK_ENDS) quickRuns.inc({ organization, outcome }, 0)
-      }
+    ...counters,
+    async text(found) {
+      health = found
+      // A mirror that cannot be read says so by not being ready, and the rest is worth knowing all the more.
+      standings = await look().catch(() => [])
+      counters.keepOnly(idsOf(organizations()))
       return registry.metrics()
     },
   }
 }
 
-type Meters = ReturnType<typeof metersIn>
-
-function metersIn(registry: Registry) {
-  const registers = [registry]
-  return {
-    counter: (name: string, help: string, labelNames: string[]) =>
-      new Counter({ name: `${PREFIX}_${name}_total`, help, labelNames, registers }),
-    histogram: (name: string, help: string, labelNames: string[], buckets: number[]) =>
-      new Histogram({ name: `${PREFIX}_${name}`, help, labelNames, buckets, registers }),
-    gauge: (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => Promise<void>) =>
-      new Gauge({
-        name: `${PREFIX}_${name}`,
-        help,
-        labelNames,
-        registers,
-        collect() {
-          return collect(this)
-        },
-      }),
-  }
+function idsOf(organizations: readonly Pick<Organization, 'id'>[]): string[] {
+  return organizations.map(({ id }) => id)
 }
 
-function countersIn({ counter, histogram }: Meters) {
-  return {
-    runs: counter('runs', 'Runs, by the outcome of their job', ['organization', 'outcome']),
-    quickRuns: counter('quick_runs', 'Quick runs between two nights, by their end', ['organization', 'outcome']),
-    pages: counter('pages', 'Pages saved', ['organization']),
-    customers: counter('customers', 'Records, by result', ['organization', 'change']),
-    requests: counter('requests', 'Answers of the service, by class of status', ['organization', 'status']),
-    throttled: counter('throttled', 'Answers that asked to slow down', ['organization']),
-    waited: counter('waited_seconds', 'Seconds waited inside runs because the service asked', ['organization']),
-    took: histogram('run_duration_seconds', 'How long runs take', ['organization'], RUN_SECONDS),
-  }
+function measureHealth({ gauge }: Meters, look: () => Health): void {
+  gauge('ready', '1 while the worker does its work, as /readyz answers', [], (value) => value.set(Number(look().ready)))
+  gauge('queue_up', '1 while the queue can be written', [], (value) => value.set(Number(look().queueUp)))
 }
 
-const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
-
-/** Gauges of the mirror, looked up once for each scrape, because the look-up counts customers. */
-function measureFreshness({ gauge }: Meters, now: () => number): { take(looking: Promise<Freshness[]>): void } {
-  let looked: Promise<Freshness[]> = Promise.resolve([])
-  const measure = (name: string, help: string, valueOf: (fresh: Freshness) => number | undefined) =>
-    gauge(name, help, ['organization'], async (values) => {
-      values.reset()
-      for (const fresh of await looked) {
-        const value = valueOf(fresh)
-        if (value !== undefined) values.set({ organization: fresh.organization }, value)
-      }
-    })
-  const ageSeconds = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : (now() - asOfMs) / 1000)
-
-  measure('read_as_of_age_seconds', 'Age of the last run that read the list to its end', ({ readAsOfMs }) =>
-    ageSeconds(readAsOfMs),
-  )
-  measure('proven_as_of_age_seconds', 'Age of the last run whose scan is proven or settled', ({ provenAsOfMs }) =>
-    ageSeconds(provenAsOfMs),
-  )
-  measure('data_as_of_age_seconds', 'Age of the data in the mirror', ({ dataAsOfMs }) => ageSeconds(dataAsOfMs))
-  measure('open_rejects', 'Records that could not be kept as customers', ({ openRejects }) => openRejects)
-  measure('held_removals', 'Removals held back that wait to be approved or discarded', ({ held }) => held)
-  return {
-    take(looking) {
-      looked = looking
-    },
-  }
-}
+/** How long a scrape waits for a queue that may be gone. */
+const COUNT_MS = 1000
 
 function measureJobs({ gauge }: Meters, queues: Measured['queues']): void {
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
-    jobs.reset()
-    const counted = [
-      ['tick', queues.tick.getJobCounts()],
-      ['sync', queues.sync.getJobCounts()],
-      ['quick', queues.quick.getJobCounts()],
-    ] as const
-    for (const [queue, counting] of counted) {
-      const counts = await within(counting, COUNT_MS, {}).catch(() => ({}))
+    const counting = (['tick', 'sync', 'quick'] as const).map(async (queue) => {
+      const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
       for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
-    }
+    })
+    await Promise.all(counting)
   })
 }
-
-/** Seconds, never negative: a run measured by a clock that was set back may have a negative duration. */
-function seconds(ms: number): number {
-  return Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0
-}
-
-const OUTCOMES = ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'] as const satisfies Verdict['kind'][]
-
-const CHANGES = [
-  'received',
-  'inserted',
-  'updated',
-  'unchanged',
-  'duplicates',
-  'rejected',
-  'suppressed',
-  'removed',
-  'returned',
-] as const

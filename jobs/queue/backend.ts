@@ -3,6 +3,7 @@ import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
 import { QueueUnavailable } from '../../src/errors.ts'
 import { within } from './deadline.ts'
 import { openEmbedded } from './embedded.ts'
+import type { FreeJobs } from './left-jobs.ts'
 import { openPostgres } from './postgres.ts'
 import { neverOpened } from './queue-refusal.ts'
 import { openRedis } from './redis.ts'
@@ -22,6 +23,8 @@ export type Backend = {
   ping: () => Promise<void>
   /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it. */
   write: () => Promise<void>
+  /** Frees jobs whose worker is gone. */
+  freeJobs: FreeJobs
   /** What its workers share beside the jobs. */
   values: SharedValues
   /** Ends every connection at once. */
@@ -29,7 +32,7 @@ export type Backend = {
 }
 
 /** The parts of a backend that depend on its kind. */
-export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'values' | 'close'>
+export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'freeJobs' | 'values' | 'close'>
 
 /** How long to wait for a connection at the start. */
 const CONNECT_MS = 2_500

@@ -7,6 +7,9 @@ import type { Store } from './backend.ts'
 import { EmbeddedPool } from './embedded-pool.ts'
 import { lockFolder } from './folder-lock.ts'
 import { WRITE_PROBE } from './postgres.ts'
+import type { FreeJobs } from './left-jobs.ts'
+import { isOwnLock } from './lock-names.ts'
+import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresValues } from './postgres-values.ts'
 
 /** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
@@ -33,6 +36,7 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
       write: async () => {
         await pool.query(WRITE_PROBE, [`${prefix}-probe`])
       },
+      freeJobs: freeOnce(pool),
       values: postgresValues(pool, prefix),
       close: () => (closed ??= close()),
     }
@@ -44,5 +48,17 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
         'schedules, which are created again from the configuration, and waiting jobs.',
       { cause: error },
     )
+  }
+}
+
+/** One process at a time has the folder: what others hold when it is opened was left, and nothing is left later. */
+function freeOnce(pool: EmbeddedPool): FreeJobs {
+  const free = postgresLeftJobs(pool)
+  const looked = new Set<string>()
+  return async (queue) => {
+    if (looked.has(queue)) return 0
+    const freed = await free(queue, (lock) => !isOwnLock(lock))
+    looked.add(queue)
+    return freed
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { SharedValues } from './shared-values.ts'
 
 /** What both PostgreSQL and the one in this process answer. */
-type Queryable = {
+export type Queryable = {
   query(text: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
 

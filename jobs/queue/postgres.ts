@@ -1,6 +1,7 @@
 import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
 import { Pool } from 'pg'
 import type { Store } from './backend.ts'
+import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresValues } from './postgres-values.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
@@ -36,6 +37,7 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
     write: async () => {
       await pool.query(WRITE_PROBE, [`${prefix}-probe`])
     },
+    freeJobs: postgresLeftJobs(pool),
     values: postgresValues(pool, prefix),
     close: () => (closed ??= pool.end()),
   }

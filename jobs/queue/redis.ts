@@ -3,6 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/backoff.ts'
 import type { Store } from './backend.ts'
 import { within } from './deadline.ts'
+import { redisLeftJobs } from './redis-left-jobs.ts'
 import { redisValues } from './redis-values.ts'
 
 const PROBE_STAYS_MS = 60_000
@@ -35,6 +36,7 @@ export async function openRedis(address: string, connectMs: number, prefix: stri
     write: async () => {
       await client.set(`bull:${prefix}-probe`, '1', 'PX', PROBE_STAYS_MS)
     },
+    freeJobs: redisLeftJobs(client),
     values: redisValues(client, prefix),
     close: async () => {
       client.disconnectAll()

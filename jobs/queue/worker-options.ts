@@ -1,8 +1,9 @@
 import type { Backend } from './backend.ts'
+import { lockName } from './lock-names.ts'
 
-/** The options of every worker: it finds the queue by its backend, and takes no job before it is told to run. */
+/** The options of every worker: it finds the queue by its backend, takes no job before it is told to run, and leaves its name at its jobs. */
 export function workerOptions({ telemetry }: Pick<Backend, 'telemetry'>) {
-  return { connection: {}, autorun: false, ...(telemetry !== undefined && { telemetry }) }
+  return { connection: {}, autorun: false, name: lockName(), ...(telemetry !== undefined && { telemetry }) }
 }
 
 type Cancelling = {

@@ -36,6 +36,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     readmitCustomer: async (asked) => (await live.there()).readmitCustomer(asked),
     listRejects: async (filter) => (await live.there()).listRejects(filter),
     listFreshness: async () => (await live.there()).listFreshness(),
+    listUncountedFreshness: async () => (await live.there()).listUncountedFreshness(),
     listLastRuns: async () => (await live.there()).listLastRuns(),
     listLatestRuns: async (filter) => (await live.there()).listLatestRuns(filter),
     listUnderway: async (clocks) => (await live.there()).listUnderway(clocks),

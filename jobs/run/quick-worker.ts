@@ -3,6 +3,7 @@ import { withBackend, type IQueueBackend } from 'bullmq'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import { takeOverLeftJobs } from '../queue/left-jobs.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 import type { Timings } from '../timings.ts'
 import { unlessLost } from './held-job.ts'
@@ -34,6 +35,7 @@ export function startQuickWorker(backend: Backend, processing: QuickProcessing) 
     },
   )
   cancelLostJobs(worker)
+  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
   return worker
 }
 

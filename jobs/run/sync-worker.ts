@@ -5,6 +5,7 @@ import type { Backend } from '../queue/backend.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/backoff.ts'
 import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
+import { takeOverLeftJobs } from '../queue/left-jobs.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 
 /** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
@@ -38,5 +39,6 @@ export function startSyncWorker(backend: Backend, processing: Processing, { conc
     },
   )
   cancelLostJobs(worker)
+  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
   return worker
 }

@@ -12,7 +12,7 @@ export const GRACE_MS = 2 * 3_600_000
 export function dueOutlooks(
   organizations: readonly Pick<Organization, 'id' | 'schedule'>[],
   nowMs: number,
-): (id: string, freshness: Freshness | undefined) => Due | undefined {
+): (id: string, freshness: Pick<Freshness, 'readAsOfMs'> | undefined) => Due | undefined {
   const byId = new Map(organizations.map((organization) => [organization.id, organization]))
   return (id, freshness) => {
     const organization = byId.get(id)
@@ -23,7 +23,7 @@ export function dueOutlooks(
 /** When an organization was due last and is due next, and whether it was read since. Undefined where it has no schedule. */
 function dueOutlook(
   { id, schedule }: Pick<Organization, 'id' | 'schedule'>,
-  freshness: Freshness | undefined,
+  freshness: Pick<Freshness, 'readAsOfMs'> | undefined,
   nowMs: number,
 ): Due | undefined {
   if (schedule === undefined) return undefined

@@ -47,14 +47,31 @@ export function scheduleProblem(schedule: Schedule, nowMs: number): string | und
  * The first moment of the cron line after `fromMs`, without the spread. Where clocks go forward, the times they skip are due when
  * the gap ends; where they go back, a time they show twice is due once, the first time. Throws when there is none.
  */
-export function nextAfter({ cron, timezone }: CronLine, fromMs: number): number {
+export function nextAfter(line: CronLine, fromMs: number): number {
+  const { cron, timezone } = line
+  const key = keyOf(line)
+  const gaps = GAPS.get(key) ?? []
+  const known = gaps.find((gap) => gap.fromMs <= fromMs && fromMs < gap.toMs)
+  if (known !== undefined) return known.toMs
   const clock = new WallClock(timezone)
-  return clock.momentOf(parse(cron, clock.latestAt(fromMs)).next().getTime())
+  const toMs = clock.momentOf(parse(cron, clock.latestAt(fromMs)).next().getTime())
+  // The same moment may have been found from a later one.
+  GAPS.set(key, [{ fromMs, toMs }, ...gaps.filter((gap) => gap.toMs !== toMs).slice(0, MOST_GAPS - 1)])
+  return toMs
+}
+
+/** Times without a moment of a cron line, up to the moment that ends each: many organizations ask for the same ones. */
+const GAPS = new Map<string, { fromMs: number; toMs: number }[]>()
+/** The next few moments of a line are asked for again and again, the others seldom. */
+const MOST_GAPS = 8
+
+function keyOf({ cron, timezone }: CronLine): string {
+  return `${cron}\n${timezone}`
 }
 
 /** The latest moment of the cron line until `untilMs`; undefined if there was none for years. */
 function lastUntil(line: CronLine, untilMs: number): number | undefined {
-  const key = `${line.cron}\n${line.timezone}`
+  const key = keyOf(line)
   const known = LAST_FOUND.get(key)
   if (known !== undefined && known.fromMs <= untilMs && untilMs < known.toMs) return known.fromMs
   const clock = new WallClock(line.timezone)

@@ -7,6 +7,8 @@ import { quickDelayMs, quickSchedule } from './quick-times.ts'
 import { QUICK_TICK } from './reconcile.ts'
 import { wasReadSince } from './schedule-plan.ts'
 import { payload, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import { takeOverLeftJobs } from '../queue/left-jobs.ts'
+import type { Timings } from '../timings.ts'
 import { workerOptions } from '../queue/worker-options.ts'
 
 export type TickWorker = ReturnType<typeof startTickWorker>
@@ -15,6 +17,7 @@ export type Ticking = {
   queues: Pick<Queues, 'requestSync' | 'requestQuick'>
   mirror: Pick<Mirror, 'listLastRuns'>
   organizationOf: (id: string) => Organization | undefined
+  timings: Pick<Timings, 'leftJobsMs'>
   now: () => number
 }
 
@@ -22,9 +25,9 @@ export type Ticking = {
  * Starts turning ticks into sync jobs and quick jobs. A tick only adds a job, so a long run never delays the next tick; and while an
  * organization has such a job, its ticks add nothing.
  */
-export function startTickWorker(backend: Backend, { queues, mirror, organizationOf, now }: Ticking) {
+export function startTickWorker(backend: Backend, { queues, mirror, organizationOf, timings, now }: Ticking) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  return new Worker<Payload, Counts>(
+  const worker = new Worker<Payload, Counts>(
     queueNames(backend).tick,
     async (tick) => {
       const { organization } = payload.parse(tick.data)
@@ -41,6 +44,8 @@ export function startTickWorker(backend: Backend, { queues, mirror, organization
       settings: { repeatStrategy: nextTickMs },
     },
   )
+  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
+  return worker
 }
 
 async function requestQuickRun(

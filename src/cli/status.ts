@@ -1,12 +1,12 @@
 import { LARGEST_STEP_MS } from '../clock-tolerance.ts'
-import type { Freshness, LastQuickRun, Mirror } from '../store.ts'
-import { Command } from '@commander-js/extra-typings'
+import type { Freshness, LastQuickRun } from '../store.ts'
+import { Command, Option } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
-import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
 import { durationArgument } from './duration-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
+import { formOf, FORMS, showMetrics, showPage } from './status-form.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -14,18 +14,21 @@ export function statusCommand(io: Io) {
     .description('report how current the mirror is, per organization')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
+    .addOption(new Option('--format <form>', 'print it as this').choices(FORMS))
+    .option('-o, --output <file>', 'with --format prometheus: write a file that replaces the one before')
     .option('--html <file>', 'write a page to look at, as one file that replaces the one before')
     .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)
     .option('--proven', 'with --max-age: check the last proven or settled scan instead of the last reading')
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config, json, html, maxAge, proven }) => {
-      if (json && html !== undefined) throw new UsageError('Choose one form: --json or --html.')
+    .action(async ({ config, maxAge, proven, ...asked }) => {
+      const { form, file } = formOf(asked)
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
       const { lines, left } = await withMirror(config, async (mirror, known) => {
         const nowMs = Date.now()
-        if (html !== undefined) await showPage(html, io, mirror, { config: known, nowMs })
+        if (form === 'html') await showPage(file, io, mirror, { config: known, nowMs })
+        if (form === 'prometheus') await showMetrics(file, io, mirror, { config: known, nowMs })
         const freshness = await mirror.listFreshness()
         const { organizations } = known
         return {
@@ -33,22 +36,13 @@ export function statusCommand(io: Io) {
           left: leftBehind(organizations, freshness),
         }
       })
-      if (html === undefined)
+      if (form === 'json') io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
+      if (form === 'table')
         io.stdout.write(
-          json
-            ? jsonDocument({ organizations: lines.map(asJson) })
-            : (await asTable(lines, limit, screenOf(io.stdout))) +
-                (await lastQuickLines(lines)) +
-                (await leftText(left)),
+          (await asTable(lines, limit, screenOf(io.stdout))) + (await lastQuickLines(lines)) + (await leftText(left)),
         )
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
-}
-
-async function showPage(file: string, io: Io, mirror: Mirror, asked: { config: Config; nowMs: number }) {
-  const { pageOf, writePage } = await import('./write-page.ts')
-  if (file === '-') io.stdout.write(await pageOf(mirror, asked))
-  else await writePage(file, mirror, asked)
 }
 
 type StatusLine = {
@@ -207,6 +201,8 @@ Examples:
       ends with 3 when no scan was proven or settled for a week
   $ customer-mirror status --html status.html
       a page to look at in a browser: one file, with nothing to load
+  $ customer-mirror status --format prometheus --output /var/lib/prometheus/node-exporter/customer-mirror.prom
+      metrics for the textfile collector of node_exporter, with the names of the worker's
 
 While removals are held back, status ends with 3. To approve or discard them: customer-mirror removals.
 `

@@ -1,5 +1,5 @@
-import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { bootName } from '../boot-name.ts'
 import { OrganizationLeased } from '../errors.ts'
 import { isGone } from '../process-name.ts'
 import type { Connection } from './database.ts'
@@ -114,21 +114,7 @@ export function releaseLease(db: Connection, run: { id: number; organization: st
   )
 }
 
-/**
- * Names the start of this process's monotonic clock: processes with the same name read the same time. All containers of a machine
- * share it; after a restart the machine has another one.
- */
+/** Where the system does not name its start, processes of one machine are taken to read the same clock. */
 function thisBoot(): string {
-  return (boot ??= readBoot())
-}
-
-/** Cached, because it never changes within the process and every saved page needs it. */
-let boot: string | undefined
-
-function readBoot(): string {
-  try {
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/time')}`
-  } catch {
-    return hostname()
-  }
+  return bootName() ?? hostname()
 }

@@ -25,7 +25,7 @@ import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/r
 import { finishRun, startRun } from './runs.ts'
 import { listLastRuns } from './last-runs.ts'
 import { listLatestRuns, listUnderway } from './overview.ts'
-import { findRun, listFreshness, listRuns } from './stored-runs.ts'
+import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
 import { recallWindows } from './windows.ts'
 
@@ -148,6 +148,7 @@ function readingVerbs(db: Connection, file: string) {
     listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
+    listUncountedFreshness: async () => readTransaction(db, file, () => listUncountedFreshness(db)),
     listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
     listLatestRuns: async (filter) => readTransaction(db, file, () => listLatestRuns(db, filter)),
     listUnderway: async (clocks) => readTransaction(db, file, () => listUnderway(db, clocks)),

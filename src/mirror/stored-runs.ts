@@ -1,4 +1,4 @@
-import type { Freshness, LastQuickRun, StoredRun } from '../store.ts'
+import type { Freshness, LastQuickRun, StoredRun, UncountedFreshness } from '../store.ts'
 import type { Proof, RecordCounts, Report, RunStatus, Trigger } from '../report.ts'
 import type { Connection } from './database.ts'
 import { fromSqlTime } from './sql-time.ts'
@@ -84,26 +84,32 @@ export const IS_QUICK = 'trusted_pages IS NOT NULL'
 
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */
 export function listFreshness(db: Connection): Freshness[] {
-  return statement<[], FreshnessColumns>(db, FRESHNESS)
+  return statement<[], FreshnessColumns & CountColumns>(db, COUNTED)
     .all()
-    .map((row) => ({
-      organization: row.organization,
-      readAsOfMs: timeOf(row.read_as_of),
-      provenAsOfMs: timeOf(row.proven_as_of),
-      dataAsOfMs: timeOf(row.data_as_of),
-      proof: row.proof ?? undefined,
-      lastRunId: row.last_run_id,
-      lastStatus: row.last_status,
-      lastFullStatus: row.last_full_status ?? undefined,
-      lastQuick: lastQuickOf(row),
-      active: row.active,
-      missing: row.missing,
-      removed: row.removed,
-      held: row.held,
-      openRejects: row.open_rejects,
-      why: whyUnproven(row),
-      retiredAtMs: timeOf(row.retired_at),
-    }))
+    .map((row) => ({ ...fromFreshness(row), active: row.active, missing: row.missing, removed: row.removed }))
+}
+
+/** The same without the counts of customers: SQLite does not compute the columns of a view that are not read. */
+export function listUncountedFreshness(db: Connection): UncountedFreshness[] {
+  return statement<[], FreshnessColumns>(db, UNCOUNTED).all().map(fromFreshness)
+}
+
+function fromFreshness(row: FreshnessColumns): UncountedFreshness {
+  return {
+    organization: row.organization,
+    readAsOfMs: timeOf(row.read_as_of),
+    provenAsOfMs: timeOf(row.proven_as_of),
+    dataAsOfMs: timeOf(row.data_as_of),
+    proof: row.proof ?? undefined,
+    lastRunId: row.last_run_id,
+    lastStatus: row.last_status,
+    lastFullStatus: row.last_full_status ?? undefined,
+    lastQuick: lastQuickOf(row),
+    held: row.held,
+    openRejects: row.open_rejects,
+    why: whyUnproven(row),
+    retiredAtMs: timeOf(row.retired_at),
+  }
 }
 
 function lastQuickOf(row: FreshnessColumns): LastQuickRun | undefined {
@@ -135,8 +141,9 @@ function reasonsIn(column: string | null): string[] {
   return column === null ? [] : JSON.parse(column)
 }
 
-const FRESHNESS = `
-  SELECT freshness.*, full_run.status AS last_full_status, ended.error_code AS ended_error,
+const freshnessWith = (columns: readonly string[]) => `
+  SELECT ${columns.map((column) => `freshness.${column}`).join(', ')},
+    full_run.status AS last_full_status, ended.error_code AS ended_error,
     iif(ended.proof = 'proven', NULL, ended.reasons) AS ended_reasons,
     iif(whole.proof = 'proven', NULL, whole.reasons) AS read_reasons,
     quick.id AS quick_id, quick.started_at AS quick_started_at, quick.status AS quick_status, quick.reasons AS quick_reasons,
@@ -154,6 +161,11 @@ const FRESHNESS = `
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${READ_TO_END})
   ORDER BY freshness.organization`
 
+const DATES = ['organization', 'data_as_of', 'read_as_of', 'proven_as_of', 'retired_at']
+const LAST = ['proof', 'last_run_id', 'last_status', 'held', 'open_rejects']
+const UNCOUNTED = freshnessWith([...DATES, ...LAST])
+const COUNTED = freshnessWith(['*'])
+
 type FreshnessColumns = {
   organization: string
   read_as_of: string | null
@@ -163,9 +175,6 @@ type FreshnessColumns = {
   last_run_id: number
   last_status: RunStatus
   last_full_status: RunStatus | null
-  active: number
-  missing: number
-  removed: number
   held: number
   open_rejects: number
   ended_error: string | null
@@ -183,3 +192,5 @@ type FreshnessColumns = {
   quick_updated: number | null
   quick_missing: number | null
 }
+
+type CountColumns = { active: number; missing: number; removed: number }

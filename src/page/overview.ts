@@ -1,5 +1,5 @@
 import type { LatestRun, Underway } from '../report.ts'
-import type { Freshness, HeldRemovals, Mirror } from '../store.ts'
+import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../store.ts'
 import { progressOf, type Progress } from './progress.ts'
 import { standingOf, type Standing } from './standing.ts'
 
@@ -16,11 +16,11 @@ export type Due = {
   isLate: boolean
 }
 
-/** What a page shows of one organization. */
-export type OrganizationView = {
+/** What a page shows of one organization; the metrics show it without the counts of customers. */
+export type OrganizationView<Shown extends UncountedFreshness = Freshness> = {
   organization: string
   /** Undefined where it was never mirrored. */
-  freshness: Freshness | undefined
+  freshness: Shown | undefined
   /** Undefined where it has no schedule. */
   due: Due | undefined
   /** Removals that wait for a decision. */
@@ -42,27 +42,38 @@ export type Overview = {
 }
 
 /** What the overview is made from. */
-export type Known = {
+type Known<Shown extends UncountedFreshness = Freshness> = {
   /** Ids of the configured organizations. */
   organizations: readonly string[]
-  freshness: readonly Freshness[]
+  freshness: readonly Shown[]
   held: readonly HeldRemovals[]
   underway: readonly Underway[]
   runs: readonly LatestRun[]
-  dueOf: (organization: string, freshness: Freshness | undefined) => Due | undefined
+  dueOf: (organization: string, freshness: Pick<Freshness, 'readAsOfMs'> | undefined) => Due | undefined
   nowMs: number
 }
 
 /** How many runs of an organization are drawn. */
 export const DRAWN_RUNS = 30
+/** How many of its runs say how it stands: one may be under way. */
+const LEAST_RUNS = 2
 
 type Asked = Pick<Known, 'organizations' | 'dueOf' | 'nowMs'> & { monotonicMs: number | undefined }
 
-type Readable = Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>
+type Runs = Pick<Mirror, 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>
+type Readable = Runs & Pick<Mirror, 'listFreshness'>
+
+/** How each organization stands: what the overview shows, without counts of customers and without the runs that it draws. */
+export async function readStandings(
+  mirror: Runs & Pick<Mirror, 'listUncountedFreshness'>,
+  asked: Asked,
+): Promise<OrganizationView<UncountedFreshness>[]> {
+  return viewsOf(await readKnown(mirror, mirror.listUncountedFreshness(), asked, LEAST_RUNS))
+}
 
 /** Looks up in the mirror what the overview shows. */
 export async function readOverview(mirror: Readable, asked: Asked): Promise<Overview> {
-  return overviewOf(await readKnown(mirror, asked, DRAWN_RUNS))
+  return overviewOf(await readKnown(mirror, mirror.listFreshness(), asked, DRAWN_RUNS))
 }
 
 /**
@@ -74,17 +85,22 @@ export async function readPart(
   asked: Asked,
   wanted: { find: string; page: number },
 ): Promise<[Overview, Served]> {
-  const known = await readKnown(mirror, asked, 2)
+  const known = await readKnown(mirror, mirror.listFreshness(), asked, LEAST_RUNS)
   const [part, served] = partOf(overviewOf(known), wanted)
   const organizations = part.organizations.map(({ organization }) => organization)
   const runs = await mirror.listLatestRuns({ organizations, limit: DRAWN_RUNS })
   return [{ ...part, organizations: overviewOf({ ...known, organizations, runs }).organizations }, served]
 }
 
-async function readKnown(mirror: Readable, { monotonicMs, ...asked }: Asked, limit: number): Promise<Known> {
+async function readKnown<Shown extends UncountedFreshness>(
+  mirror: Runs,
+  listing: Promise<Shown[]>,
+  { monotonicMs, ...asked }: Asked,
+  limit: number,
+): Promise<Known<Shown>> {
   const { organizations, nowMs } = asked
   const [freshness, held, underway, runs] = await Promise.all([
-    mirror.listFreshness(),
+    listing,
     mirror.listHeldRemovals(),
     mirror.listUnderway({ nowMs, monotonicMs }),
     mirror.listLatestRuns({ organizations, limit }),
@@ -93,12 +109,30 @@ async function readKnown(mirror: Readable, { monotonicMs, ...asked }: Asked, lim
 }
 
 /** The overview, from what is known. */
-function overviewOf({ organizations, nowMs, dueOf, ...known }: Known): Overview {
+function overviewOf(known: Known): Overview {
+  const views = viewsOf(known)
+  const configured = new Set(known.organizations)
+  return {
+    nowMs: known.nowMs,
+    organizations: views.toSorted(byUrgency),
+    totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
+    leftBehind: known.freshness
+      .filter(({ organization, active }) => active > 0 && !configured.has(organization))
+      .map(({ organization, active }) => ({ organization, active })),
+  }
+}
+
+function viewsOf<Shown extends UncountedFreshness>({
+  organizations,
+  nowMs,
+  dueOf,
+  ...known
+}: Known<Shown>): OrganizationView<Shown>[] {
   const freshness = new Map(known.freshness.map((each) => [each.organization, each]))
   const underway = new Map(known.underway.map((each) => [each.organization, each]))
   const held = Map.groupBy(known.held, (each) => each.organization)
   const runs = Map.groupBy(known.runs, (each) => each.organization)
-  const views = organizations.map((organization) => {
+  return organizations.map((organization) => {
     const run = underway.get(organization)
     const facts = {
       freshness: freshness.get(organization),
@@ -109,15 +143,6 @@ function overviewOf({ organizations, nowMs, dueOf, ...known }: Known): Overview 
     }
     return { organization, ...facts, standing: standingOf(facts) }
   })
-  const configured = new Set(organizations)
-  return {
-    nowMs,
-    organizations: views.toSorted(byUrgency),
-    totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
-    leftBehind: known.freshness
-      .filter(({ organization, active }) => active > 0 && !configured.has(organization))
-      .map(({ organization, active }) => ({ organization, active })),
-  }
 }
 
 /** The gravest first, and within a grade in the order of their ids. */

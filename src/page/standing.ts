@@ -1,4 +1,5 @@
 import type { LatestRun } from '../report.ts'
+import type { UncountedFreshness } from '../store.ts'
 import type { OrganizationView } from './overview.ts'
 
 /**
@@ -29,7 +30,7 @@ export type Standing = {
   lastEnded: LatestRun | undefined
 }
 
-type Facts = Pick<OrganizationView, 'freshness' | 'due' | 'held' | 'underway' | 'runs'>
+type Facts = Pick<OrganizationView<UncountedFreshness>, 'freshness' | 'due' | 'held' | 'underway' | 'runs'>
 
 /** How an organization stands, from what is known of it. */
 export function standingOf(facts: Facts): Standing {

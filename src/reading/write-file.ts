@@ -1,3 +1,4 @@
+import { fchmodSync } from 'node:fs'
 import { beginExport, EXPORTING } from './export/export-file.ts'
 import { exportError } from './export/export-error.ts'
 import { requireReplaceable } from './export/export-target.ts'
@@ -11,10 +12,16 @@ type Target = {
   example: string
   /** Throws for a file that is there and must stay. */
   mayReplace: (file: string) => void
+  /** Who may read it; 0600 unless it says otherwise. */
+  mode?: number
 }
 
-/** Writes a text as a file (0600), which is there as a whole or not at all. Throws UsageError and ExportFailed for a bad target. */
-export function writeFileWhole(file: string, text: string, { mirror, example, mayReplace }: Target): void {
+/** Writes a text as a file, which is there as a whole or not at all. Throws UsageError and ExportFailed for a bad target. */
+export function writeFileWhole(
+  file: string,
+  text: string,
+  { mirror, example, mayReplace, mode = 0o600 }: Target,
+): void {
   requireReplaceable(file, mirror, example)
   try {
     mayReplace(file)
@@ -24,6 +31,7 @@ export function writeFileWhole(file: string, text: string, { mirror, example, ma
   const unfinished = beginExport(privateName(file, EXPORTING), file)
   try {
     writeAll(unfinished.descriptor, Buffer.from(text))
+    fchmodSync(unfinished.descriptor, mode)
     unfinished.finish()
   } catch (error) {
     throw exportError(error, file)

@@ -69,7 +69,7 @@ test('one form at a time', async () => {
 
   expect(await page(config, 'status.html', '--json')).toMatchObject({
     code: 2,
-    stderr: 'Choose one form: --json or --html.\n',
+    stderr: 'Choose one form: --json, --html or --format.\n',
   })
 })
 

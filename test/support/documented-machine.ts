@@ -114,6 +114,7 @@ function onThisMachine(command: string, { home, copies, backups }: Record<Folder
     .replaceAll('/srv/customer-mirror', home)
     .replaceAll('/srv/copies', copies)
     .replaceAll('/backup/', `${backups}/`)
+    .replaceAll('/var/lib/prometheus/node-exporter', backups)
 }
 
 /** The variables that the pages name: the secret, and a request that is known to work. */

@@ -26,6 +26,7 @@ export type WorkerLog = {
 export const QUICK: Partial<Timings> = {
   lockMs: 4000,
   stalledMs: 1000,
+  leftJobsMs: 200,
   reconcileMs: 1000,
   leasedWaitMs: 500,
   quickLookMs: 50,

@@ -1,20 +1,24 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../../jobs/monitoring/metrics.ts'
+import { measureProcess } from '../../../jobs/monitoring/process-metrics.ts'
+import { createScrape } from '../../../jobs/monitoring/scrape.ts'
 import { emptyReport } from '../../../src/report.ts'
+import { version } from '../../../src/version.ts'
 import { anEnding, START_MS } from '../../support/builders.ts'
+import { metricsOf, NO_RUNS } from '../../support/metrics-of.ts'
 import { aMirror, tamper } from '../../support/mirror-file.ts'
+import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../../support/organizations-in-all-states.ts'
 
-const NO_JOBS = { getJobCounts: async () => ({}) }
+const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
 
 test('any run there is can be counted, one measured by a clock that was set back included', async () => {
   const odd = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(-3_600_000, NaN, -Infinity, -0))
   await fc.assert(
     fc.asyncProperty(odd, odd, async (durationMs, waitedMs) => {
-      const metrics = someMetrics()
+      const { metrics, lines } = metricsOf()
       metrics.countRun(aRunOfJob({ durationMs, waitedMs }))
 
-      expect(await metrics.text()).toContain('customer_mirror_run_duration_seconds_count{organization="acme"} 1')
+      expect(await lines()).toContain('customer_mirror_run_duration_seconds_count{organization="acme"} 1')
     }),
   )
 })
@@ -28,28 +32,105 @@ test('a stored run whose end was written before its start is counted', async () 
     `UPDATE runs SET duration_ms = NULL, finished_at = datetime(started_at, '-1 hour'), waited_ms = -3600000`,
   )
   const [report] = await mirror.listRuns({ limit: 1 })
-  const metrics = someMetrics()
+  const { metrics, lines } = metricsOf()
   metrics.countRun(aRunOfJob(report))
-  const lines = (await metrics.text()).split('\n')
 
-  expect(lines).toContain('customer_mirror_waited_seconds_total{organization="acme"} 0')
-  expect(lines).toContain('customer_mirror_run_duration_seconds_sum{organization="acme"} 0')
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'customer_mirror_waited_seconds_total{organization="acme"} 0',
+      'customer_mirror_run_duration_seconds_sum{organization="acme"} 0',
+    ]),
+  )
 })
 
-function someMetrics() {
-  const queues = { tick: NO_JOBS, sync: NO_JOBS, quick: NO_JOBS }
-  return createMetrics({
-    mirror: { listFreshness: async () => [] },
-    queues: Object(queues),
-    organizations: () => ['acme'],
-    now: () => START_MS,
-  })
-}
+test('each organization has its dates as moments, and stands as the page says', async () => {
+  const mirror = await aMirror()
+  await mirrorAllStates(mirror)
+  const organizations = () => IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
+  const lines = await metricsOf({ mirror, organizations, now: () => LOOKED_AT_MS }).lines()
+  const standing = lines.filter((line) => line.startsWith('customer_mirror_standing{'))
+  const tonight = LOOKED_AT_MS / 1000 - 20 * 60
 
-function aRunOfJob(changes: object = {}) {
-  const report = { ...emptyReport({ organization: 'acme', trigger: 'sync', startedAtMs: START_MS }), ...changes }
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      `customer_mirror_last_success_timestamp_seconds{organization="fresh"} ${tonight}`,
+      `customer_mirror_last_proven_timestamp_seconds{organization="fresh"} ${tonight}`,
+      `customer_mirror_last_success_timestamp_seconds{organization="late"} ${tonight - 4 * 86_400}`,
+      `customer_mirror_next_due_timestamp_seconds{organization="never"} ${tonight + 86_400}`,
+    ]),
+  )
+  expect(lines.filter((line) => /last_(success|proven)_.*"never"/.test(line))).toEqual([])
+  for (const state of IN_STATES)
+    expect(standing).toContain(`customer_mirror_standing{organization="${state}",state="${state}"} 1`)
+  expect(standing.filter((line) => line.includes('"fresh"'))).toHaveLength(1)
+})
+
+test('an organization without a schedule is never due', async () => {
+  expect((await metricsOf().lines()).filter((line) => line.startsWith('customer_mirror_next_due'))).toEqual([])
+})
+
+test('the worker says whether it is ready, whether its queue is up, and which version it is', async () => {
+  const { metrics, lines } = metricsOf()
+  const gauges = async (health: { ready: boolean; queueUp: boolean }) =>
+    (await lines(health)).filter((line) => /^customer_mirror_(ready|queue_up|jobs_taken_over_total) /.test(line))
+  metrics.countTakenOver()
+
+  expect(await gauges({ ready: true, queueUp: true })).toEqual([
+    'customer_mirror_jobs_taken_over_total 1',
+    'customer_mirror_ready 1',
+    'customer_mirror_queue_up 1',
+  ])
+  expect(await gauges({ ready: false, queueUp: false })).toEqual([
+    'customer_mirror_jobs_taken_over_total 1',
+    'customer_mirror_ready 0',
+    'customer_mirror_queue_up 0',
+  ])
+  expect(await lines()).toContain(`customer_mirror_build_info{version="${version()}",node="${process.version}"} 1`)
+})
+
+test('a queue that rejects and a mirror that cannot be read are said, and the process is measured all the same', async () => {
+  const gone = async () => {
+    throw new Error('gone')
+  }
+  const { metrics } = metricsOf({ mirror: { ...NO_RUNS, listUncountedFreshness: gone } })
+  metrics.countRun(aRunOfJob())
+  const scrape = createScrape({ metrics, processText: measureProcess(), examine: gone, write: gone })
+  const lines = (await scrape()).split('\n')
+
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'customer_mirror_ready 0',
+      'customer_mirror_queue_up 0',
+      'customer_mirror_runs_total{organization="acme",outcome="complete"} 1',
+      expect.stringMatching(/^customer_mirror_process_resident_memory_bytes \d+$/),
+      expect.stringMatching(/^customer_mirror_process_cpu_seconds_total [\d.e-]+$/),
+      expect.stringMatching(/^# TYPE customer_mirror_nodejs_eventloop_lag_p99_seconds gauge$/),
+    ]),
+  )
+  expect(lines.filter((line) => /^customer_mirror_\w+\{organization/.test(line))).not.toEqual([])
+})
+
+test('organizations that come and go leave nothing behind', async () => {
+  let configured = ['acme']
+  const { metrics, lines } = metricsOf({ organizations: () => configured.map((id) => ({ id, schedule: undefined })) })
+  const before = await lines()
+  for (let n = 0; n < 50; n += 1) {
+    configured = ['acme', `org-${n}`]
+    metrics.countRun(aRunOfJob({}, `org-${n}`))
+    metrics.countQuickRun({ organization: `org-${n}`, end: 'skipped', why: 'due' })
+    metrics.countAnswer(`org-${n}`, { status: 429 })
+    // Every second one is never seen by a scrape.
+    if (n % 2 === 0) await lines()
+  }
+  configured = ['acme']
+
+  expect((await lines()).toSorted()).toEqual(before.toSorted())
+})
+
+function aRunOfJob(changes: object = {}, organization = 'acme') {
+  const report = { ...emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS }), ...changes }
   return {
-    organization: 'acme',
+    organization,
     outcome: { report, error: undefined },
     verdict: { kind: 'complete' },
     isLast: true,

@@ -5,11 +5,11 @@ import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/log.ts'
 import { emptyReport } from '../../../src/report.ts'
 import { examine } from '../../../jobs/monitoring/health.ts'
-import { createMetrics } from '../../../jobs/monitoring/metrics.ts'
 import { logRun } from '../../../jobs/monitoring/run-log.ts'
 import { compareSchedules } from '../../../jobs/schedule/reconcile.ts'
 import { customers } from '../../support/builders.ts'
 import { aJobsWorkplace, FAR_AWAY, someQueues } from '../../support/jobs-workplace.ts'
+import { metricsOf } from '../../support/metrics-of.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { organizationAt } from '../../support/workplace.ts'
 
@@ -104,61 +104,50 @@ test.each([
 })
 
 test('a retired organization has no age and raises no alert', async () => {
-  const { queues } = await aQueueOf()
   const nowMs = Date.now()
-  const metrics = createMetrics({
-    mirror: { listFreshness: async () => [{ ...fresh('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }] },
-    queues,
-    organizations: () => ['acme'],
-    now: () => nowMs,
-  })
+  const retired = { ...fresh('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }
+  const { lines } = metricsOf({ freshness: [retired], now: () => nowMs })
 
-  expect(await metrics.text()).not.toMatch(/_(age_seconds|open_rejects|held_removals)\{organization="acme"/)
+  expect((await lines()).filter((line) => line.includes('organization="acme"') && !line.includes('_total{'))).toEqual([
+    'customer_mirror_standing{organization="acme",state="retired"} 1',
+  ])
 })
 
 test('an organization that left the configuration has no age, and a first give-up is an increase', async () => {
-  const { queues } = await aQueueOf()
   const nowMs = Date.now()
-  const metrics = createMetrics({
-    mirror: { listFreshness: async () => [fresh('acme', nowMs - 60_000), fresh('globex', nowMs - 60_000)] },
-    queues,
-    organizations: () => ['acme'],
-    now: () => nowMs,
-  })
-  const lines = (await metrics.text()).split('\n')
+  const freshness = [fresh('acme', nowMs - 60_000), fresh('globex', nowMs - 60_000)]
+  const lines = await metricsOf({ freshness, now: () => nowMs }).lines()
 
   expect(lines.filter((line) => /^customer_mirror_(data_as_of_age_seconds|open_rejects)\{/.test(line))).toEqual([
-    'customer_mirror_data_as_of_age_seconds{organization="acme"} 60',
     'customer_mirror_open_rejects{organization="acme"} 0',
+    'customer_mirror_data_as_of_age_seconds{organization="acme"} 60',
   ])
   for (const outcome of ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'])
     expect(lines).toContain(`customer_mirror_runs_total{organization="acme",outcome="${outcome}"} 0`)
 })
 
 test('each date has its age, a date that is none has no age, and one look at the mirror serves a scrape', async () => {
-  const { queues } = await aQueueOf()
   const nowMs = Date.now()
-  let looks = 0
+  const looks: string[] = []
   const dates = { readAsOfMs: nowMs - 60_000, provenAsOfMs: undefined, dataAsOfMs: nowMs - 120_000 }
-  const metrics = createMetrics({
-    mirror: {
-      listFreshness: async () => {
-        looks += 1
-        return [{ ...fresh('acme', nowMs), ...dates, held: 2138 }]
-      },
-    },
-    queues,
-    organizations: () => ['acme'],
-    now: () => nowMs,
-  })
-  const lines = (await metrics.text()).split('\n')
+  const look = <Found>(at: string, found: Found) => {
+    looks.push(at)
+    return Promise.resolve(found)
+  }
+  const mirror = {
+    listUncountedFreshness: () => look('freshness', [{ ...fresh('acme', nowMs), ...dates, held: 2138 }]),
+    listHeldRemovals: () => look('held', []),
+    listUnderway: () => look('underway', []),
+    listLatestRuns: () => look('runs', []),
+  }
+  const lines = await metricsOf({ mirror, now: () => nowMs }).lines()
 
   expect(lines.filter((line) => /^customer_mirror_(\w+_as_of_age_seconds|held_removals)\{/.test(line))).toEqual([
+    'customer_mirror_held_removals{organization="acme"} 2138',
     'customer_mirror_read_as_of_age_seconds{organization="acme"} 60',
     'customer_mirror_data_as_of_age_seconds{organization="acme"} 120',
-    'customer_mirror_held_removals{organization="acme"} 2138',
   ])
-  expect(looks).toBe(1)
+  expect(looks).toEqual(['freshness', 'held', 'underway', 'runs'])
 })
 
 async function aQueueOf() {

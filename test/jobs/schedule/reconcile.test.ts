@@ -6,6 +6,7 @@ import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { reconcileSchedules } from '../../../jobs/schedule/reconcile.ts'
 import { startTickWorker } from '../../../jobs/schedule/tick-worker.ts'
+import { TIMINGS } from '../../../jobs/timings.ts'
 import { aJobsWorkplace, FAR_AWAY, someQueues, takeNext } from '../../support/jobs-workplace.ts'
 import { organizationAt } from '../../support/workplace.ts'
 
@@ -78,7 +79,13 @@ test('the queue ticks at the end of a gap in which the clocks skip the time', as
   expect(dayBefore?.opts.prevMillis).toBe(gap.atMs - 86_400_000)
   await dayBefore?.promote()
   const worker = startTickWorker(backend, {
-    ...{ queues, mirror: { listLastRuns: async () => [] }, organizationOf: () => undefined, now: Date.now },
+    ...{
+      queues,
+      mirror: { listLastRuns: async () => [] },
+      organizationOf: () => undefined,
+      timings: TIMINGS,
+      now: Date.now,
+    },
   })
   worker.on('error', () => {})
   const done = once(worker, 'completed')
@@ -218,6 +225,7 @@ async function tickOnce(
     queues,
     mirror: { listLastRuns: async () => lastRuns },
     organizationOf: (id) => organizations.find((organization) => organization.id === id),
+    timings: TIMINGS,
     now: Date.now,
   })
   worker.on('error', () => {})

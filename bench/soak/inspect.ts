@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { comingRuns } from '../../jobs/schedule/due-times.ts'
+import { compareCustomers } from './checks/customers.ts'
+import { missedDueTimes } from './checks/due-times.ts'
+import { badlyEnded } from './checks/ended-runs.ts'
+import { oddEnds } from './checks/lives.ts'
+import { overlappingRuns, requestsOfTwo } from './checks/overlaps.ts'
+import { alarms, personalData, type Written } from './checks/written-texts.ts'
+import type { Health } from './health.ts'
+import { readCustomers, readDamage, readRemovals, readRuns, type StoredRun } from './read-mirror.ts'
+import { hasStarted } from './worker-process.ts'
+import { SCHEDULE, SPREAD_MS, type World } from './world.ts'
+
+/**
+ * For how long a due time may go without a run while a worker, the queue and the service are there: the lease of a run whose worker
+ * stands still lasts a minute, and after that come the waits of a retry, of a lost lock and of reconciling.
+ */
+const ALLOWED_MS = 150_000
+
+/** All that is wrong after a soak. Workers have ended. */
+export function inspect(world: World, { health, begunMs, endMs }: { health: Health; begunMs: number; endMs: number }) {
+  const { mirror, service, workers } = world
+  const runs = readRuns(mirror)
+  const lives = workers.flatMap((worker) => worker.lives)
+  const fates = lives.map(({ name, frozenAtMs, endedAtMs }) => ({ name, frozenAtMs, endedAtMs }))
+  const logs = lives.map(({ name, log }) => ({ place: `the log of ${name}`, text: readFileSync(log, 'utf8') }))
+  const lived = lives.map((life) => ({ ...life, hasStarted: hasStarted(life), exitCode: life.process.exitCode }))
+  const findings = [
+    ...readDamage(mirror).map((line) => `the mirror is damaged: ${line}`),
+    ...compareAll(world),
+    ...overlappingRuns(runs),
+    ...requestsOfTwo(runs, service.requests, fates),
+    ...missedByAll(runs, { world, health, begunMs, endMs }),
+    ...badlyEnded(runs),
+    ...oddEnds(lived, world.troubles),
+    ...personalData([...logs, ...filesOfQueue(world)]),
+    ...logs.flatMap(alarms),
+  ]
+  return { findings, runs }
+}
+
+function compareAll({ mirror, service }: World): string[] {
+  const stored = Map.groupBy(readCustomers(mirror), ({ organization }) => organization)
+  const removals = Map.groupBy(readRemovals(mirror), ({ organization }) => organization)
+  const strangers = [...stored.keys()].filter((organization) => !service.lists.has(organization))
+  return [
+    ...strangers.map((organization) => `${organization} is in the mirror and not in the configuration`),
+    ...[...service.lists].flatMap(([organization, { rows, stays }]) =>
+      compareCustomers({
+        ...{ organization, listed: rows(), stays },
+        stored: stored.get(organization) ?? [],
+        removals: removals.get(organization) ?? [],
+      }),
+    ),
+  ]
+}
+
+function missedByAll(
+  runs: readonly StoredRun[],
+  { world, health, begunMs, endMs }: { world: World; health: Health; begunMs: number; endMs: number },
+): string[] {
+  const schedule = { ...SCHEDULE, spreadMs: SPREAD_MS }
+  return [...world.service.lists.keys()].flatMap((organization) => {
+    const minutes = Math.ceil((endMs - begunMs) / 60_000)
+    const coming = comingRuns(organization, schedule, begunMs, minutes).map(({ atMs }) => atMs)
+    const dueMs = coming.filter((atMs) => atMs <= endMs)
+    const complete = runs.filter(
+      (run) => run.organization === organization && run.status === 'complete' && !run.isQuick,
+    )
+    const startsMs = complete.map(({ startedMs }) => startedMs)
+    return missedDueTimes({ organization, dueMs, startsMs }, { wellFor: health.wellFor, allowedMs: ALLOWED_MS, endMs })
+  })
+}
+
+/** What the queue keeps on the disk. */
+function filesOfQueue({ folder, redis }: World): Written[] {
+  const place = redis === undefined ? join(folder, 'data', 'queue') : join(folder, 'redis')
+  return readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => ({ place: 'the queue', text: readFileSync(join(entry.parentPath, entry.name), 'latin1') }))
+}

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MiddlewareHandler } from 'hono'
+import { listen } from '../../src/http/listen.ts'
+import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../../src/service/app.ts'
+import { below, seededRandom } from '../../src/service/random.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { listCustomers, type ListedCustomers } from './listed-customers.ts'
+
+/** A request for the list of an organization, with the life of the worker that sent it. Times in Unix milliseconds. */
+export type SeenRequest = { organization: string; life: string; atMs: number }
+
+export type SoakService = {
+  baseUrl: string
+  lists: ReadonlyMap<string, ListedCustomers>
+  requests: SeenRequest[]
+  /** Answers 503 to every request while it is set. */
+  fails: boolean
+  /** Whether single answers fail at random. */
+  isFlaky: boolean
+  close: () => Promise<void>
+}
+
+/** An organization of the soak. */
+export type Played = {
+  id: string
+  customers: number
+  pageSize?: number
+  isByName?: boolean
+  /** The most requests in a second. */
+  perSecond?: number
+  /** The name of the limit that it shares with others. */
+  shares?: string
+}
+
+export const ORGANIZATIONS: readonly Played[] = [
+  { id: 'acme', customers: 1200, pageSize: 20 },
+  { id: 'globex', customers: 2500, pageSize: 30 },
+  { id: 'initech', customers: 800, isByName: true },
+  { id: 'hooli', customers: 1500, perSecond: 8 },
+  { id: 'umbra', customers: 600, shares: 'both' },
+  { id: 'vandelay', customers: 900, shares: 'both' },
+]
+
+const SHARED_PER_SECOND = 12
+const LATENCY_MS = 150
+
+/** The key of an organization, as the worker with this life sends it: the service of the soak sees who asked. */
+export function keyFor(organization: string, life: string): string {
+  return `soak_key_${organization}~${life}`
+}
+
+export function secretOf(organization: string): string {
+  return `soak_secret_${organization}`
+}
+
+/** Starts the service on a free port of 127.0.0.1. Its faults and the changes of its lists follow from the seed. */
+export async function startService(seed: string, now: () => number): Promise<SoakService> {
+  const recipe = recipeOf(DEFAULT_PRESET)
+  const nowMs = now()
+  const lists = new Map(
+    ORGANIZATIONS.map(({ id, customers: count, isByName = false }) => [
+      id,
+      listCustomers({ seed: `${seed} ${id}`, count, isByName, nowMs }),
+    ]),
+  )
+  const service = { lists, requests: [] as SeenRequest[], fails: false, isFlaky: true }
+  const app = createService({
+    recipe,
+    now,
+    latencyMs: LATENCY_MS,
+    sharedRateLimit: { requests: SHARED_PER_SECOND, windowMs: 1000 },
+    organizations: ORGANIZATIONS.map((played) => served(played, lists)),
+    intercept: between(service, { header: recipe.headers.key, seed, now }),
+  })
+  const { origin, close } = await listen(app, { host: '127.0.0.1', port: 0 })
+  return Object.assign(service, { baseUrl: origin + BASE_PATH, close })
+}
+
+function served({ id, perSecond, shares }: Played, lists: SoakService['lists']): ServiceOrganization {
+  return {
+    id,
+    apiKey: keyFor(id, ''),
+    secret: secretOf(id),
+    customers: { list: () => lists.get(id)?.rows() ?? [] },
+    ...(shares === undefined && { rateLimit: { requests: perSecond ?? 1000, windowMs: 1000 } }),
+  }
+}
+
+type Between = { header: string; seed: string; now: () => number }
+
+/** Notes which worker asks, and lets some requests fail. */
+function between(
+  service: Pick<SoakService, 'requests' | 'fails' | 'isFlaky'>,
+  { header, seed, now }: Between,
+): MiddlewareHandler<ServiceEnv> {
+  const random = seededRandom(`${seed} faults`)
+  return async (c, next) => {
+    const [, organization, life] = KEY.exec(c.req.header(header) ?? '') ?? []
+    if (organization === undefined || life === undefined) return next()
+    service.requests.push({ organization, life, atMs: now() })
+    c.req.raw.headers.set(header, keyFor(organization, ''))
+    const draw = service.isFlaky ? below(random, 1000) : 1000
+    if (service.fails || draw < 5) return c.text('The service is not available.', 503)
+    if (draw < 8) return c.text('The service failed.', 500)
+    if (draw < 12) return c.text('Too many requests.', 429, { 'Retry-After': '1' })
+    if (draw < 15) c.env.outgoing?.destroy()
+    if (draw < 18) await sleep(SLOW_MS)
+    return next()
+  }
+}
+
+const KEY = /^soak_key_([a-z]+)~(.*)$/
+const SLOW_MS = 4000
