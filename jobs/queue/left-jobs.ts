@@ -22,20 +22,30 @@ type Worker = {
  */
 export function takeOverLeftJobs(worker: Worker, { freeJobs }: { freeJobs: FreeJobs }, everyMs: number): void {
   nameLocks(worker)
-  let isUnderWay = false
+  let [hasLooked, isClosing] = [false, false]
+  let timer: NodeJS.Timeout | undefined
 
   async function look(): Promise<void> {
-    if (isUnderWay || !worker.isRunning() || worker.isPaused()) return
-    isUnderWay = true
+    if (!worker.isRunning() || worker.isPaused()) return
     try {
       if ((await freeJobs(worker.name, isOfGoneProcess)) > 0) await worker.startStalledCheckTimer()
+      hasLooked = true
     } catch {
       // The queue is lost or refuses; other parts report that.
-    } finally {
-      isUnderWay = false
     }
   }
 
-  const timer = setInterval(() => void look(), everyMs).unref()
-  worker.on('closing', () => clearInterval(timer))
+  function lookAgain(): void {
+    if (isClosing) return
+    timer = setTimeout(() => void look().then(lookAgain), hasLooked ? everyMs : Math.min(everyMs, SOON_MS)).unref()
+  }
+
+  lookAgain()
+  worker.on('closing', () => {
+    isClosing = true
+    clearTimeout(timer)
+  })
 }
+
+/** How soon to look after the worker has begun to take jobs: what is left then was left before it was started. */
+const SOON_MS = 250

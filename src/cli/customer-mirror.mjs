@@ -72,15 +72,24 @@ function isAtLeast(version, least) {
 
 /**
  * Runs this launcher with another Node, which then keeps what it compiles too: same arguments, same streams, signals passed on,
- * its end as ours.
+ * its end as ours. Over the channel the program learns that it was started like this, and so stops when this process is gone.
  */
 async function runWith(node) {
   const { spawn } = await import('node:child_process')
   const launcher = fileURLToPath(import.meta.url)
-  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: 'inherit' })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  const args = [launcher, ...process.argv.slice(2)]
+  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
+  // A program that has ended already needs no word of it.
+  child.send('stop when the launcher is gone', () => {})
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
+  for (const signal of signals) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => {
+    console.error(`${node} could not be started: ${error.message}`)
+    process.exitCode = 1
+  })
   child.on('exit', (code, signal) => {
+    for (const each of signals) process.removeAllListeners(each)
     if (signal === null) process.exitCode = code ?? 1
-    else process.kill(process.pid, 'SIGKILL')
+    else process.kill(process.pid, signal)
   })
 }

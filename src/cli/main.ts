@@ -41,13 +41,29 @@ function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | unde
   ] as const) {
     process.on(name, () => {
       if (code !== undefined && monotonicMs() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(exitCode)
-      if (code !== undefined) return
-      code = exitCode
-      stoppedAtMs = monotonicMs()
-      stopping.abort()
+      stop(exitCode)
     })
   }
+  whenLauncherIsGone(() => stop(143))
   return { signal: stopping.signal, exitCode: () => code }
+
+  function stop(exitCode: ExitCode): void {
+    if (code !== undefined) return
+    code = exitCode
+    stoppedAtMs = monotonicMs()
+    stopping.abort()
+  }
+}
+
+/** A launcher that was killed could pass no signal on. Only ours sends a message; a channel to another parent is left alone. */
+function whenLauncherIsGone(stop: () => void): void {
+  if (process.channel === undefined) return
+  process.once('message', (message) => {
+    if (message !== 'stop when the launcher is gone') return
+    process.once('disconnect', stop)
+    process.channel?.unref()
+  })
+  process.channel.unref()
 }
 
 /** A closed reader of standard output needs no results, but a full disk behind it loses them. */
