@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
+import { readExposition } from '../../support/exposition.ts'
 import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
 import { tamper } from '../../support/mirror-file.ts'
+import { metricsIn, opsFile } from '../../support/named-metrics.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { message } from '../../support/worker-log.ts'
@@ -40,8 +42,16 @@ describe('monitoring of a worker', () => {
         'customer_mirror_open_rejects{organization="acme"} 0',
         'customer_mirror_held_removals{organization="acme"} 0',
         'customer_mirror_jobs{queue="tick",state="delayed"} 1',
+        'customer_mirror_ready 1',
+        'customer_mirror_queue_up 1',
+        'customer_mirror_jobs_taken_over_total 0',
+        'customer_mirror_standing{organization="acme",state="fresh"} 1',
+        expect.stringMatching(/^customer_mirror_last_success_timestamp_seconds\{organization="acme"\} 1\d{9}\.?\d*$/),
+        expect.stringMatching(/^customer_mirror_next_due_timestamp_seconds\{organization="acme"\} 1\d{9}$/),
       ]),
     )
+    expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('alerts.yml')))
+    expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('grafana-dashboard.json')))
     expect(metrics.text).toMatch(/customer_mirror_read_as_of_age_seconds\{organization="acme"\} \d/)
     expect(metrics.text).toMatch(/customer_mirror_data_as_of_age_seconds\{organization="acme"\} \d/)
     expect(await ask(`${origin}/`)).toMatchObject({ status: 200, text: expect.stringContaining('<h3>acme</h3>') })
@@ -117,6 +127,12 @@ if (isEmbedded) {
     expect(await second.ended).toMatchObject({ code: 1 })
     await worker.ran('acme')
   })
+}
+
+/** The metrics of a worker that a file for operators names. */
+function namesIn(file: string): string[] {
+  const names = metricsIn(opsFile(file)).map(({ name }) => name.replace(/_bucket$/, ''))
+  return names.filter((name) => name !== 'customer_mirror_status_timestamp_seconds')
 }
 
 async function aPlace() {

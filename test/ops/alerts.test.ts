@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { everyMetric } from '../support/every-metric.ts'
+import { metricsIn, notThere, opsFile } from '../support/named-metrics.ts'
+import { promtool, PROMTOOL } from '../support/promtool.ts'
+
+const rule = z.strictObject({
+  alert: z.string().regex(/^CustomerMirror[A-Z]\w+$/),
+  expr: z.string(),
+  for: z
+    .string()
+    .regex(/^\d+[mhd]$/)
+    .optional(),
+  labels: z.strictObject({ severity: z.enum(['critical', 'warning', 'info']) }),
+  annotations: z.strictObject({ summary: z.string().min(10), description: z.string().min(10) }),
+})
+const RULES = z
+  .strictObject({ groups: z.array(z.strictObject({ name: z.string(), rules: z.array(rule) })) })
+  .parse(parse(opsFile('alerts.yml')))
+  .groups.flatMap(({ rules }) => rules)
+const EXAMPLES = fileURLToPath(new URL('alerts.promtool.yml', import.meta.url))
+
+test('each alert has a name of its own, and the page about operations says what to do', () => {
+  const page = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8')
+  const names = RULES.map(({ alert }) => alert)
+
+  expect(new Set(names).size).toBe(names.length)
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+})
+
+test('each alert asks for metrics, labels and values that there are', async () => {
+  const named = RULES.flatMap(({ expr }) => metricsIn(expr))
+
+  expect(named.length).toBeGreaterThan(RULES.length)
+  expect(notThere(named, await everyMetric())).toEqual([])
+})
+
+test('each alert has an example in which it is raised', () => {
+  const examples = readFileSync(EXAMPLES, 'utf8')
+
+  expect(RULES.filter(({ alert }) => !examples.includes(`{alertname="${alert}"}`)).map(({ alert }) => alert)).toEqual(
+    [],
+  )
+})
+
+if (PROMTOOL === undefined) {
+  test('the alerts are not played, since promtool is not installed here', () => {
+    console.log('untested: promtool test rules. It is in the package prometheus of Debian.')
+  })
+} else {
+  test('each alert is raised when it must, and stays silent otherwise', () => {
+    expect(promtool(['check', 'rules', fileURLToPath(new URL('../../docs/ops/alerts.yml', import.meta.url))])).toBe('')
+    expect(promtool(['test', 'rules', EXAMPLES])).toBe('')
+  })
+}

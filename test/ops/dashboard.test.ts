@@ -1,0 +1,65 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { everyMetric } from '../support/every-metric.ts'
+import { metricsIn, notThere, opsFile } from '../support/named-metrics.ts'
+import { promtool } from '../support/promtool.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+const datasource = z.strictObject({ type: z.literal('prometheus'), uid: z.literal('${datasource}') })
+const place = z.strictObject({ x: z.int(), y: z.int(), w: z.int(), h: z.int() })
+const panel = z.looseObject({
+  id: z.int(),
+  title: z.string().min(3),
+  gridPos: place,
+  datasource: datasource.optional(),
+  targets: z.array(z.looseObject({ expr: z.string(), refId: z.string(), datasource })).default([]),
+})
+const variable = z.looseObject({ name: z.string(), type: z.string(), definition: z.string().default('') })
+const DASHBOARD = z
+  .looseObject({
+    uid: z.literal('customer-mirror'),
+    title: z.literal('Customer Mirror'),
+    schemaVersion: z.int(),
+    templating: z.strictObject({ list: z.array(variable) }),
+    panels: z.array(panel),
+  })
+  .parse(JSON.parse(opsFile('grafana-dashboard.json')))
+const { panels, templating } = DASHBOARD
+const QUERIES = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+
+test('every query names metrics, labels and values that there are', async () => {
+  const named = [...QUERIES, ...templating.list.map(({ definition }) => definition)].flatMap(metricsIn)
+
+  expect(named.length).toBeGreaterThan(20)
+  expect(notThere(named, await everyMetric())).toEqual([])
+})
+
+test('every variable that a query names is one of the dashboard, or of Grafana', () => {
+  const known = [...templating.list.map(({ name }) => name), '__rate_interval']
+  const named = QUERIES.flatMap((query) => [...query.matchAll(/\$(\w+)/g)].map(([, name = '']) => name))
+
+  expect(named.filter((name) => !known.includes(name))).toEqual([])
+})
+
+test('every panel has a number and a place of its own', () => {
+  const fields = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`),
+  )
+
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  expect(new Set(fields).size).toBe(fields.length)
+  expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([])
+})
+
+test('Prometheus can read every query', () => {
+  const file = join(temporaryFolder(), 'queries.yml')
+  const rules = QUERIES.map((expr, n) => ({
+    record: `query:${n}`,
+    expr: expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$\w+/g, '.+'),
+  }))
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }))
+
+  expect(promtool(['check', 'rules', file])).toBe('')
+})

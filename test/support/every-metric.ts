@@ -1,0 +1,37 @@
+import { measureProcess } from '../../jobs/monitoring/process-metrics.ts'
+import { statusMetrics } from '../../jobs/monitoring/status-metrics.ts'
+import { emptyReport } from '../../src/report.ts'
+import { START_MS } from './builders.ts'
+import { readExposition, type Family } from './exposition.ts'
+import { metricsOf } from './metrics-of.ts'
+import { aMirror, tamper } from './mirror-file.ts'
+import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './organizations-in-all-states.ts'
+
+const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
+
+/** Every metric that a worker or `status` writes, with an organization in each state and each thing counted once. */
+export async function everyMetric(): Promise<Map<string, Family>> {
+  const mirror = await aMirror()
+  await mirrorAllStates(mirror)
+  tamper(
+    mirror.file,
+    `INSERT INTO retired_organizations (organization, retired_at) VALUES ('late', '2026-01-01 00:00:00.000')`,
+  )
+  const organizations = IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
+  const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }
+  const queues = Object({ tick: counts, sync: counts, quick: counts })
+  const { metrics, lines } = metricsOf({
+    mirror,
+    queues,
+    organizations: () => organizations,
+    now: () => LOOKED_AT_MS,
+  })
+  const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
+  const outcome = { report, error: undefined }
+  metrics.countRun({ organization: 'fresh', outcome, verdict: { kind: 'complete' }, isLast: true })
+  for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
+  const config = Object({ organizations })
+  const ofStatus = await statusMetrics(mirror, { config, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
+  const texts = [(await lines()).join('\n'), await measureProcess()(), ofStatus]
+  return new Map(texts.flatMap((text) => [...readExposition(text)]))
+}
