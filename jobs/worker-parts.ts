@@ -11,6 +11,8 @@ import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-w
 import type { Listener, Processing } from './run/sync-job.ts'
 import { isAsked, openQueues, type Queues } from './queue/queues.ts'
 import { keepWaits } from './schedule/set-back.ts'
+import type { LimitEvent } from './run/limit-share.ts'
+import { sharedTurnsIn } from './run/shared-turns.ts'
 import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
 import type { Timings } from './timings.ts'
 
@@ -44,12 +46,14 @@ export type EngineOptions = {
   onSetBack?: (jobs: number) => void
   /** Called once for each shared value that cannot be read: a newer version wrote it. */
   onUnreadable?: (name: string) => void
+  /** Called when a rate limit that all workers share cannot be reached, and when it is reached again. */
+  onLimit?: (event: LimitEvent) => void
 }
 
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(
   config: LiveConfig,
-  { embedded, listenerFor, timings, now, monotonicMs, onSetBack, onUnreadable }: EngineOptions,
+  { embedded, listenerFor, timings, now, monotonicMs, onSetBack, onUnreadable, onLimit }: EngineOptions,
 ): Promise<Engine> {
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -62,6 +66,7 @@ export async function openEngine(
       organizationOf: config.organizationOf,
       mirror,
       rateLimits: new Map(),
+      sharedTurns: sharedTurnsIn(backend.limits, { timings, monotonicMs, onEvent: onLimit }),
       agents: new IdleAgents(),
       listener: listenerFor({ mirror, queues }),
       quickRunEnded: (id, signal) => quickRunEnded({ queue: queues.quick, timings, monotonicMs }, id, signal),

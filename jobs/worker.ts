@@ -9,6 +9,7 @@ import { examine } from './monitoring/health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './live-config.ts'
 import { createPages } from './monitoring/pages.ts'
+import { logLimit } from './monitoring/limit-log.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { measureProcess } from './monitoring/process-metrics.ts'
 import { createScrape } from './monitoring/scrape.ts'
@@ -99,6 +100,7 @@ async function openMeasuredEngine(
     monotonicMs,
     onUnreadable: (name) => log.warn({ name }, 'value in the queue ignored, a newer version wrote it'),
     onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
+    onLimit: (event) => logLimit(log, event),
     timings,
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations

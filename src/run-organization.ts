@@ -3,7 +3,7 @@ import type { Organization } from './config/organization.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
 import type { IdleAgents } from './source/idle-agents.ts'
-import { createRateLimit, type RateLimit } from './source/rate-limit.ts'
+import { createRateLimit, type RateLimit, type SharedTurns } from './source/rate-limit.ts'
 import { version } from './version.ts'
 
 /** The settings of a run besides its organization's configuration. */
@@ -15,6 +15,8 @@ export type RunSettings = Pick<
   quick?: boolean | undefined
   /** The rate limits of all organizations run so far: some organizations share one. */
   rateLimits: RateLimits
+  /** Opens a rate limit that other processes share; without it, `rateLimit.shared` holds in this process. */
+  sharedTurns?: OpenSharedTurns | undefined
   /** Connections of finished runs, to reuse; without it, each run opens its own. */
   agents?: IdleAgents | undefined
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
@@ -28,6 +30,8 @@ export type RunSettings = Pick<
 
 /** Rate limits by name. */
 export type RateLimits = Map<string, RateLimit>
+
+export type OpenSharedTurns = (name: string, requestsPerMinute: number | undefined) => SharedTurns
 
 /**
  * Mirrors one organization as configured. Never throws: every error, including an unreadable secret, is recorded as a failed run
@@ -64,17 +68,13 @@ export async function openConfiguredSource(
   organization: Organization,
   settings: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
 ): Promise<Source> {
-  const { rateLimits, agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
-  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, rateLimit: configured } = organization
+  const { agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
+  const { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
   const quotesAnswers = organization.privacy === undefined
-  const name = configured.shared === undefined ? `organization ${id}` : `shared ${configured.shared}`
-  const { requestsPerMinute } = configured
-  const rateLimit = rateLimits.get(name) ?? createRateLimit({ concurrency, requestsPerMinute, monotonicMs })
-  rateLimits.set(name, rateLimit)
   return openSource({
     settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs, quotesAnswers },
     credentials: await readCredentials(organization),
-    rateLimit,
+    rateLimit: rateLimitOf(organization, settings),
     agents,
     userAgent: `customer-mirror/${version()}`,
     now,
@@ -83,6 +83,20 @@ export async function openConfiguredSource(
     onEvent,
     onAnswer,
   })
+}
+
+/** The rate limit of the organization, opened once. */
+function rateLimitOf(
+  { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
+  { rateLimits, sharedTurns, monotonicMs }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs'>,
+): RateLimit {
+  const key = name === undefined ? `organization ${id}` : `shared ${name}`
+  const opened = rateLimits.get(key)
+  if (opened !== undefined) return opened
+  const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)
+  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
+  rateLimits.set(key, rateLimit)
+  return rateLimit
 }
 
 /** A source whose reads fail with `error`, so that a failed start is recorded like any other failure. */

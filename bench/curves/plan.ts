@@ -51,7 +51,7 @@ function moreWorkers({ customers, rest }: Cost, sideBySide: SideBySide): string 
     `at a time. By their CPU at rest, one core keeps up with about ${about(1 / shareOfCore(sideBySide.rest))} workers at this limit. More ` +
     'workers do not help one organization, which one run reads at a time: at this limit, a night of ' +
     `${NIGHT_HOURS} hours reads one of about ${about(largest)} customers at most. Nor do they help those that share a limit ` +
-    '(`rateLimit.shared`): each worker keeps to it by itself, so that two of them together are refused more often.'
+    '(`rateLimit.shared`): all workers together keep to it.'
   )
 }
 

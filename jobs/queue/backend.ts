@@ -7,6 +7,7 @@ import type { FreeJobs } from './left-jobs.ts'
 import { openPostgres } from './postgres.ts'
 import { neverOpened } from './queue-refusal.ts'
 import { openRedis } from './redis.ts'
+import type { SharedLimits } from './shared-limits.ts'
 import type { SharedValues } from './shared-values.ts'
 import { findTelemetry } from '../monitoring/telemetry.ts'
 
@@ -27,12 +28,14 @@ export type Backend = {
   freeJobs: FreeJobs
   /** What its workers share beside the jobs. */
   values: SharedValues
+  /** Rate limits that its workers share; none where one process is the only worker. */
+  limits: SharedLimits | undefined
   /** Ends every connection at once. */
   close: () => Promise<void>
 }
 
 /** The parts of a backend that depend on its kind. */
-export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'freeJobs' | 'values' | 'close'>
+export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'freeJobs' | 'values' | 'limits' | 'close'>
 
 /** How long to wait for a connection at the start. */
 const CONNECT_MS = 2_500

@@ -38,6 +38,7 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
       },
       freeJobs: freeOnce(pool),
       values: postgresValues(pool, prefix),
+      limits: undefined,
       close: () => (closed ??= close()),
     }
   } catch (error) {

@@ -9,7 +9,7 @@ export type Queryable = {
 
 /** Shared values as rows of ours in the queue's table of settings. */
 export function postgresValues(pool: Queryable, prefix: string): SharedValues {
-  const queue = `${prefix}-shared`
+  const queue = sharedRows(prefix)
   const select = async (condition: string, name: string) =>
     rows.parse((await pool.query(`${SELECT} ${condition}`, [queue, name])).rows)
   return {
@@ -31,7 +31,12 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
   }
 }
 
-const TABLE = `${DEFAULT_SCHEMA}.meta`
+/** The name under which our rows stand in that table. */
+export function sharedRows(prefix: string): string {
+  return `${prefix}-shared`
+}
+
+export const TABLE = `${DEFAULT_SCHEMA}.meta`
 const SELECT = `SELECT field, value FROM ${TABLE} WHERE queue = $1`
 const INSERT = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field)`
 const UPDATE = `UPDATE ${TABLE} SET value = $3 WHERE queue = $1 AND field = $2 AND value = $4 RETURNING field`

@@ -2,6 +2,7 @@ import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from '
 import { Pool } from 'pg'
 import type { Store } from './backend.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
+import { postgresLimits } from './postgres-limits.ts'
 import { postgresValues } from './postgres-values.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
@@ -39,6 +40,7 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
     },
     freeJobs: postgresLeftJobs(pool),
     values: postgresValues(pool, prefix),
+    limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),
   }
 }

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis'
 import type { SharedValues } from './shared-values.ts'
 
-/** Shared values in one hash. Its key begins as those of BullMQ do, so a user restricted to these may use it too. */
+/** Shared values in one hash. */
 export function redisValues(client: Redis, prefix: string): SharedValues {
-  const key = `bull:${prefix}-shared`
+  const key = sharedKey(prefix)
   return {
     read: async (name) => (await client.hget(key, name)) ?? undefined,
     list: async (beginning) => {
@@ -21,6 +21,11 @@ export function redisValues(client: Redis, prefix: string): SharedValues {
       return (await client.eval(REPLACE, 1, key, name, before, value)) === 1
     },
   }
+}
+
+/** The key begins as those of BullMQ do, so a user restricted to these may use it too. */
+export function sharedKey(prefix: string): string {
+  return `bull:${prefix}-shared`
 }
 
 const REPLACE = `

@@ -4,6 +4,7 @@ import { backoffMs } from '../../src/backoff.ts'
 import type { Store } from './backend.ts'
 import { within } from './deadline.ts'
 import { redisLeftJobs } from './redis-left-jobs.ts'
+import { redisLimits } from './redis-limits.ts'
 import { redisValues } from './redis-values.ts'
 
 const PROBE_STAYS_MS = 60_000
@@ -38,6 +39,7 @@ export async function openRedis(address: string, connectMs: number, prefix: stri
     },
     freeJobs: redisLeftJobs(client),
     values: redisValues(client, prefix),
+    limits: redisLimits(client, prefix),
     close: async () => {
       client.disconnectAll()
     },

@@ -4,7 +4,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import { describeError, namedWaitMs, UsageError } from '../../src/errors.ts'
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
-import { runOrganization, type RateLimits } from '../../src/run-organization.ts'
+import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../src/run-organization.ts'
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { CancellableJobs } from './cancellable-jobs.ts'
@@ -38,6 +38,8 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   organizationOf(id: string): Organization | undefined
   mirror: Mirror
   rateLimits: RateLimits
+  /** Undefined where no other process shares a rate limit. */
+  sharedTurns: OpenSharedTurns | undefined
   /** Connections of finished jobs, to reuse. */
   agents: IdleAgents
   listener: Listener
@@ -137,11 +139,23 @@ function run(
   organization: Organization,
   job: SyncJob,
   signal: AbortSignal,
-  { mirror, rateLimits, agents, listener, timings, now, monotonicMs, random, decide }: Processing & { decide: Decide },
+  {
+    mirror,
+    rateLimits,
+    sharedTurns,
+    agents,
+    listener,
+    timings,
+    now,
+    monotonicMs,
+    random,
+    decide,
+  }: Processing & { decide: Decide },
 ): Promise<Outcome> {
   return runOrganization(organization, {
     mirror,
     rateLimits,
+    sharedTurns,
     agents,
     trigger: job.name,
     longestWaitMs: timings.longestWaitMs,

@@ -78,7 +78,10 @@ const settings = {
         .string()
         .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots, dashes and underscores')
         .exactOptional()
-        .meta({ description: 'Organizations that name the same limit here share it, pauses included.' }),
+        .meta({
+          description:
+            'Organizations that name the same limit here share it, pauses included, in all workers of a queue.',
+        }),
     })
     .exactOptional()
     .meta({ description: 'How many requests the service may get.' }),

@@ -67,6 +67,7 @@ mirror: ./data/customers.db
 #     removedCustomers: forever
 #   rateLimit:
 #     requestsPerMinute: 600  # send no more requests than this (default: no limit of our own)
+#     shared: vendor          # organizations that name the same limit share it, in all workers of a queue
 #   signing:
 #     preset: method-target-ts-body-lf
 #   privacy:                  # fields that are not stored: docs/PRIVACY.md

@@ -1,5 +1,5 @@
-/** At most `requests` in each `windowMs` milliseconds. */
-export type RateLimit = { requests: number; windowMs: number }
+/** At most `requests` in each `windowMs` milliseconds, in fixed windows unless `window` says otherwise. */
+export type RateLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
 
 /** The limiter's answer to one request, in the terms of its headers. */
 type Turn = {
@@ -15,11 +15,13 @@ type Turn = {
 /** Counts a request made at `nowMs`, and returns whether it may pass. */
 export type RateLimiter = (nowMs: number) => Turn
 
-/**
- * Counts in fixed windows, as Laravel does: a window starts with the first request after the end of the window before, and a
- * refused request is not counted.
- */
-export function rateLimiter({ requests, windowMs }: RateLimit): RateLimiter {
+/** Counts in windows. A refused request is not counted. */
+export function rateLimiter(limit: RateLimit): RateLimiter {
+  return limit.window === 'sliding' ? slidingWindow(limit) : fixedWindows(limit)
+}
+
+/** As Laravel does: a window starts with the first request after the end of the window before. */
+function fixedWindows({ requests, windowMs }: RateLimit): RateLimiter {
   let endMs = -Infinity
   let used = 0
   return (nowMs) => {
@@ -33,6 +35,24 @@ export function rateLimiter({ requests, windowMs }: RateLimit): RateLimiter {
       allowed,
       limit: requests,
       remaining: requests - used,
+      retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
+      resetUnixSeconds: Math.ceil(endMs / 1000),
+    }
+  }
+}
+
+/** Looks back over one window from each request: none of them holds more than the limit, wherever it begins. */
+function slidingWindow({ requests, windowMs }: RateLimit): RateLimiter {
+  const passed: number[] = []
+  return (nowMs) => {
+    while ((passed[0] ?? nowMs) <= nowMs - windowMs) passed.shift()
+    const allowed = passed.length < requests
+    if (allowed) passed.push(nowMs)
+    const endMs = (passed[0] ?? nowMs) + windowMs
+    return {
+      allowed,
+      limit: requests,
+      remaining: requests - passed.length,
       retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
       resetUnixSeconds: Math.ceil(endMs / 1000),
     }

@@ -19,7 +19,10 @@ import type { Staged } from './stage.ts'
 export type { Mark, Truth } from './scenarios/moving-list.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
-export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'explain401' | 'largePages' | 'intercept'> & {
+export type SandboxOptions = Pick<
+  ServiceOptions,
+  'latencyMs' | 'explain401' | 'largePages' | 'intercept' | 'sharedRateLimit'
+> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
   organizations?: number | undefined
@@ -76,7 +79,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { seed = '1', recipe = recipeOf(DEFAULT_PRESET), host = '127.0.0.1', port = 0, now = Date.now } = options
   const { scenario: name = 'still', dripMs = DRIP_MS } = options
   const scenario = scenarioNamed(name)
-  const { rateLimit, sharedRateLimit, clockAheadMs = 0 } = scenario.service ?? {}
+  const { rateLimit, clockAheadMs = 0, sharedRateLimit = options.sharedRateLimit } = scenario.service ?? {}
   const counts = customerCounts(options)
   // Options override the settings of the scenario.
   const rateLimits: readonly RateLimitRule[] = [...(rateLimit ? [rateLimit] : []), ...(options.rateLimits ?? [])]

@@ -27,10 +27,20 @@ export type Asking = Stopping & { mayAskMore?: (() => boolean) | undefined }
 
 type Turn<T> = { paused: true } | { paused: false; value: T }
 
+/** Turns under a rate limit that other processes share, and its pauses. */
+export type SharedTurns = {
+  /** Resolves when the next request may start, with the moment until which none may; rejects only with the signal's reason. */
+  next(signal: AbortSignal): Promise<{ pausedUntilMs: number }>
+  /** Reports a pause to the others. Moments are those of the monotonic clock. */
+  pauseUntil(untilMs: number): void
+}
+
 export type RateLimitOptions = {
   concurrency: number
   /** Requests start at even intervals, so that no minute has more than this many. */
   requestsPerMinute?: number | undefined
+  /** Spaces the requests in place of `requestsPerMinute`. */
+  shared?: SharedTurns | undefined
   monotonicMs: () => number
   sleep?: Sleep | undefined
 }
@@ -44,16 +54,18 @@ class SpacedTurns implements RateLimit {
   readonly #concurrency: number
   readonly #turns: LimitFunction
   readonly #spacingMs: number
+  readonly #shared: SharedTurns | undefined
   readonly #monotonicMs: () => number
   readonly #sleep: Sleep
   #pausedUntilMs = 0
   #nextStartMs = 0
   #inFlight = 0
 
-  constructor({ concurrency, requestsPerMinute, monotonicMs, sleep = timerSleep }: RateLimitOptions) {
+  constructor({ concurrency, requestsPerMinute, shared, monotonicMs, sleep = timerSleep }: RateLimitOptions) {
     this.#concurrency = concurrency
     this.#turns = pLimit(concurrency)
     this.#spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute
+    this.#shared = shared
     this.#monotonicMs = monotonicMs
     this.#sleep = sleep
   }
@@ -66,7 +78,8 @@ class SpacedTurns implements RateLimit {
     const leave = await this.#enter(signal)
     try {
       stop.throwIfAborted()
-      if (this.#spacingMs > 0) await this.#waitForMoment(stop)
+      if (this.#shared !== undefined) await this.#waitForShared(this.#shared, stop)
+      else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
       if (this.#monotonicMs() < this.#pausedUntilMs) return { paused: true }
       return { paused: false, value: await this.#run(task, signal) }
     } finally {
@@ -75,9 +88,8 @@ class SpacedTurns implements RateLimit {
   }
 
   pauseUntil(untilMs: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
-    // Requests that start again in the same instant would all be refused again.
-    this.#allow(1)
+    this.#pause(untilMs)
+    this.#shared?.pauseUntil(untilMs)
   }
 
   succeeded(remaining: number | undefined): void {
@@ -97,6 +109,18 @@ class SpacedTurns implements RateLimit {
     if (signal.aborted) leave()
     signal.throwIfAborted()
     return leave
+  }
+
+  #pause(untilMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
+    // Requests that start again in the same instant would all be refused again.
+    this.#allow(1)
+  }
+
+  /** The pauses of other processes hold here too. */
+  async #waitForShared(shared: SharedTurns, signal: AbortSignal): Promise<void> {
+    const { pausedUntilMs } = await shared.next(signal)
+    if (pausedUntilMs > this.#pausedUntilMs) this.#pause(pausedUntilMs)
   }
 
   async #waitForMoment(signal: AbortSignal): Promise<void> {

@@ -36,3 +36,13 @@ test('a request after the requested wait is accepted', () => {
   const { retryAfterSeconds } = take(123)
   expect(take(123 + retryAfterSeconds * 1000).allowed).toBe(true)
 })
+
+test('a sliding window never holds more than the limit, wherever it begins', () => {
+  const take = rateLimiter({ requests: 2, windowMs: 5000, window: 'sliding' })
+  expect(take(0)).toMatchObject({ allowed: true, remaining: 1 })
+  expect(take(4000)).toMatchObject({ allowed: true, remaining: 0 })
+  expect(take(4500)).toMatchObject({ allowed: false, retryAfterSeconds: 1, resetUnixSeconds: 5 })
+  expect(take(5000).allowed).toBe(true)
+  expect(take(8999)).toMatchObject({ allowed: false, retryAfterSeconds: 1 })
+  expect(take(9000).allowed).toBe(true)
+})

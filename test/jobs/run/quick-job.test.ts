@@ -174,7 +174,13 @@ async function mirrored(options: SandboxOptions = {}) {
       {
         cancellable: new CancellableJobs({ list: undefined, lookMs: 1000 }),
         organizationOf: () => (settings.isConfigured ? organization() : undefined),
-        ...{ mirror, rateLimits: new Map(), agents: new IdleAgents(), queues: Object({ sync }) },
+        ...{
+          mirror,
+          rateLimits: new Map(),
+          sharedTurns: undefined,
+          agents: new IdleAgents(),
+          queues: Object({ sync }),
+        },
         listener: { onQuickRun: (ended) => void ends.push(ended) },
         quickRunEnded: async () => {},
         stop: new AbortController().signal,
