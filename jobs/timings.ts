@@ -8,6 +8,15 @@ export type Timings = {
   leftJobsMs: number
   /** How often schedules are compared with the configuration. */
   reconcileMs: number
+  /** How often to look whether the configuration file has changed, and which configuration is accepted. */
+  configLookMs: number
+  acceptedLookMs: number
+  /** When a worker says that it still runs on the accepted configuration, and when one of which none says so is abandoned. */
+  renewMs: number
+  abandonedMs: number
+  /** How long the job of an organization waits that is not known here yet: first this, then twice as long each time. */
+  unknownWaitMs: number
+  longestUnknownWaitMs: number
   /** Waits for the service up to this happen inside the run; for longer ones the job goes back to the queue. */
   longestWaitMs: number
   /** How long to wait for an organization that a run outside this queue holds. */
@@ -46,6 +55,12 @@ export const TIMINGS: Timings = {
   stalledMs: 30_000,
   leftJobsMs: 3000,
   reconcileMs: 300_000,
+  configLookMs: 1000,
+  acceptedLookMs: 10_000,
+  renewMs: 20_000,
+  abandonedMs: 90_000,
+  unknownWaitMs: 15_000,
+  longestUnknownWaitMs: 300_000,
   longestWaitMs: 30_000,
   leasedWaitMs: 30_000,
   quickLookMs: 500,

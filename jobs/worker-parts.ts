@@ -1,15 +1,18 @@
 import type { Mirror } from '../src/store.ts'
 import { UsageError } from '../src/errors.ts'
+import type { Logger } from '../src/log.ts'
 import { IdleAgents } from '../src/source/idle-agents.ts'
 import { openBackend, type Backend } from './queue/backend.ts'
 import { listCancellations } from './queue/cancellations.ts'
 import { within } from './queue/deadline.ts'
+import { followConfig, type FollowedConfig } from './followed-config.ts'
 import type { LiveConfig } from './live-config.ts'
 import { CancellableJobs } from './run/cancellable-jobs.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
 import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
 import type { Listener, Processing } from './run/sync-job.ts'
 import { isAsked, openQueues, type Queues } from './queue/queues.ts'
+import { AcceptedConfiguration } from './schedule/accepted-configuration.ts'
 import { keepWaits } from './schedule/set-back.ts'
 import type { LimitEvent } from './run/limit-share.ts'
 import { sharedTurnsIn } from './run/shared-turns.ts'
@@ -19,6 +22,7 @@ import type { Timings } from './timings.ts'
 /** The parts of a worker, and how to stop them. */
 export type Engine = {
   config: LiveConfig
+  followed: FollowedConfig
   backend: Backend
   mirror: Mirror
   queues: Queues
@@ -42,6 +46,7 @@ export type EngineOptions = {
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
+  log: Pick<Logger, 'info' | 'warn'>
   /** Called with the number of jobs whose wait restarts because the wall clock was set back. */
   onSetBack?: (jobs: number) => void
   /** Called once for each shared value that cannot be read: a newer version wrote it. */
@@ -53,7 +58,7 @@ export type EngineOptions = {
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(
   config: LiveConfig,
-  { embedded, listenerFor, timings, now, monotonicMs, onSetBack, onUnreadable, onLimit }: EngineOptions,
+  { embedded, listenerFor, timings, now, monotonicMs, log, onSetBack, onUnreadable, onLimit }: EngineOptions,
 ): Promise<Engine> {
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -61,9 +66,14 @@ export async function openEngine(
   try {
     const backend = await openBackend(address, { mirrorFile: mirror.file })
     const queues = openQueues(backend)
+    const isAlone = backend.kind === 'embedded'
+    const { values } = backend
+    const accepted = new AcceptedConfiguration({ config, values, isAlone, timings, now, monotonicMs, log })
+    const followed = followConfig(config, accepted, log)
     const stopping = new AbortController()
     const processing: Processing = {
       organizationOf: config.organizationOf,
+      mayComeLater: followed.mayComeLater,
       mirror,
       rateLimits: new Map(),
       sharedTurns: sharedTurnsIn(backend.limits, { timings, monotonicMs, onEvent: onLimit }),
@@ -82,7 +92,7 @@ export async function openEngine(
     const quickWorker = startQuickWorker(backend, { ...processing, queues })
     const clocks = { now, monotonicMs, lookMs: timings.lookMs }
     const waits = [keepWaits(queues.sync, { ...clocks, onSetBack }), keepWaits(queues.quick, clocks)]
-    return { config, backend, mirror, queues, syncWorker, quickWorker, stop }
+    return { config, followed, backend, mirror, queues, syncWorker, quickWorker, stop }
 
     async function stop(others: readonly Closing[]): Promise<boolean> {
       for (const wait of waits) wait.stop()

@@ -7,6 +7,7 @@ import { createBoard } from './monitoring/board.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
 import { examine } from './monitoring/health.ts'
 import { BOARD_PATH, serveHttp, type Watched } from './monitoring/http.ts'
+import { configurationProblems } from './monitoring/configuration-problems.ts'
 import { openLiveConfig, type LiveConfig } from './live-config.ts'
 import { createPages } from './monitoring/pages.ts'
 import { logLimit } from './monitoring/limit-log.ts'
@@ -17,11 +18,12 @@ import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
 import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
-import { logQuickRun, logRun } from './monitoring/run-log.ts'
+import { logQuickRun, logRun, logUnknown } from './monitoring/run-log.ts'
 import { isWorthACopy } from './run/end-of-quick-run.ts'
 import { compareSchedules } from './schedule/reconcile.ts'
 import { startTickWorker, type TickWorker } from './schedule/tick-worker.ts'
 import { TIMINGS, type Timings } from './timings.ts'
+import { watchConfig } from './watch-config.ts'
 import { createWriteProbe } from './queue/write-probe.ts'
 
 export type WorkerOptions = {
@@ -33,12 +35,18 @@ export type WorkerOptions = {
   timings?: Partial<Timings> | undefined
 }
 
+type Surroundings = {
+  signal: AbortSignal
+  stderr: NodeJS.WritableStream
+  /** From now on SIGHUP calls the listener. */
+  onHangUp?: ((listener: () => void) => void) | undefined
+}
+
 /** Mirrors every organization on its schedule until `signal` is aborted; then stops within ten seconds. */
-export async function runWorker(
-  options: WorkerOptions,
-  { signal, stderr }: { signal: AbortSignal; stderr: NodeJS.WritableStream },
-): Promise<void> {
+export async function runWorker(options: WorkerOptions, { signal, stderr, onHangUp }: Surroundings): Promise<void> {
   const timings = { ...TIMINGS, ...options.timings }
+  let readNow = () => {}
+  onHangUp?.(() => readNow())
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
@@ -49,16 +57,22 @@ export async function runWorker(
       throw error
     },
   )
+  const { followed } = engine
   const tickWorker = startTickWorker(engine.backend, {
     ...engine,
     organizationOf: config.organizationOf,
+    mayComeLater: followed.mayComeLater,
+    listener: { onUnknown: (organization) => logUnknown(log, organization) },
     timings,
     now: Date.now,
   })
   const reconcile = createReconciler(engine, Date.now, log)
   const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
+  const configWatch = watchConfig(followed, { reconcile, timings })
+  readNow = configWatch.readNow
   const stop = async () => {
     watch.stop()
+    configWatch.stop()
     const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
     return inOrder
   }
@@ -102,6 +116,7 @@ async function openMeasuredEngine(
     onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
     onLimit: (event) => logLimit(log, event),
     timings,
+    log,
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations
       const counted = (metrics = createMetrics({ ...parts, organizations, now: Date.now, monotonicMs }))
@@ -117,6 +132,10 @@ async function openMeasuredEngine(
         onNotNeeded: (organization, why) => {
           publisher.runEnded(organization)
           log.info({ organization, why }, 'run not needed')
+        },
+        onUnknown: (organization) => {
+          publisher.runEnded(organization)
+          logUnknown(log, organization)
         },
         onQuickRun: (ended) => {
           counted.countQuickRun(ended)
@@ -169,12 +188,14 @@ function watched(
   tickWorker: TickWorker,
   { metrics, token }: { metrics: Metrics | undefined; token: string | undefined },
 ): Watched {
-  const { backend, config, mirror, queues, syncWorker, quickWorker } = engine
+  const { backend, config, followed, mirror, queues, syncWorker, quickWorker } = engine
+  const configuration = () => configurationProblems(followed.accepted.standing)
   const write = createWriteProbe(backend.write, monotonicMs)
   const examineNow = () =>
     examine({
       write,
       workers: [syncWorker, quickWorker, tickWorker],
+      configuration: configuration(),
       compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
       organizations: config.current.organizations,
       mirror,
@@ -185,6 +206,7 @@ function watched(
     pages: createPages({
       mirror,
       organizations: () => config.current.organizations,
+      notices: configuration,
       now: Date.now,
       monotonicMs,
     }),

@@ -14,7 +14,7 @@ const PURE = [
   /^src\/(customer|report|errors|backoff|privacy-policy|hidden-values)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
-  /^jobs\/schedule\/schedule-plan\.ts$/,
+  /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
   /^src\/run\/(sort-records|outline)\.ts$/,
   /^src\/mirror\/removal-rule\.ts$/,
 ]

@@ -21,6 +21,8 @@ export type Examined = {
   /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
+  /** What is wrong with the configuration, in sentences. */
+  configuration?: readonly string[]
   /** The differences between the schedules in the queue and in the configuration. */
   compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
   organizations: readonly Organization[]
@@ -31,7 +33,13 @@ export type Examined = {
 const ASK_MS = 2000
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
-  const problems = [...(await queueProblems(examined)), ...workerProblems(examined), ...(await staleProblems(examined))]
+  const { configuration = [] } = examined
+  const problems = [
+    ...(await queueProblems(examined)),
+    ...workerProblems(examined),
+    ...configuration,
+    ...(await staleProblems(examined)),
+  ]
   return { ready: problems.length === 0, problems, held: await heldBack(examined) }
 }
 
@@ -43,9 +51,11 @@ async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]
     .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
 }
 
-async function queueProblems({ write, compareSchedules }: Examined): Promise<string[]> {
+async function queueProblems({ write, compareSchedules, configuration = [] }: Examined): Promise<string[]> {
   const problem = await within(write().then(noProblem, writeProblem), ASK_MS, UNREACHED)
   if (problem !== undefined) return [problem]
+  // The schedules are those of another configuration, or of an earlier content of the file.
+  if (configuration.length > 0) return []
   const plan = await within(compareSchedules(), ASK_MS, undefined).catch(() => undefined)
   if (plan === undefined) return ['the schedules cannot be read']
   return [

@@ -2,7 +2,7 @@ import { Hono, type Context } from 'hono'
 import type { Organization } from '../../src/config/organization.ts'
 import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
-import { readPart } from '../../src/page/overview.ts'
+import { readPart, type Overview, type Served } from '../../src/page/overview.ts'
 import { errorPage, runPage } from '../../src/page/run-page.ts'
 import type { Mirror } from '../../src/store.ts'
 import { dueOutlooks } from '../schedule/due-outlook.ts'
@@ -11,6 +11,8 @@ export type Shown = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
   /** The organizations configured now. */
   organizations: () => readonly Organization[]
+  /** What is wrong with the configuration, in sentences. */
+  notices?: () => readonly string[]
   now: () => number
   monotonicMs: () => number
 }
@@ -40,7 +42,10 @@ const LONGEST_ID = 63
 
 const UNREADABLE = 'The mirror cannot be read at the moment. The log of the worker and customer-mirror check say why.'
 
-function readShown({ mirror, organizations, now, monotonicMs }: Shown, wanted: { find: string; page: number }) {
+async function readShown(
+  { mirror, organizations, notices = () => [], now, monotonicMs }: Shown,
+  wanted: { find: string; page: number },
+): Promise<[Overview, Served]> {
   const configured = organizations()
   const nowMs = now()
   const asked = {
@@ -49,7 +54,8 @@ function readShown({ mirror, organizations, now, monotonicMs }: Shown, wanted: {
     nowMs,
     monotonicMs: monotonicMs(),
   }
-  return readPart(mirror, asked, wanted)
+  const [overview, served] = await readPart(mirror, asked, wanted)
+  return [overview, { ...served, notices: notices() }]
 }
 
 async function answer(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {

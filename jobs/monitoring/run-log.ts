@@ -35,3 +35,8 @@ export function logQuickRun(log: Logger, quickRun: EndOfQuickRun): void {
   if (quickRun.end !== 'failed') log.info(facts, end === 'partial' ? 'quick run complete' : 'quick run stopped')
   else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, 'quick run failed')
 }
+
+/** Logs that the job of an organization waits, since it is not in the configuration of this worker yet. */
+export function logUnknown(log: Pick<Logger, 'warn'>, organization: string): void {
+  log.warn({ organization }, 'organization is not in this configuration yet, its job waits')
+}

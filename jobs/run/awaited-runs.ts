@@ -45,6 +45,7 @@ export class AwaitedRuns {
     return {
       onProgress: (progress) => this.#awaited.get(progress.organization)?.talk.onProgress(progress),
       onEvent: (organization, event) => this.#awaited.get(organization)?.talk.onEvent(event),
+      onUnknown: (organization) => void this.#active.delete(organization),
       onRun: ({ organization, outcome, verdict, isLast }) => {
         this.#active.delete(organization)
         const awaited = this.#awaited.get(organization)

@@ -9,11 +9,11 @@ import { endingSoon } from './ending-soon.ts'
 import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
 import { countsOf, reasonOf, type JobSignals, type Processing, type SyncJob } from './sync-job.ts'
 
-export type QuickProcessing = Omit<Processing, 'isAsked'> & { queues: Pick<Queues, 'sync'> }
+export type QuickProcessing = Omit<Processing, 'isAsked' | 'mayComeLater'> & { queues: Pick<Queues, 'sync'> }
 
 /**
  * Makes a quick run of the organization of a job, unless a full run is due, under way or unfinished; and stops it after its current
- * pages when a full run begins. Quick runs are never retried, and never wait in the queue.
+ * pages when a full run begins. Quick runs are never retried.
  */
 export async function quickRunForJob(
   job: SyncJob,

@@ -2,29 +2,35 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withBackend, type IQueueBackend } from 'bullmq'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
+import type { Processing } from './sync-job.ts'
 import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import { takeOverLeftJobs } from '../queue/left-jobs.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 import type { Timings } from '../timings.ts'
+import { delayWhileUnknown } from './delay-while-unknown.ts'
 import { unlessLost } from './held-job.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 
 /** Quick runs made at the same time by one worker, beside its full runs. */
 const AT_ONCE = 4
+/** How often a job of an organization that no worker knows is looked at: the next tick makes a new one. */
+const MOST_UNKNOWN = 5
 
 export type QuickWorker = ReturnType<typeof startQuickWorker>
 
 /** Starts taking quick jobs. */
-export function startQuickWorker(backend: Backend, processing: QuickProcessing) {
+export function startQuickWorker(backend: Backend, processing: QuickProcessing & Processing) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { timings } = processing
   const worker = new Worker<Payload, Counts, Trigger>(
     queueNames(backend).quick,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    (job, token, lost) =>
-      processing.cancellable.during(job, (cancelled) =>
+    async (job, token, lost) => {
+      await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_UNKNOWN })
+      return processing.cancellable.during(job, (cancelled) =>
         unlessLost(job, token, timings, quickRunForJob(job, { lost, cancelled }, processing)),
-      ),
+      )
+    },
     {
       ...workerOptions(backend),
       concurrency: AT_ONCE,

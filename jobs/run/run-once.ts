@@ -33,6 +33,7 @@ export async function openOnce(
     now: Date.now,
     monotonicMs,
     timings: TIMINGS,
+    log: SILENT,
     listenerFor: () => runs.listener(),
   })
   const { organizations } = config.current
@@ -47,7 +48,7 @@ export async function openOnce(
   signal.addEventListener('abort', stopAsAsked, { once: true })
   try {
     // A queue that connects and then stalls must not keep the command from stopping.
-    await Promise.race([writeOnly(engine.queues.tick, organizations, Date.now()), stoppedEarly.promise])
+    await Promise.race([writeSchedules(engine), stoppedEarly.promise])
     engine.syncWorker.run().catch(() => {})
     const run = (organization: string, talk: Talk) => runOnce({ engine, runs, signal }, organization, talk)
     return { organizations, config: config.current, run, close: stop }
@@ -55,6 +56,16 @@ export async function openOnce(
     await stop()
     throw queueUnavailable(error, engine.backend.place)
   }
+}
+
+/** A person at a terminal reads no log. */
+const SILENT = { info: () => {}, warn: () => {} }
+
+/** The schedules of another configuration are left to the workers that have it. */
+async function writeSchedules({ followed, queues }: Engine): Promise<void> {
+  await followed.look()
+  const { organizations } = followed.live.current
+  if (followed.accepted.mayWrite) await writeOnly(queues.tick, organizations, Date.now())
 }
 
 /** Watches the queue from now on; returns a function that ends everything, once. */
@@ -71,7 +82,7 @@ function stopper(engine: Engine, runs: AwaitedRuns): () => Promise<void> {
     workers: [syncWorker],
     ping: backend.ping,
     write: backend.write,
-    log: { info: () => {}, warn: () => {} },
+    log: SILENT,
     timings: TIMINGS,
     random: Math.random,
     monotonicMs,

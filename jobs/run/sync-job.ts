@@ -8,6 +8,7 @@ import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../sr
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { CancellableJobs } from './cancellable-jobs.ts'
+import { delayWhileUnknown } from './delay-while-unknown.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
 import { abandon, isHeld } from './held-job.ts'
@@ -31,11 +32,15 @@ export type Listener = {
   /** A job ended without a run. Where this is left out, every job makes its run. */
   onNotNeeded?(organization: string, why: WhyNotNeeded): void
   onQuickRun?(ended: EndOfQuickRun): void
+  /** The job waits until a worker knows its organization. */
+  onUnknown?(organization: string): void
 }
 
 export type Processing = Pick<LookingUp, 'isAsked'> & {
   /** Looks an organization up in the current configuration. */
-  organizationOf(id: string): Organization | undefined
+  organizationOf: (id: string) => Organization | undefined
+  /** Reads the configuration again for an organization that is not in it, and returns whether it may come yet. */
+  mayComeLater: () => Promise<boolean>
   mirror: Mirror
   rateLimits: RateLimits
   /** Undefined where no other process shares a rate limit. */
@@ -72,6 +77,7 @@ export async function mirrorForJob(
   const { stop, listener, timings } = processing
   const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const { organization: id } = parsePayload(job)
+  await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_STARTS })
   const organization = processing.organizationOf(id)
   const lockLost = () => lost?.aborted === true
   const decide: Decide = (error, { pages }, held = true) =>

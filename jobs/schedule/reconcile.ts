@@ -19,14 +19,16 @@ export type Reconciling = {
   organizations: Config['organizations']
   nowMs: number
   atStart: boolean
+  /** Asked before schedules are written and removed; without it they always are. */
+  mayWrite?: () => Promise<boolean>
 }
 
 /**
  * Makes the schedules in the queue equal to those of the configuration, and requests missed runs: one for each organization,
- * however many nights were missed. Returns the plan.
+ * however many nights were missed. Returns what was done.
  */
 export async function reconcileSchedules(reconciling: Reconciling): Promise<SchedulePlan> {
-  const { queues, mirror, values, organizations, nowMs, atStart } = reconciling
+  const { queues, mirror, values, organizations, nowMs, atStart, mayWrite } = reconciling
   const { tick, requestSync } = queues
   const plan = planSchedules({
     wanted: [...scheduled(organizations), ...quickScheduled(organizations)],
@@ -37,6 +39,8 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
     atStart,
   })
   for (const organization of plan.catchUp) await requestSync(organization, 'catch-up', { askedAtMs: nowMs })
+  if (plan.upsert.length + plan.remove.length === 0) return plan
+  if (mayWrite !== undefined && !(await mayWrite())) return { ...plan, upsert: [], remove: [] }
   await writeSchedules(tick, plan)
   return plan
 }

@@ -1,4 +1,3 @@
-import { describeError } from '../../src/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import type { Engine } from '../worker-parts.ts'
 import { codeAndReason } from '../queue/queue-refusal.ts'
@@ -10,27 +9,34 @@ export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
 
 export function createReconciler(
   {
-    config,
+    followed,
     queues,
     mirror,
     syncWorker,
     backend: { values },
-  }: Pick<Engine, 'config' | 'queues' | 'mirror' | 'syncWorker' | 'backend'>,
+  }: Pick<Engine, 'followed' | 'queues' | 'mirror' | 'syncWorker' | 'backend'>,
   now: () => number,
   log: Pick<Logger, 'info' | 'warn'>,
 ): Reconcile {
-  let underWay: Promise<void> | undefined
+  let underWay: { ended: Promise<void>; isComparing: boolean } | undefined
+  let next: Promise<void> | undefined
 
-  async function reconcile(atStart: boolean): Promise<void> {
+  async function reconcile(atStart: boolean, startComparing: () => void): Promise<void> {
+    const { accepted, live } = followed
+    await followed.refresh()
+    syncWorker.concurrency = live.current.jobs.concurrency
     try {
-      await config.reload()
-      syncWorker.concurrency = config.current.jobs.concurrency
-    } catch (error) {
-      log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
-    }
-    try {
-      const { organizations } = config.current
-      const plan = await reconcileSchedules({ queues, mirror, values, organizations, nowMs: now(), atStart })
+      await followed.look()
+      startComparing()
+      // Missed runs of another configuration are left to the workers that have it.
+      if (!accepted.isMine) return
+      const { reading } = live
+      const { organizations } = live.current
+      const mayWrite = async () => {
+        await followed.look()
+        return accepted.mayWrite && live.reading === reading
+      }
+      const plan = await reconcileSchedules({ queues, mirror, values, organizations, nowMs: now(), atStart, mayWrite })
       const upserted = plan.upsert.map(nameOf)
       if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
         log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')
@@ -39,8 +45,24 @@ export function createReconciler(
     }
   }
 
-  return ({ atStart }) =>
-    (underWay ??= reconcile(atStart).finally(() => {
+  function start(atStart: boolean): Promise<void> {
+    const begun = { ended: Promise.resolve(), isComparing: false }
+    underWay = begun
+    begun.ended = reconcile(atStart, () => {
+      begun.isComparing = true
+    }).finally(() => {
       underWay = undefined
+    })
+    return begun.ended
+  }
+
+  return ({ atStart }) => {
+    if (underWay === undefined) return start(atStart)
+    if (!underWay.isComparing) return underWay.ended
+    // It compares what was read before: what has changed since needs another one.
+    return (next ??= underWay.ended.then(() => {
+      next = undefined
+      return underWay?.ended ?? start(false)
     }))
+  }
 }

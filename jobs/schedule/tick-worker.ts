@@ -1,6 +1,7 @@
 import type { Mirror } from '../../src/store.ts'
 import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
+import { delayWhileUnknown, type Knowing } from '../run/delay-while-unknown.ts'
 import type { Backend } from '../queue/backend.ts'
 import { nextTickMs, startDelayMs } from './due-times.ts'
 import { quickDelayMs, quickSchedule } from './quick-times.ts'
@@ -16,23 +17,30 @@ export type TickWorker = ReturnType<typeof startTickWorker>
 export type Ticking = {
   queues: Pick<Queues, 'requestSync' | 'requestQuick'>
   mirror: Pick<Mirror, 'listLastRuns'>
-  organizationOf: (id: string) => Organization | undefined
   timings: Pick<Timings, 'leftJobsMs'>
   now: () => number
-}
+} & Omit<Knowing, 'mostStarts'>
+
+/** A tick that is lost after so many looks is made up for by the comparison of schedules. */
+const MOST_UNKNOWN = 10
 
 /**
  * Starts turning ticks into sync jobs and quick jobs. A tick only adds a job, so a long run never delays the next tick; and while an
  * organization has such a job, its ticks add nothing.
  */
-export function startTickWorker(backend: Backend, { queues, mirror, organizationOf, timings, now }: Ticking) {
+export function startTickWorker(backend: Backend, ticking: Ticking) {
+  const { queues, mirror, organizationOf, timings, now } = ticking
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const worker = new Worker<Payload, Counts>(
     queueNames(backend).tick,
-    async (tick) => {
+    async (tick, token) => {
       const { organization } = payload.parse(tick.data)
+      const isQuick = tick.name === QUICK_TICK
+      await delayWhileUnknown(tick, token, { ...ticking, mostStarts: MOST_UNKNOWN }, (known) =>
+        isQuick ? known?.schedule?.quick !== undefined : known?.schedule !== undefined,
+      )
       const schedule = organizationOf(organization)?.schedule
-      if (tick.name === QUICK_TICK) return requestQuickRun(organization, schedule, { queues, now })
+      if (isQuick) return requestQuickRun(organization, schedule, { queues, now })
       if (schedule === undefined || (await isDone(organization, tick, mirror, now()))) return { added: 0 }
       const { added } = await queues.requestSync(organization, 'schedule', {
         delayMs: startDelayMs(organization, schedule),

@@ -10,6 +10,8 @@ export type Io = {
   stderr: NodeJS.WritableStream
   /** Sets the exit code of a command that did its work but reports a problem. */
   exitWith: (code: ExitCode) => void
+  /** From now on SIGHUP calls `listener` and no longer ends the process. Absent where no signals arrive. */
+  onHangUp?: (listener: () => void) => void
   /**
    * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it.
    * Absent where the process has more to do.

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { isatty } from 'node:tty'
 import type { ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { runProgram } from './program.ts'
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
   const stopped = listenForStop()
   const io: Io = {
     signal: stopped.signal,
+    onHangUp: (listener) => void process.on('SIGHUP', () => (isTerminalGone() ? stopped.stop(143) : listener())),
     stdout: process.stdout,
     stderr: process.stderr,
     exitWith: (code) => {
@@ -31,7 +33,11 @@ const LINGER_MS = 500
 const SAME_SIGNAL_MS = 500
 
 /** The first signal stops the command in good order, the next one ends the program. */
-function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | undefined } {
+function listenForStop(): {
+  signal: AbortSignal
+  stop: (code: ExitCode) => void
+  exitCode: () => ExitCode | undefined
+} {
   const stopping = new AbortController()
   let code: ExitCode | undefined
   let stoppedAtMs = 0
@@ -45,7 +51,7 @@ function listenForStop(): { signal: AbortSignal; exitCode: () => ExitCode | unde
     })
   }
   whenLauncherIsGone(() => stop(143))
-  return { signal: stopping.signal, exitCode: () => code }
+  return { signal: stopping.signal, stop, exitCode: () => code }
 
   function stop(exitCode: ExitCode): void {
     if (code !== undefined) return
@@ -64,6 +70,14 @@ function whenLauncherIsGone(stop: () => void): void {
     process.channel?.unref()
   })
   process.channel.unref()
+}
+
+/** The terminals of this process when it started. */
+const TERMINALS = [0, 1, 2].filter((stream) => isatty(stream))
+
+/** SIGHUP also says that the terminal was closed, and then it is none any more. */
+function isTerminalGone(): boolean {
+  return TERMINALS.some((stream) => !isatty(stream))
 }
 
 /** A closed reader of standard output needs no results, but a full disk behind it loses them. */

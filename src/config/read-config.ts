@@ -26,6 +26,8 @@ export type Config = {
   jobs: JobSettings
   publish: PublishSettings | undefined
   organizations: Organization[]
+  /** The file as parsed, before anything is filled in. */
+  content: unknown
 }
 
 /**
@@ -51,6 +53,7 @@ export async function readConfig(options: {
     jobs: jobSettings(shape.file.jobs),
     publish: publishSettings(shape.file.publish, folder),
     organizations: mergeOrganizations(shape.file, folder),
+    content: parsed.data,
   }
 }
 

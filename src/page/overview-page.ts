@@ -20,6 +20,7 @@ export function overviewPage(overview: Overview, served?: Served): Promise<strin
       <p class="soft">as of ${time(nowMs, nowMs)}</p>
     </header>
     <main>
+      ${served?.notices?.map((notice) => html`<p class="notice">${notice}</p>`) ?? ''}
       <p class="lead">${leadOf(totals)}</p>
       ${served === undefined ? '' : findForm(served)}
       ${groups.map(

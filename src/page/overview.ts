@@ -153,8 +153,8 @@ function byUrgency(left: OrganizationView, right: OrganizationView): number {
   )
 }
 
-/** Which part of the organizations a server shows, of those whose id was asked for. */
-export type Served = { find: string; page: number; pages: number; found: number }
+/** Which part of the organizations a server shows, of those whose id was asked for, and what is wrong with that server. */
+export type Served = { find: string; page: number; pages: number; found: number; notices?: readonly string[] }
 
 /** How many organizations a server shows at once. */
 const ON_A_PAGE = 50

@@ -27,6 +27,7 @@ h2 { font-size: 0.8125rem; letter-spacing: 0.06em; text-transform: uppercase; co
 h3 { font-size: 1.0625rem; line-height: 1.3; }
 .soft, .foot, figcaption { color: var(--soft); font-size: 0.875rem; }
 .lead { font-size: 1.125rem; margin-top: 0.75rem; }
+.notice { color: var(--bad); background: var(--bad-tint); border-radius: 10px; padding: 0.6rem 1.25rem; margin-top: 0.75rem; }
 .foot { margin-top: 3rem; }
 .foot p + p { margin-top: 0.25rem; }
 .find { display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center; margin-top: 1.25rem; }

@@ -79,13 +79,7 @@ test('the queue ticks at the end of a gap in which the clocks skip the time', as
   expect(dayBefore?.opts.prevMillis).toBe(gap.atMs - 86_400_000)
   await dayBefore?.promote()
   const worker = startTickWorker(backend, {
-    ...{
-      queues,
-      mirror: { listLastRuns: async () => [] },
-      organizationOf: () => undefined,
-      timings: TIMINGS,
-      now: Date.now,
-    },
+    ...{ queues, mirror: { listLastRuns: async () => [] }, organizationOf: () => undefined, now: Date.now, ...GONE },
   })
   worker.on('error', () => {})
   const done = once(worker, 'completed')
@@ -165,6 +159,9 @@ test('twelve requests for one organization are one job, also while it waits for 
 
 const allComplete = 'complete'
 
+/** What is not in the configuration is gone for good. */
+const GONE = { mayComeLater: async () => false, listener: {}, timings: TIMINGS }
+
 /** The next day of a zone without a midnight: its date, and the moment at which it begins. */
 async function nextSkippedMidnight(timeZone: string): Promise<{ month: number; day: number; atMs: number }> {
   const shown = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
@@ -225,8 +222,8 @@ async function tickOnce(
     queues,
     mirror: { listLastRuns: async () => lastRuns },
     organizationOf: (id) => organizations.find((organization) => organization.id === id),
-    timings: TIMINGS,
     now: Date.now,
+    ...GONE,
   })
   worker.on('error', () => {})
   const done = once(worker, 'completed')

@@ -1,0 +1,79 @@
+import { describeError } from '../src/errors.ts'
+import type { Logger } from '../src/log.ts'
+import type { LiveConfig } from './live-config.ts'
+import { within } from './queue/deadline.ts'
+import type { AcceptedConfiguration } from './schedule/accepted-configuration.ts'
+
+/** The configuration of a worker, read again when there is a reason to, together with the accepted one. */
+export type FollowedConfig = {
+  readonly live: LiveConfig
+  readonly accepted: AcceptedConfiguration
+  /**
+   * Reads the file again. Mistakes are logged, and the configuration before stays. `asked`: a user asked for it, so the file counts
+   * from when it was last modified.
+   */
+  refresh(options?: { asked?: boolean }): Promise<void>
+  /** Looks which configuration is accepted. Rejects, or never settles, while the queue cannot be reached. */
+  look(): Promise<void>
+  /**
+   * Reads the file again for an organization that is not in it. Returns whether it may come yet: this worker does not run on the
+   * accepted configuration, or cannot say.
+   */
+  mayComeLater: () => Promise<boolean>
+  /** From now on calls `listener` when the schedules should be compared again: for another content, or the right to write them. */
+  onNews(listener: () => void): void
+}
+
+/** How long a job waits for the queue to answer which configuration is accepted. */
+const ANSWER_MS = 2000
+
+export function followConfig(
+  live: LiveConfig,
+  accepted: AcceptedConfiguration,
+  log: Pick<Logger, 'info' | 'warn'>,
+): FollowedConfig {
+  let report = () => {}
+
+  async function refresh({ asked = false } = {}): Promise<void> {
+    const before = live.reading
+    const wasBroken = live.brokenSinceMs !== undefined
+    try {
+      await live.reload()
+    } catch (error) {
+      log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+      return
+    }
+    if (asked) accepted.offerAgain()
+    const isNew = live.reading !== before
+    if (isNew || wasBroken || asked)
+      log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
+    if (isNew || wasBroken) report()
+  }
+
+  async function look(): Promise<void> {
+    const couldWrite = accepted.mayWrite
+    await accepted.look()
+    if (!couldWrite && accepted.mayWrite) report()
+  }
+
+  async function mayComeLater(): Promise<boolean> {
+    await refresh()
+    const answered = await within(
+      look().then(() => true),
+      ANSWER_MS,
+      false,
+    ).catch(() => false)
+    return !answered || !accepted.mayWrite
+  }
+
+  return {
+    live,
+    accepted,
+    refresh,
+    look,
+    mayComeLater,
+    onNews: (listener) => {
+      report = listener
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import type { Standing } from '../schedule/accepted-configuration.ts'
+
+/** What is wrong with the configuration of a worker, in sentences for monitors and for the page. */
+export function configurationProblems({ otherSinceMs, brokenSinceMs }: Standing): string[] {
+  return [
+    ...(brokenSinceMs === undefined
+      ? []
+      : [
+          `the configuration file cannot be used since ${iso(brokenSinceMs)}, see the log of the worker; the one before stays, and ` +
+            'no schedule is written or removed',
+        ]),
+    ...(otherSinceMs === undefined
+      ? []
+      : [
+          `this worker runs on a configuration other than the one accepted at ${iso(otherSinceMs)}, and writes no schedules: give ` +
+            'all workers the same file',
+        ]),
+  ]
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

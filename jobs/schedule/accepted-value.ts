@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import type { Accepted } from './acceptance.ts'
+
+/** The name of the accepted configuration among the values that the workers of a queue share. */
+export const ACCEPTED = 'accepted-configuration'
+
+/**
+ * The accepted configuration as it is kept in the queue: the hash of its content, since when it is wanted, and when it was accepted.
+ * What a later version adds is kept.
+ */
+const form = z.looseObject({
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  changedAt: z.iso.datetime(),
+  acceptedAt: z.iso.datetime(),
+  /** A number that changes whenever a worker says that it runs on this configuration. */
+  renewals: z.number().int().nonnegative().catch(0),
+})
+
+export type AcceptedValue = Accepted & { acceptedMs: number; kept: z.output<typeof form> }
+
+/** Undefined where the text is not one of ours. */
+export function parseAccepted(text: string): AcceptedValue | undefined {
+  const parsed = form.safeParse(parseJson(text))
+  if (!parsed.success) return undefined
+  const { hash, changedAt, acceptedAt } = parsed.data
+  return { hash, changedMs: Date.parse(changedAt), acceptedMs: Date.parse(acceptedAt), kept: parsed.data }
+}
+
+/** The text that says that a configuration is accepted, or still is. */
+export function acceptedText({ hash, changedMs }: Accepted, before: AcceptedValue | undefined, nowMs: number): string {
+  const isSame = before?.hash === hash
+  return JSON.stringify({
+    ...(isSame && before.kept),
+    hash,
+    changedAt: new Date(isSame ? Math.max(changedMs, before.changedMs) : changedMs).toISOString(),
+    acceptedAt: isSame ? before.kept.acceptedAt : new Date(nowMs).toISOString(),
+    renewals: isSame ? (before.kept.renewals + 1) % Number.MAX_SAFE_INTEGER : 0,
+  })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

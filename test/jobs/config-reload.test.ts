@@ -1,0 +1,25 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parse, stringify } from 'yaml'
+import { expect, test } from 'vitest'
+import { aJobsWorkplace } from '../support/jobs-workplace.ts'
+import { startCli } from '../support/run-cli.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
+
+test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
+  const sandbox = await aSandbox({ customers: [3, 3] })
+  const [acme, globex] = organizationsOf(sandbox)
+  if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
+  const place = aJobsWorkplace([acme])
+  const worker = startCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder })
+  await worker.lineOnStderr(/"worker started"/)
+  await worker.lineOnStderr(/"run complete"/)
+  const document: object = parse(readFileSync(place.config, 'utf8'))
+  worker.send('SIGHUP')
+  await worker.lineOnStderr(/"changed":false.*"configuration read again"/)
+  writeFileSync(place.config, stringify({ ...document, organizations: [acme, globex] }))
+  await worker.lineOnStderr(/"changed":true.*"configuration read again"/)
+  await worker.lineOnStderr(/"organization":"globex".*"run complete"/)
+  worker.send('SIGTERM')
+
+  expect(await worker.ended).toMatchObject({ code: 143, stdout: '' })
+})
