@@ -1,3 +1,4 @@
+import type { Organization } from '../src/config/organization.ts'
 import type { Mirror } from '../src/store.ts'
 import { UsageError } from '../src/errors.ts'
 import type { Logger } from '../src/log.ts'
@@ -10,9 +11,11 @@ import type { LiveConfig } from './live-config.ts'
 import { CancellableJobs } from './run/cancellable-jobs.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
 import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
+import { watchPauses, type PauseWatch } from './run/pause-watch.ts'
 import type { Listener, Processing } from './run/sync-job.ts'
 import { isAsked, openQueues, type Queues } from './queue/queues.ts'
 import { AcceptedConfiguration } from './schedule/accepted-configuration.ts'
+import { closedMs } from './schedule/run-hours.ts'
 import { keepWaits } from './schedule/set-back.ts'
 import type { LimitEvent } from './run/limit-share.ts'
 import { sharedTurnsIn } from './run/shared-turns.ts'
@@ -26,6 +29,7 @@ export type Engine = {
   backend: Backend
   mirror: Mirror
   queues: Queues
+  pauses: PauseWatch
   syncWorker: SyncWorker
   /** Takes no job until it runs. */
   quickWorker: QuickWorker
@@ -41,7 +45,7 @@ type Closing = { close(): Promise<void> }
 export type EngineOptions = {
   /** Whether to use the embedded queue, whatever the configuration says. */
   embedded: boolean
-  listenerFor: (parts: Pick<Engine, 'mirror' | 'queues'>) => Listener
+  listenerFor: (parts: Pick<Engine, 'mirror' | 'queues' | 'pauses'>) => Listener
   timings: Timings
   /** Unix milliseconds. */
   now: () => number
@@ -58,7 +62,7 @@ export type EngineOptions = {
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(
   config: LiveConfig,
-  { embedded, listenerFor, timings, now, monotonicMs, log, onSetBack, onUnreadable, onLimit }: EngineOptions,
+  { embedded, listenerFor, timings, now, monotonicMs, log, onSetBack, onUnreadable = () => {}, onLimit }: EngineOptions,
 ): Promise<Engine> {
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -71,14 +75,17 @@ export async function openEngine(
     const accepted = new AcceptedConfiguration({ config, values, isAlone, timings, now, monotonicMs, log })
     const followed = followConfig(config, accepted, log)
     const stopping = new AbortController()
+    // No other process reaches an embedded queue, so that its pauses do not change.
+    const pauseLookMs = isAlone ? timings.reconcileMs : timings.lookMs
+    const pauses = watchPauses({ values, sync: queues.sync, lookMs: pauseLookMs, now, onUnreadable })
     const processing: Processing = {
-      organizationOf: config.organizationOf,
+      organizationOf: (id) => resumedInItsWindow(config.organizationOf(id)),
       mayComeLater: followed.mayComeLater,
       mirror,
       rateLimits: new Map(),
       sharedTurns: sharedTurnsIn(backend.limits, { timings, monotonicMs, onEvent: onLimit }),
       agents: new IdleAgents(),
-      listener: listenerFor({ mirror, queues }),
+      listener: listenerFor({ mirror, queues, pauses }),
       quickRunEnded: (id, signal) => quickRunEnded({ queue: queues.quick, timings, monotonicMs }, id, signal),
       isAsked: (jobId) => isAsked(queues.sync, jobId),
       cancellable: new CancellableJobs({ list: cancelsOf(backend, onUnreadable), lookMs: timings.cancelLookMs }),
@@ -88,14 +95,14 @@ export async function openEngine(
       monotonicMs,
       random: Math.random,
     }
-    const syncWorker = startSyncWorker(backend, processing, config.current.jobs)
-    const quickWorker = startQuickWorker(backend, { ...processing, queues })
+    const syncWorker = startSyncWorker(backend, { ...processing, pauses }, config.current.jobs)
+    const quickWorker = startQuickWorker(backend, { ...processing, pauses, queues })
     const clocks = { now, monotonicMs, lookMs: timings.lookMs }
     const waits = [keepWaits(queues.sync, { ...clocks, onSetBack }), keepWaits(queues.quick, clocks)]
-    return { config, followed, backend, mirror, queues, syncWorker, quickWorker, stop }
+    return { config, followed, backend, mirror, queues, pauses, syncWorker, quickWorker, stop }
 
     async function stop(others: readonly Closing[]): Promise<boolean> {
-      for (const wait of waits) wait.stop()
+      for (const watch of [...waits, pauses]) watch.stop()
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all([syncWorker, quickWorker, ...others].map((closed) => closed.close()))
       stopping.abort()
@@ -113,14 +120,20 @@ export async function openEngine(
 }
 
 /** An embedded queue is open only in this process, so that no person can cancel its jobs. */
-function cancelsOf({ kind, values }: Backend, onUnreadable: EngineOptions['onUnreadable']) {
+function cancelsOf({ kind, values }: Backend, onUnreadable: (name: string) => void) {
   if (kind === 'embedded') return undefined
   const named = new Set<string>()
   return () =>
     listCancellations(values, (name) => {
-      if (!named.has(name)) onUnreadable?.(name)
+      if (!named.has(name)) onUnreadable(name)
       named.add(name)
     })
+}
+
+/** What was read in one window is continued in the next: the hours between them do not count. */
+function resumedInItsWindow(organization: Organization | undefined): Organization | undefined {
+  if (organization?.schedule?.window === undefined) return organization
+  return { ...organization, resumeWithinMs: organization.resumeWithinMs + closedMs(organization.schedule) }
 }
 
 const LET_GO_MS = 1000

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { boardToken } from '../src/config/board-token.ts'
@@ -17,7 +16,6 @@ import { measureProcess } from './monitoring/process-metrics.ts'
 import { createScrape } from './monitoring/scrape.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
-import { startNotifier } from './notify/notifier.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
 import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
 import { logQuickRun, logRun, logUnknown } from './monitoring/run-log.ts'
@@ -72,9 +70,9 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
   const configWatch = watchConfig(followed, { reconcile, timings })
   readNow = configWatch.readNow
-  const notifier = startNotifier({ ...engine, log, timings, now: Date.now, random: Math.random, freshId: randomUUID })
   const stop = async () => {
-    for (const beside of [watch, configWatch, notifier]) beside.stop()
+    watch.stop()
+    configWatch.stop()
     const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
     return inOrder
   }
@@ -121,7 +119,13 @@ async function openMeasuredEngine(
     log,
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations
-      const counted = (metrics = createMetrics({ ...parts, organizations, now: Date.now, monotonicMs }))
+      const counted = (metrics = createMetrics({
+        ...parts,
+        pauses: () => parts.pauses.latest(),
+        organizations,
+        now: Date.now,
+        monotonicMs,
+      }))
       return {
         onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
         onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
@@ -130,6 +134,10 @@ async function openMeasuredEngine(
           publisher.runEnded(run.organization)
           const held = parts.mirror.listHeldRemovals().catch(() => undefined)
           void held.then((open) => logRun(log, run, open))
+        },
+        onPutOff: (organization, { why, untilMs }) => {
+          publisher.runEnded(organization)
+          log.info({ organization, why, until: untilMs && new Date(untilMs).toISOString() }, 'run put off')
         },
         onNotNeeded: (organization, why) => {
           publisher.runEnded(organization)
@@ -190,7 +198,7 @@ function watched(
   tickWorker: TickWorker,
   { metrics, token }: { metrics: Metrics | undefined; token: string | undefined },
 ): Watched {
-  const { backend, config, followed, mirror, queues, syncWorker, quickWorker } = engine
+  const { backend, config, followed, mirror, queues, pauses, syncWorker, quickWorker } = engine
   const configuration = () => configurationProblems(followed.accepted.standing)
   const write = createWriteProbe(backend.write, monotonicMs)
   const examineNow = () =>
@@ -201,6 +209,7 @@ function watched(
       compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
       organizations: config.current.organizations,
       mirror,
+      pauses: () => pauses.latest(),
       nowMs: Date.now(),
     })
   return {
@@ -209,6 +218,7 @@ function watched(
       mirror,
       organizations: () => config.current.organizations,
       notices: configuration,
+      pauses: () => pauses.latest(),
       now: Date.now,
       monotonicMs,
     }),

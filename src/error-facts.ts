@@ -9,7 +9,9 @@ import {
   OTHER_RUN,
   OURS,
   OUTAGE,
+  PAUSED,
   REFUSED,
+  WINDOW_CLOSED,
   type ErrorFacts,
 } from './error-groups.ts'
 
@@ -217,6 +219,8 @@ export const ERRORS = {
       fix: 'Nothing to do: the next run continues from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
     },
   },
+  WindowClosed: { 'window-closed': WINDOW_CLOSED },
+  OrganizationPaused: { paused: PAUSED },
 } as const satisfies Record<string, Record<string, ErrorFacts>>
 
 /** The name of a class of `errors.ts`. */

@@ -115,3 +115,23 @@ export const BACKUP: ErrorFacts = {
   title: 'no backup made',
   fix: 'Correct what is named above, then make the backup again.',
 }
+
+/** The hours in which runs may start are over. */
+export const WINDOW_CLOSED = {
+  ...OURS,
+  again: 'wait',
+  exitCode: 5,
+  resumable: true,
+  from: 'limit',
+  title: 'stopped at the end of its window',
+  fix: 'Nothing to do: the run goes on when schedule.window begins again. If it happens often, make the window longer.',
+} as const
+
+/** A person paused the organization. */
+export const PAUSED = {
+  ...OURS,
+  again: 'wait',
+  exitCode: 5,
+  title: 'paused',
+  fix: 'To end the pause: customer-mirror resume <organization>.',
+} as const

@@ -79,6 +79,8 @@ const CASES: [string, Error, Verdict][] = [
   ['AccountingBroken', new AccountingBroken('made up'), 'ends the run'],
   ['Interrupted', new Interrupted('made up'), 'ends the run'],
   ['Cancelled', new Cancelled('made up'), 'ends the run'],
+  ['WindowClosed', new errors.WindowClosed('made up'), 'ends the run'],
+  ['OrganizationPaused', new errors.OrganizationPaused('made up'), 'ends the run'],
   ['MaxRunReached', new MaxRunReached('made up'), 'ends the run'],
   ['an unexpected error', new TypeError('made up'), 'ends the run'],
 ]

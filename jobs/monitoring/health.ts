@@ -1,3 +1,4 @@
+import { pauseEndedMs, pauseOf, type Pauses } from '../../src/pause.ts'
 import type { Mirror } from '../../src/store.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Readiness } from '../../src/http/health.ts'
@@ -9,10 +10,13 @@ import { scheduled } from '../schedule/reconcile.ts'
 import { namedBy, wasReadSince, type SchedulePlan } from '../schedule/schedule-plan.ts'
 
 /**
- * Whether the worker does its work, and the removals that wait for a decision, which do not affect readiness. Without `held` it
- * is unknown whether there are any.
+ * Whether the worker does its work; the removals that wait for a decision, and the paused organizations, which do not affect
+ * readiness. Without `held` it is unknown whether there are any.
  */
-export type WorkerReadiness = Readiness & { held?: HeldBack[] }
+export type WorkerReadiness = Readiness & { held?: HeldBack[]; paused?: PausedNow[] }
+
+/** A paused organization. It is not late, whenever it was due. Times in ISO 8601. */
+export type PausedNow = { organization: string; since: string; until: string | null }
 
 /** How many removals of an organization a run held back, in the form of `customer-mirror removals --json`. */
 export type HeldBack = { run: number; organization: string; held: number }
@@ -27,6 +31,8 @@ export type Examined = {
   compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
   organizations: readonly Organization[]
   mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
+  /** Which organizations are paused. Never rejects. */
+  pauses?: () => Promise<Pauses>
   nowMs: number
 }
 
@@ -34,13 +40,20 @@ const ASK_MS = 2000
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
   const { configuration = [] } = examined
+  const pauses = await examined.pauses?.()
   const problems = [
     ...(await queueProblems(examined)),
     ...workerProblems(examined),
     ...configuration,
-    ...(await staleProblems(examined)),
+    ...(await staleProblems(examined, pauses ?? new Map())),
   ]
-  return { ready: problems.length === 0, problems, held: await heldBack(examined) }
+  const paused = pausedNow(examined, pauses ?? new Map())
+  return {
+    ready: problems.length === 0,
+    problems,
+    held: await heldBack(examined),
+    ...(paused.length > 0 && { paused }),
+  }
 }
 
 async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]> {
@@ -87,13 +100,29 @@ function workerProblems({ workers }: Examined): string[] {
   return workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']
 }
 
+function pausedNow({ organizations, nowMs }: Examined, pauses: Pauses): PausedNow[] {
+  return organizations.flatMap(({ id }) => {
+    const paused = pauseOf(pauses, id, nowMs)
+    if (paused === undefined) return []
+    const { sinceMs, untilMs } = paused
+    const until = untilMs === undefined ? null : new Date(untilMs).toISOString()
+    return [{ organization: id, since: new Date(sinceMs).toISOString(), until }]
+  })
+}
+
+/** Whether an organization is paused, or was a moment ago, so that it may still be late. */
+function isExcused(pauses: Pauses, organization: string, nowMs: number): boolean {
+  const endedMs = pauseEndedMs(pauses, organization, nowMs)
+  return pauseOf(pauses, organization, nowMs) !== undefined || (endedMs !== undefined && nowMs - endedMs < GRACE_MS)
+}
+
 /** Organizations that were due a while ago and have not been read completely since. */
-async function staleProblems({ organizations, mirror, nowMs }: Examined): Promise<string[]> {
+async function staleProblems({ organizations, mirror, nowMs }: Examined, pauses: Pauses): Promise<string[]> {
   const lastRuns = await mirror.listLastRuns()
   return scheduled([...organizations]).flatMap(({ organization, schedule }) => {
     const lastRun = lastRuns.find((run) => run.organization === organization)
     const dueMs = previousDueMs(organization, schedule, nowMs - GRACE_MS)
-    if (wasReadSince(dueMs, lastRun, nowMs)) return []
+    if (wasReadSince(dueMs, lastRun, nowMs) || isExcused(pauses, organization, nowMs)) return []
     return [`${organization}: was due at ${new Date(dueMs).toISOString()} and has not been mirrored since`]
   })
 }

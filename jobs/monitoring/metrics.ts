@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client'
 import type { Organization } from '../../src/config/organization.ts'
+import { pauseOf, type Pauses } from '../../src/pause.ts'
 import { readStandings } from '../../src/page/overview.ts'
 import { within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
@@ -21,12 +22,14 @@ export type Measured = {
   queues: Pick<Queues, 'tick' | 'sync' | 'quick'>
   /** The organizations configured now. */
   organizations: () => readonly Pick<Organization, 'id' | 'schedule'>[]
+  /** Which organizations are paused. Never rejects. */
+  pauses?: () => Promise<Pauses>
   now: () => number
   monotonicMs: () => number
 }
 
 /** The metrics of this worker for Prometheus. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, organizations, now, monotonicMs }: Measured): Metrics {
+export function createMetrics({ mirror, queues, organizations, pauses, now, monotonicMs }: Measured): Metrics {
   const registry = new Registry()
   const meters = metersIn(registry)
   const counters = countersIn(meters)
@@ -38,10 +41,12 @@ export function createMetrics({ mirror, queues, organizations, now, monotonicMs 
   measureAges(meters, () => standings, now)
   measureJobs(meters, queues)
 
-  const look = () => {
+  const look = async () => {
+    const paused = (await pauses?.()) ?? new Map()
     const nowMs = now()
+    const pausedOf = (id: string) => pauseOf(paused, id, nowMs)
     const configured = organizations()
-    const asked = { organizations: idsOf(configured), dueOf: dueOutlooks(configured, nowMs), nowMs }
+    const asked = { organizations: idsOf(configured), dueOf: dueOutlooks(configured, nowMs), pausedOf, nowMs }
     return readStandings(mirror, { ...asked, monotonicMs: monotonicMs() })
   }
 

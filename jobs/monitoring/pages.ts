@@ -4,6 +4,7 @@ import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
 import { readPart, type Overview, type Served } from '../../src/page/overview.ts'
 import { errorPage, runPage } from '../../src/page/run-page.ts'
+import { pauseOf, type Pauses } from '../../src/pause.ts'
 import type { Mirror } from '../../src/store.ts'
 import { dueOutlooks } from '../schedule/due-outlook.ts'
 
@@ -13,6 +14,8 @@ export type Shown = {
   organizations: () => readonly Organization[]
   /** What is wrong with the configuration, in sentences. */
   notices?: () => readonly string[]
+  /** Which organizations are paused. Never rejects. */
+  pauses?: () => Promise<Pauses>
   now: () => number
   monotonicMs: () => number
 }
@@ -43,14 +46,16 @@ const LONGEST_ID = 63
 const UNREADABLE = 'The mirror cannot be read at the moment. The log of the worker and customer-mirror check say why.'
 
 async function readShown(
-  { mirror, organizations, notices = () => [], now, monotonicMs }: Shown,
+  { mirror, organizations, notices = () => [], pauses, now, monotonicMs }: Shown,
   wanted: { find: string; page: number },
 ): Promise<[Overview, Served]> {
   const configured = organizations()
   const nowMs = now()
+  const paused = (await pauses?.()) ?? new Map()
   const asked = {
     organizations: configured.map(({ id }) => id),
     dueOf: dueOutlooks(configured, nowMs),
+    pausedOf: (id: string) => pauseOf(paused, id, nowMs),
     nowMs,
     monotonicMs: monotonicMs(),
   }

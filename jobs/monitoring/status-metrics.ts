@@ -1,12 +1,13 @@
 import { Registry } from 'prom-client'
 import type { Config } from '../../src/config/read-config.ts'
+import { pauseOf, type Pauses } from '../../src/pause.ts'
 import { readStandings } from '../../src/page/overview.ts'
 import { dueOutlooks } from '../schedule/due-outlook.ts'
 import { checkSchedules } from '../schedule/reconcile.ts'
 import { metersIn } from './meters.ts'
 import { measureBuild, measureStandings } from './organization-gauges.ts'
 
-type Asked = { config: Config; nowMs: number; monotonicMs: number }
+type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number; monotonicMs: number }
 
 /**
  * What the mirror says of each organization, for machines without a worker, in the text format of Prometheus and under the names that
@@ -14,12 +15,13 @@ type Asked = { config: Config; nowMs: number; monotonicMs: number }
  */
 export async function statusMetrics(
   mirror: Parameters<typeof readStandings>[0],
-  { config, nowMs, monotonicMs }: Asked,
+  { config, pauses, nowMs, monotonicMs }: Asked,
 ): Promise<string> {
   checkSchedules(config, nowMs)
   const organizations = config.organizations.map(({ id }) => id)
   const dueOf = dueOutlooks(config.organizations, nowMs)
-  const standings = await readStandings(mirror, { organizations, dueOf, nowMs, monotonicMs })
+  const pausedOf = pauses && ((id: string) => pauseOf(pauses, id, nowMs))
+  const standings = await readStandings(mirror, { organizations, dueOf, pausedOf, nowMs, monotonicMs })
   const registry = new Registry()
   const meters = metersIn(registry)
   measureBuild(meters)

@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
-import { QueueUnavailable } from '../../src/errors.ts'
 import { within } from './deadline.ts'
 import { openEmbedded } from './embedded.ts'
 import type { FreeJobs } from './left-jobs.ts'
 import { openPostgres } from './postgres.ts'
 import { neverOpened } from './queue-refusal.ts'
+import { DEFAULT_PREFIX, parseAddress } from './prefixed-address.ts'
 import { openRedis } from './redis.ts'
 import type { SharedLimits } from './shared-limits.ts'
 import type { SharedValues } from './shared-values.ts'
@@ -74,16 +74,4 @@ async function openWritable(open: () => Promise<Store>, place: string): Promise<
   } catch (error) {
     throw neverOpened(error, place)
   }
-}
-
-const DEFAULT_PREFIX = 'customer-mirror'
-
-/** Parses our `?prefix=name`, which separates several mirrors in one database. */
-function parseAddress(address: string): { url: URL; prefix: string } {
-  const url = new URL(address)
-  const prefix = url.searchParams.get('prefix') ?? DEFAULT_PREFIX
-  if (!/^[A-Za-z0-9._-]{1,64}$/.test(prefix))
-    throw new QueueUnavailable('The queue address has an invalid prefix: use letters, digits, dots and dashes.')
-  url.searchParams.delete('prefix')
-  return { url, prefix }
 }

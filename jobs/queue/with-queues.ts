@@ -21,7 +21,14 @@ export async function withQueues<Result>(
   work: (opened: OpenedQueue) => Promise<Result>,
 ): Promise<Result> {
   if (config.queue === undefined || !hasSharedQueue(config)) throw new UsageError(noSharedQueue)
-  const backend = await openBackend(config.queue, { mirrorFile: config.mirror })
+  return workIn(await openBackend(config.queue, { mirrorFile: config.mirror }), work)
+}
+
+/** Opens the queues of a backend, and closes both after `work`. */
+export async function workIn<Result>(
+  backend: Backend,
+  work: (opened: OpenedQueue) => Promise<Result>,
+): Promise<Result> {
   const queues = openQueues(backend)
   for (const queue of queues.all) queue.on('error', () => {})
   try {

@@ -1,5 +1,7 @@
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
+import { failedWith } from './await-other-worker.ts'
+import { pausedError } from './paused-error.ts'
 import type { Listener } from './sync-job.ts'
 
 /** The callbacks through which a run reports its progress. */
@@ -46,6 +48,10 @@ export class AwaitedRuns {
       onProgress: (progress) => this.#awaited.get(progress.organization)?.talk.onProgress(progress),
       onEvent: (organization, event) => this.#awaited.get(organization)?.talk.onEvent(event),
       onUnknown: (organization) => void this.#active.delete(organization),
+      onPutOff: (organization, { untilMs }) => {
+        this.#active.delete(organization)
+        this.#awaited.get(organization)?.end(failedWith(organization, pausedError(organization, untilMs), this.#now()))
+      },
       onRun: ({ organization, outcome, verdict, isLast }) => {
         this.#active.delete(organization)
         const awaited = this.#awaited.get(organization)

@@ -9,6 +9,7 @@ import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 import type { Timings } from '../timings.ts'
 import { delayWhileUnknown } from './delay-while-unknown.ts'
 import { unlessLost } from './held-job.ts'
+import { quickWhenAllowed, type Allowing } from './when-allowed.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 
 /** Quick runs made at the same time by one worker, beside its full runs. */
@@ -19,7 +20,10 @@ const MOST_UNKNOWN = 5
 export type QuickWorker = ReturnType<typeof startQuickWorker>
 
 /** Starts taking quick jobs. */
-export function startQuickWorker(backend: Backend, processing: QuickProcessing & Processing) {
+export function startQuickWorker(
+  backend: Backend,
+  processing: QuickProcessing & Processing & Pick<Allowing, 'pauses'>,
+) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { timings } = processing
   const worker = new Worker<Payload, Counts, Trigger>(
@@ -28,7 +32,10 @@ export function startQuickWorker(backend: Backend, processing: QuickProcessing &
     async (job, token, lost) => {
       await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_UNKNOWN })
       return processing.cancellable.during(job, (cancelled) =>
-        unlessLost(job, token, timings, quickRunForJob(job, { lost, cancelled }, processing)),
+        quickWhenAllowed(job, processing, (closed) => {
+          const signals = { lost, cancelled: AbortSignal.any([cancelled, closed]) }
+          return unlessLost(job, token, timings, quickRunForJob(job, signals, processing))
+        }),
       )
     },
     {

@@ -2,6 +2,8 @@ import type { Config } from '../../src/config/read-config.ts'
 import type { Report } from '../../src/report.ts'
 import { listCancellations } from '../queue/cancellations.ts'
 import { answerOf, withQueues, type OpenedQueue } from '../queue/with-queues.ts'
+import { failedWith } from './await-other-worker.ts'
+import { pausedError } from './paused-error.ts'
 import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'
 import { waitedOutcome, type WaitedOutcome } from './waited-outcome.ts'
 import { endOfJob, type WaitingForJob, type WaitNews } from './wait-for-job.ts'
@@ -44,9 +46,11 @@ export async function runAndWait(
 
 async function endOf(
   opened: OpenedQueue,
-  { organization, job }: RequestedRun,
+  { organization, job, state, untilMs }: RequestedRun,
   waiting: WaitingForRuns & { lastRunBefore: number },
 ): Promise<WaitedOutcome | undefined> {
+  if (state === 'paused')
+    return { from: 'queue', outcome: failedWith(organization, pausedError(organization, untilMs), waiting.now()) }
   const onNews = (news: WaitNews) => waiting.onNews(organization, news)
   const end =
     job === undefined

@@ -1,6 +1,9 @@
 import type { Config } from '../../src/config/read-config.ts'
+import { pauseOf } from '../../src/pause.ts'
 import { deleteCancellation } from '../queue/cancellations.ts'
 import { progressOf } from '../queue/job-progress.ts'
+import { readPauses } from '../queue/pauses.ts'
+import { putOffOf } from '../queue/put-off.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { answerOf, withQueues, type OpenedQueue } from '../queue/with-queues.ts'
 
@@ -9,11 +12,11 @@ export type RequestedRun = {
   organization: string
   added: boolean
   /**
-   * The state of the job; `full-run` where a full run makes a quick run needless, and `told-to-wait` where the service has said when
-   * to ask again.
+   * The state of the job; `full-run` where a full run makes a quick run needless, `told-to-wait` where the service has said when to
+   * ask again, and `paused` where the organization is paused, so that nothing was requested.
    */
   state: string
-  /** Until when the service asked to wait, in Unix milliseconds. */
+  /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
   untilMs?: number | undefined
   /** The job to wait for; undefined where it has just ended. */
   job: { queue: 'sync' | 'quick'; id: string } | undefined
@@ -47,7 +50,13 @@ export async function requestAll(
   { quick = false, now = false, clock }: RequestOptions,
 ): Promise<RequestedRun[]> {
   const requested: RequestedRun[] = []
+  const pauses = await answerOf(opened.backend, readPauses(opened.backend.values))
   for (const organization of organizations) {
+    const paused = pauseOf(pauses, organization, clock())
+    if (paused !== undefined) {
+      requested.push({ organization, added: false, state: 'paused', untilMs: paused.untilMs, job: undefined })
+      continue
+    }
     const asked = quick ? requestQuick(opened, organization) : requestFull(opened, organization)
     const run = { organization, ...(await answerOf(opened.backend, asked)) }
     const isLate = !run.added && run.state === 'delayed'
@@ -88,7 +97,8 @@ async function hasten(
   // A wait that began by a clock that was ahead is no longer than the delay of its job.
   const untilMs = Math.min(progressOf(job).namedUntilMs ?? 0, nowMs + job.delay)
   if (job.attemptsStarted > 0 && untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
-  if (job.attemptsStarted > 0 && !now) return { state }
+  // A person who asks is not held by the hours of the schedule.
+  if (job.attemptsStarted > 0 && !now && putOffOf(job) === undefined) return { state }
   return job.promote().then(
     () => ({ state: 'waiting' }),
     // It was started, or ended, in this moment.

@@ -2,9 +2,11 @@ import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { Interrupted } from '../../src/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
+import { pauseOf } from '../../src/pause.ts'
 import { monotonicMs } from '../../src/monotonic-clock.ts'
 import { endElsewhere, failedWith } from './await-other-worker.ts'
 import { AwaitedRuns, type Talk } from './awaited-runs.ts'
+import { pausedError } from './paused-error.ts'
 import { openEngine, type Engine } from '../worker-parts.ts'
 import { openLiveConfig } from '../live-config.ts'
 import { queueUnavailable } from '../queue/queue-refusal.ts'
@@ -125,7 +127,9 @@ async function requestAndWatch(
   organization: string,
   ended: AbortSignal,
 ): Promise<Outcome> {
-  const { mirror, queues } = engine
+  const { mirror, queues, pauses } = engine
+  const paused = pauseOf(await pauses.latest(), organization, Date.now())
+  if (paused !== undefined) throw pausedError(organization, paused.untilMs)
   const [before] = await mirror.listRuns({ organization, limit: 1 })
   // No retries over hours: the command that waits for the end reports the failure.
   if (!signal.aborted) await queues.requestSync(organization, 'sync', { attempts: 1 })

@@ -15,6 +15,7 @@ import { abandon, isHeld } from './held-job.ts'
 import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
 import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
 import { progressOf } from '../queue/job-progress.ts'
+import type { PutOff } from '../queue/put-off.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 
@@ -31,6 +32,8 @@ export type Listener = {
   onRun?(run: RunOfJob): void
   /** A job ended without a run. Where this is left out, every job makes its run. */
   onNotNeeded?(organization: string, why: WhyNotNeeded): void
+  /** A job waits: its organization is paused, or runs may not start at this hour. */
+  onPutOff?(organization: string, putOff: PutOff): void
   onQuickRun?(ended: EndOfQuickRun): void
   /** The job waits until a worker knows its organization. */
   onUnknown?(organization: string): void
@@ -64,7 +67,7 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
 /** The most starts of a job, including those after waits. */
 export const MOST_STARTS = 100
 
-/** The signals of one job: when its lock is lost, and when a person cancels it. */
+/** The signals of one job: when its lock is lost, and when its run is to end for another reason, which is that of the signal. */
 export type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
 
 /** Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. */

@@ -2,6 +2,7 @@ import { withBackend, type IQueueBackend } from 'bullmq'
 import type { JobSettings } from '../../src/config/jobs.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
+import { whenAllowed, type Allowing } from './when-allowed.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/backoff.ts'
 import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
@@ -14,14 +15,18 @@ const MOST_STALLS = 3
 export type SyncWorker = ReturnType<typeof startSyncWorker>
 
 /** Starts taking sync jobs, at most `concurrency` at the same time. */
-export function startSyncWorker(backend: Backend, processing: Processing, { concurrency }: JobSettings) {
+export function startSyncWorker(backend: Backend, processing: Processing & Allowing, { concurrency }: JobSettings) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { timings, random, cancellable } = processing
   const worker = new Worker<Payload, Counts, Trigger>(
     queueNames(backend).sync,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     (job, token, lost) =>
-      cancellable.during(job, (cancelled) => mirrorForJob(job, token, { lost, cancelled }, processing)),
+      cancellable.during(job, (cancelled) =>
+        whenAllowed(job, token, processing, (closed) =>
+          mirrorForJob(job, token, { lost, cancelled: AbortSignal.any([cancelled, closed]) }, processing),
+        ),
+      ),
     {
       ...workerOptions(backend),
       concurrency,

@@ -4,9 +4,9 @@ import { isDue, isForGood, type Wanted } from '../schedule/schedule-plan.ts'
 /**
  * Why a quick run is not made. `full-run`: the organization has a job that reads the whole list. `due`: such a run is due.
  * `unfinished`: one was interrupted, and is continued. `refused`: the last quick run failed so that another one would too.
- * `leased`: a run outside this queue has the organization.
+ * `leased`: a run outside this queue has the organization. `paused`: a person paused it. `window`: no run may start at this hour.
  */
-export type WhyNone = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused' | 'leased'
+export type WhyNone = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused' | 'leased' | 'paused' | 'window'
 
 export type Situation = {
   /** Without one, no run is due. */

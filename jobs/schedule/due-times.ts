@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
+import { isOpenAt, latestOpen, opensAfter, opensAtSome, type Hours } from './run-hours.ts'
 import { WallClock } from './wall-clock.ts'
 
-/** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
-export type Schedule = CronLine & { spreadMs: number }
+/** When an organization is mirrored: cron fields in a time zone, the time over which starts are spread, and the hours of starts. */
+export type Schedule = CronLine & Hours & { spreadMs: number }
 
 type CronLine = { cron: string; timezone: string }
 
@@ -19,19 +20,50 @@ export function startDelayMs(organization: string, { spreadMs }: Pick<Schedule, 
 /** The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. */
 export function previousDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)
-  const dueMs = lastUntil(schedule, nowMs - delayMs)
-  return dueMs === undefined ? 0 : dueMs + delayMs
+  let untilMs = nowMs
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const momentMs = lastUntil(schedule, latestOpen(schedule, untilMs) - delayMs)
+    if (momentMs === undefined) return 0
+    untilMs = momentMs + delayMs
+    if (isOpenAt(schedule, untilMs)) return untilMs
+  }
+  return 0
 }
+
+/** Moments outside the hours of starts are left out: so many in a row are looked at. A line may fit on some days of a year only. */
+const MOST_LOOKS = 1000
 
 /** The next `count` runs after `nowMs`. */
 export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): ComingRun[] {
   const delayMs = startDelayMs(organization, schedule)
-  let dueMs = nowMs - delayMs
+  let atMs = nowMs
   return Array.from({ length: count }, () => {
-    dueMs = nextAfter(schedule, dueMs)
-    return { atMs: dueMs + delayMs, clocksChange: clocksChange(dueMs + delayMs, schedule.timezone) }
+    atMs = nextStart(schedule, delayMs, atMs)
+    return { atMs, clocksChange: clocksChange(atMs, schedule.timezone) }
   })
 }
+
+/** The first start after a moment, within the hours of starts. */
+function nextStart(schedule: Schedule, delayMs: number, fromMs: number): number {
+  let afterMs = fromMs
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const startMs = nextAfter(schedule, afterMs - delayMs) + delayMs
+    if (isOpenAt(schedule, startMs)) return startMs
+    afterMs = (opensAfter(schedule, startMs) ?? startMs) - 1
+  }
+  throw new Error('it names no moment inside its window')
+}
+
+/** Whether an organization is never due inside the hours of its starts, by the clocks of its time zone. */
+export function neverOpens(organization: string, schedule: Schedule): boolean {
+  if (schedule.window === undefined) return false
+  const { hour, minute } = CronExpressionParser.parse(schedule.cron, { tz: 'UTC' }).fields
+  const delayMinutes = startDelayMs(organization, schedule) / 60_000
+  const starts = hour.values.flatMap((h) => minute.values.map((m) => (h * 60 + m + delayMinutes) % MINUTES_OF_DAY))
+  return !opensAtSome(schedule.window, starts)
+}
+
+const MINUTES_OF_DAY = 1440
 
 /** The scheduler's error about a cron line; undefined when the line has future moments. */
 export function scheduleProblem(schedule: Schedule, nowMs: number): string | undefined {

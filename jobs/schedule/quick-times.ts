@@ -1,11 +1,12 @@
 import { comingRuns, nextAfter, startDelayMs, type Schedule } from './due-times.ts'
+import { isOpenAt } from './run-hours.ts'
 
 /** The schedule of an organization, with the cron line of its quick runs if it has one. */
 type WithQuick = Schedule & { quick?: string }
 
 /** When an organization has quick runs: its own cron line in the same time zone. Undefined where it has none. */
-export function quickSchedule({ quick, timezone, spreadMs }: WithQuick): Schedule | undefined {
-  return quick === undefined ? undefined : { cron: quick, timezone, spreadMs }
+export function quickSchedule({ quick, ...night }: WithQuick): Schedule | undefined {
+  return quick === undefined ? undefined : { ...night, cron: quick }
 }
 
 /**
@@ -37,7 +38,8 @@ export function quickOutlook(organization: string, schedule: WithQuick, nowMs: n
   const quick = quickSchedule(schedule)
   if (quick === undefined) return undefined
   let inADay = 0
-  for (let atMs = nextAfter(quick, nowMs); atMs < nowMs + DAY_MS; atMs = nextAfter(quick, atMs)) inADay += 1
+  for (let atMs = nextAfter(quick, nowMs); atMs < nowMs + DAY_MS; atMs = nextAfter(quick, atMs))
+    inADay += isOpenAt(quick, atMs) ? 1 : 0
   let atMs = nowMs
   const isAlwaysAtNight = Array.from({ length: LOOKED_AT }, () => (atMs = nextAfter(quick, atMs))).every(
     (momentMs) => nextAfter(schedule, momentMs - 1) === momentMs,

@@ -1,11 +1,13 @@
 import type { Mirror } from '../../src/store.ts'
 import { ConfigError } from '../../src/errors.ts'
 import type { Config } from '../../src/config/read-config.ts'
+import { windowText } from '../../src/config/window.ts'
+import { duration } from '../../src/wording.ts'
 import { readCancelledUntil } from './cancelled-until.ts'
-import { scheduleProblem } from './due-times.ts'
+import { neverOpens, scheduleProblem, startDelayMs, type Schedule } from './due-times.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
-import { quickSchedule } from './quick-times.ts'
+import { quickSchedule, spreadBetween } from './quick-times.ts'
 import { nameOf, namedBy, planSchedules, type Found, type SchedulePlan, type Wanted } from './schedule-plan.ts'
 
 /** The name of the jobs that say that a quick run is due. */
@@ -91,17 +93,25 @@ export function scheduled(organizations: Config['organizations']): Wanted[] {
   return organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ organization: id, schedule }]))
 }
 
-/** Throws one ConfigError for all cron lines without a future moment. */
+/** Throws one ConfigError for all cron lines without a future moment, or without one inside the hours in which runs may start. */
 export function checkSchedules({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
   const all = [...scheduled(organizations), ...quickScheduled(organizations)]
   const problems = all.flatMap(({ organization, schedule, isQuick }) => {
     const problem = scheduleProblem(schedule, nowMs)
-    const line = isQuick === true ? 'quick line' : 'cron line'
-    return problem === undefined
-      ? []
-      : [{ file, message: `schedule of ${organization}: its ${line} names no moment (${problem})` }]
+    const line = `schedule of ${organization}: its ${isQuick === true ? 'quick' : 'cron'} line`
+    if (problem !== undefined) return [{ file, message: `${line} names no moment (${problem})` }]
+    const starts = isQuick === true ? spreadBetween(schedule, nowMs) : schedule
+    return neverOpens(organization, starts) ? [{ file, message: `${line}${outsideWindow(organization, starts)}` }] : []
   })
   if (problems.length > 0) throw new ConfigError(problems)
+}
+
+function outsideWindow(organization: string, schedule: Schedule): string {
+  const delayMs = startDelayMs(organization, schedule)
+  const delayed = delayMs === 0 ? '' : `, ${duration(delayMs)} later by its spread,`
+  const hours = schedule.window === undefined ? '' : windowText(schedule.window)
+  const advice = `no run would ever start; change one of the two`
+  return `${delayed} never falls inside the window ${hours} (${schedule.timezone}), so that ${advice}`
 }
 
 async function findSchedules(tick: Queues['tick'], nowMs: number): Promise<Found[]> {

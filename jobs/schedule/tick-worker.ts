@@ -5,6 +5,7 @@ import { delayWhileUnknown, type Knowing } from '../run/delay-while-unknown.ts'
 import type { Backend } from '../queue/backend.ts'
 import { nextTickMs, startDelayMs } from './due-times.ts'
 import { quickDelayMs, quickSchedule } from './quick-times.ts'
+import { isOpenAt } from './run-hours.ts'
 import { QUICK_TICK } from './reconcile.ts'
 import { wasReadSince } from './schedule-plan.ts'
 import { payload, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
@@ -41,10 +42,11 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
       )
       const schedule = organizationOf(organization)?.schedule
       if (isQuick) return requestQuickRun(organization, schedule, { queues, now })
-      if (schedule === undefined || (await isDone(organization, tick, mirror, now()))) return { added: 0 }
-      const { added } = await queues.requestSync(organization, 'schedule', {
-        delayMs: startDelayMs(organization, schedule),
-      })
+      if (schedule === undefined) return { added: 0 }
+      const delayMs = startDelayMs(organization, schedule)
+      const isDue = isOpenAt(schedule, tickedMs(tick) + delayMs)
+      if (!isDue || (await isDone(organization, tick, mirror, now()))) return { added: 0 }
+      const { added } = await queues.requestSync(organization, 'schedule', { delayMs })
       return { added: Number(added) }
     },
     {
@@ -64,13 +66,18 @@ async function requestQuickRun(
   const quick = schedule && quickSchedule(schedule)
   if (quick === undefined) return { added: 0 }
   const delayMs = quickDelayMs(organization, quick, now())
+  if (!isOpenAt(quick, now() + delayMs)) return { added: 0 }
   const { added } = await queues.requestQuick(organization, 'schedule', { delayMs })
   return { added: Number(added) }
 }
 
 /** Whether the run of a tick was already made by a worker that caught up before. */
 async function isDone(organization: string, tick: Job, mirror: Ticking['mirror'], nowMs: number): Promise<boolean> {
-  const tickedMs = tick.opts.prevMillis ?? tick.timestamp
   const lastRun = (await mirror.listLastRuns()).find((run) => run.organization === organization)
-  return wasReadSince(tickedMs, lastRun, nowMs)
+  return wasReadSince(tickedMs(tick), lastRun, nowMs)
+}
+
+/** The moment of its cron line. */
+function tickedMs(tick: Job): number {
+  return tick.opts.prevMillis ?? tick.timestamp
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
+import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
 import type { Io } from './io.ts'
 
@@ -27,7 +28,7 @@ export function formOf({ json, format, html, output }: Asked): { form: string; f
 }
 
 /** What the configuration and the clock say. */
-type Moment = { config: Config; nowMs: number }
+type Moment = { config: Config; pauses: Pauses | undefined; nowMs: number }
 
 export async function showMetrics(file: string, io: Io, mirror: Mirror, at: Moment) {
   const { metricsOf, writeMetrics } = await import('./write-metrics.ts')

@@ -2,7 +2,9 @@ import { LARGEST_STEP_MS } from '../clock-tolerance.ts'
 import type { Freshness, LastQuickRun } from '../store.ts'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
+import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
+import { pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { durationArgument } from './duration-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
@@ -27,22 +29,34 @@ export function statusCommand(io: Io) {
       const limit = { maxAgeMs: maxAge, proven }
       const { lines, left } = await withMirror(config, async (mirror, known) => {
         const nowMs = Date.now()
-        if (form === 'html') await showPage(file, io, mirror, { config: known, nowMs })
-        if (form === 'prometheus') await showMetrics(file, io, mirror, { config: known, nowMs })
+        const pauses = await readPauses(known)
+        const at = { config: known, pauses, nowMs }
+        if (form === 'html') await showPage(file, io, mirror, at)
+        if (form === 'prometheus') await showMetrics(file, io, mirror, at)
         const freshness = await mirror.listFreshness()
         const { organizations } = known
         return {
-          lines: statusLines(organizations, freshness, nowMs, limit),
+          lines: statusLines(organizations, { freshness, pauses }, nowMs, limit),
           left: leftBehind(organizations, freshness),
         }
       })
       if (form === 'json') io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (form === 'table')
         io.stdout.write(
-          (await asTable(lines, limit, screenOf(io.stdout))) + (await lastQuickLines(lines)) + (await leftText(left)),
+          (await asTable(lines, limit, screenOf(io.stdout))) +
+            (await lastQuickLines(lines)) +
+            (await pausedLines(lines)) +
+            (await leftText(left)),
         )
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
+}
+
+/** Undefined where no queue is shared, and where it does not answer within a second. */
+async function readPauses(config: Config): Promise<Pauses | undefined> {
+  if (config.queue === undefined || config.queue === 'embedded') return undefined
+  const { readSharedPauses } = await import('../../jobs/queue/read-shared-pauses.ts')
+  return readSharedPauses(config)
 }
 
 type StatusLine = {
@@ -53,6 +67,8 @@ type StatusLine = {
   dataAgeMs: number | undefined
   tooOld: boolean
   why: string[]
+  /** Undefined where it is not paused, or where that is not known. */
+  paused: Pause | undefined
 }
 
 /** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
@@ -61,7 +77,7 @@ type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
 /** One line for every configured organization. One that was never mirrored counts as too old. */
 function statusLines(
   organizations: readonly Organization[],
-  known: readonly Freshness[],
+  { freshness: known, pauses }: { freshness: readonly Freshness[]; pauses: Pauses | undefined },
   nowMs: number,
   { maxAgeMs, proven }: AgeLimit,
 ): StatusLine[] {
@@ -73,8 +89,9 @@ function statusLines(
     const dataAgeMs = ageOf(freshness?.dataAsOfMs)
     const readTooOld = isTooOld(readAgeMs, maxAgeMs)
     const tooOld = proven ? isTooOld(provenAgeMs, maxAgeMs) : readTooOld
-    const why = whyNot(freshness, { tooOld, readTooOld })
-    return { organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
+    const paused = pauses && pauseOf(pauses, id, nowMs)
+    const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, readTooOld })]
+    return { paused, organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
   })
 }
 
@@ -91,6 +108,12 @@ async function lastQuickLines(lines: readonly StatusLine[]): Promise<string> {
   if (found.length === 0) return ''
   const { lastQuickText } = await import('./output/last-quick.ts')
   return found.map(({ organization, lastQuick }) => lastQuickText(organization, lastQuick)).join('')
+}
+
+async function pausedLines(lines: readonly StatusLine[]): Promise<string> {
+  if (lines.every(({ paused }) => paused === undefined)) return ''
+  const { pausedSince } = await import('./output/pause-text.ts')
+  return lines.map(({ organization, paused }) => (paused ? pausedSince(organization, paused) : '')).join('')
 }
 
 async function leftText(left: readonly Freshness[]): Promise<string> {
@@ -125,7 +148,7 @@ function whyNot(freshness: Freshness | undefined, { tooOld, readTooOld }: Record
   ]
 }
 
-function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }: StatusLine) {
+function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why, paused }: StatusLine) {
   return {
     organization,
     readAsOf: isoTime(freshness?.readAsOfMs),
@@ -144,6 +167,7 @@ function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, to
     openRejects: freshness?.openRejects ?? 0,
     tooOld,
     why,
+    paused: paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null,
     lastQuick: freshness?.lastQuick === undefined ? null : quickAsJson(freshness.lastQuick),
   }
 }

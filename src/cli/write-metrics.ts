@@ -3,9 +3,10 @@ import { resolve } from 'node:path'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
+import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
 
-type Asked = { config: Config; nowMs: number }
+type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number }
 
 /** The status of a mirror in the text format of Prometheus. */
 export async function metricsOf(mirror: Mirror, asked: Asked): Promise<string> {

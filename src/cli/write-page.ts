@@ -3,9 +3,10 @@ import { resolve } from 'node:path'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
+import { pauseOf, type Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
 
-type Asked = { config: Config; nowMs: number }
+type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number }
 
 /** Writes the overview of a mirror as one file. Throws UsageError and ExportFailed for a bad target, and then leaves it as it was. */
 export async function writePage(file: string, mirror: Mirror, asked: Asked): Promise<void> {
@@ -16,7 +17,7 @@ export async function writePage(file: string, mirror: Mirror, asked: Asked): Pro
 }
 
 /** The overview of a mirror, as one file that nothing has to be loaded for. */
-export async function pageOf(mirror: Mirror, { config, nowMs }: Asked): Promise<string> {
+export async function pageOf(mirror: Mirror, { config, pauses, nowMs }: Asked): Promise<string> {
   const [{ overviewPage }, { readOverview }, { dueOutlooks }, { checkSchedules }] = await Promise.all([
     import('../page/overview-page.ts'),
     import('../page/overview.ts'),
@@ -27,6 +28,7 @@ export async function pageOf(mirror: Mirror, { config, nowMs }: Asked): Promise<
   const overview = await readOverview(mirror, {
     organizations: config.organizations.map(({ id }) => id),
     dueOf: dueOutlooks(config.organizations, nowMs),
+    pausedOf: pauses && ((id) => pauseOf(pauses, id, nowMs)),
     nowMs,
     monotonicMs: monotonicMs(),
   })

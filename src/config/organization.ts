@@ -12,6 +12,7 @@ import type { ReferenceForm } from './secret-reference.ts'
 import type { ConfigFile } from './schema.ts'
 import { recipe } from './signing.ts'
 import { didYouMean } from './suggestion.ts'
+import type { Window } from './window.ts'
 
 /** One organization to mirror, with every setting filled in. */
 export type Organization = {
@@ -34,8 +35,11 @@ export type Organization = {
   signing: Recipe
   /** Undefined where every field is stored as sent. */
   privacy?: PrivacySettings<SecretReference> | undefined
-  /** The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. */
-  schedule: { cron: string; timezone: string; spreadMs: number; quick?: string } | undefined
+  /**
+   * The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. Without `window`, runs
+   * may start at any hour.
+   */
+  schedule: { cron: string; timezone: string; spreadMs: number; quick?: string; window?: Window } | undefined
   /** What a quick run may cost. */
   quick: { maxRequests: QuickLimit }
 }
@@ -92,8 +96,7 @@ export function chooseOrganizations(
 
 const LISTED = 20
 
-/** A reference as configured, its path made absolute. */
-export function secretReference(written: WrittenSecret, folder: string): SecretReference {
+function secretReference(written: WrittenSecret, folder: string): SecretReference {
   if ('literal' in written) return written
   if (written.file !== undefined) return { file: resolve(folder, written.file) }
   return { env: written.env ?? '' }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { duration } from './duration.ts'
 import { didYouMean } from './suggestion.ts'
+import { window as hours } from './window.ts'
 
 const cron = z
   .string('must be text of five fields, such as "0 2 * * *"')
@@ -34,8 +35,14 @@ const quick = z
     examples: ['*/15 * * * *', NEVER],
   })
 
+const window = hours.exactOptional().meta({
+  description:
+    'The hours in which runs may start, in the same time zone. A run under way at their end goes on in the next.',
+  examples: ['22:00-06:00'],
+})
+
 /** The schedule of all organizations. */
-export const schedule = z.strictObject({ cron, timezone, spread, quick })
+export const schedule = z.strictObject({ cron, timezone, spread, quick, window })
 
 /** The schedule of one organization; missing fields come from the schedule of all. */
 export const ownSchedule = z.strictObject({
@@ -43,15 +50,21 @@ export const ownSchedule = z.strictObject({
   timezone: timezone.exactOptional(),
   spread,
   quick,
+  window,
 })
 
 type Written = z.output<typeof ownSchedule>
 
 /** When an organization is mirrored: its own fields, then the shared ones; undefined without a cron line. */
 export function mergeSchedule(shared: Written | undefined, own: Written | undefined) {
-  const { cron: night, timezone: zone, spread: spreadMs = 0, quick: between = NEVER } = { ...shared, ...own }
+  const merged = { ...shared, ...own }
+  const { cron: night, timezone: zone, spread: spreadMs = 0, quick: between = NEVER, window: runHours } = merged
   if (night === undefined || zone === undefined) return undefined
-  return { cron: night, timezone: zone, spreadMs, ...(between !== NEVER && { quick: between }) }
+  return {
+    ...{ cron: night, timezone: zone, spreadMs },
+    ...(between !== NEVER && { quick: between }),
+    ...(runHours !== undefined && { window: runHours }),
+  }
 }
 
 const FIELDS = [

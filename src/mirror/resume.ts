@@ -22,8 +22,8 @@ export function findResumable(db: Connection, { organization, nowMs, resumeWithi
 }
 
 /**
- * The moment from which `resumeWithin` counts: the start of the scan, or the end of its last run that reached maxRun. Otherwise a scan
- * that takes longer than `resumeWithin` would restart again and again, and never end.
+ * The moment from which `resumeWithin` counts: the start of the scan, or the end of its last run that reached maxRun or the end of its
+ * window. Otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
  */
 function standsSinceMs(db: Connection, { id, data_as_of }: { id: number; data_as_of: string }): number {
   const ended = statement<[number], { at: string | null }>(
@@ -33,7 +33,7 @@ function standsSinceMs(db: Connection, { id, data_as_of }: { id: number; data_as
        UNION ALL SELECT runs.id, runs.resumed_from, runs.error_code, runs.finished_at
        FROM runs JOIN chain ON runs.id = chain.resumed_from
      )
-     SELECT MAX(finished_at) AS at FROM chain WHERE error_code = 'max-run'`,
+     SELECT MAX(finished_at) AS at FROM chain WHERE error_code IN ('max-run', 'window-closed')`,
   ).get(id)
   return fromSqlTime(ended?.at ?? data_as_of)
 }

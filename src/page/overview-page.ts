@@ -54,6 +54,7 @@ const COLOURS: Readonly<Record<State, string>> = {
   late: 'bad',
   held: 'weak',
   never: 'weak',
+  paused: 'weak',
   stopped: 'weak',
   waiting: 'busy',
   running: 'busy',

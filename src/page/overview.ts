@@ -1,4 +1,5 @@
 import type { LatestRun, Underway } from '../report.ts'
+import type { Pause } from '../pause.ts'
 import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../store.ts'
 import { progressOf, type Progress } from './progress.ts'
 import { standingOf, type Standing } from './standing.ts'
@@ -26,6 +27,7 @@ export type OrganizationView<Shown extends UncountedFreshness = Freshness> = {
   /** Removals that wait for a decision. */
   held: readonly HeldRemovals[]
   underway: Progress | undefined
+  paused: Pause | undefined
   /** Its latest full runs, oldest first. */
   runs: readonly LatestRun[]
   standing: Standing
@@ -50,6 +52,8 @@ type Known<Shown extends UncountedFreshness = Freshness> = {
   underway: readonly Underway[]
   runs: readonly LatestRun[]
   dueOf: (organization: string, freshness: Pick<Freshness, 'readAsOfMs'> | undefined) => Due | undefined
+  /** Absent where the queue, which keeps the pauses, could not be asked. */
+  pausedOf?: ((organization: string) => Pause | undefined) | undefined
   nowMs: number
 }
 
@@ -58,7 +62,7 @@ export const DRAWN_RUNS = 30
 /** How many of its runs say how it stands: one may be under way. */
 const LEAST_RUNS = 2
 
-type Asked = Pick<Known, 'organizations' | 'dueOf' | 'nowMs'> & { monotonicMs: number | undefined }
+type Asked = Pick<Known, 'organizations' | 'dueOf' | 'pausedOf' | 'nowMs'> & { monotonicMs: number | undefined }
 
 type Runs = Pick<Mirror, 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>
 type Readable = Runs & Pick<Mirror, 'listFreshness'>
@@ -126,6 +130,7 @@ function viewsOf<Shown extends UncountedFreshness>({
   organizations,
   nowMs,
   dueOf,
+  pausedOf,
   ...known
 }: Known<Shown>): OrganizationView<Shown>[] {
   const freshness = new Map(known.freshness.map((each) => [each.organization, each]))
@@ -139,6 +144,7 @@ function viewsOf<Shown extends UncountedFreshness>({
       due: dueOf(organization, freshness.get(organization)),
       held: held.get(organization) ?? [],
       underway: run && progressOf(run, nowMs),
+      paused: pausedOf?.(organization),
       runs: runs.get(organization) ?? [],
     }
     return { organization, ...facts, standing: standingOf(facts) }

@@ -1,5 +1,5 @@
 import { factsOfCode } from '../error-facts.ts'
-import { count, duration, grouped } from '../wording.ts'
+import { count, duration, grouped, moment } from '../wording.ts'
 import type { OrganizationView } from './overview.ts'
 import type { Progress } from './progress.ts'
 import { reasonWords } from './proof-words.ts'
@@ -11,6 +11,7 @@ export const STATE_WORDS: Readonly<Record<State, string>> = {
   late: 'Late',
   held: 'Removals held',
   never: 'Never mirrored',
+  paused: 'Paused',
   stopped: 'Stopped',
   waiting: 'Waiting',
   running: 'Running',
@@ -26,6 +27,7 @@ export type Sentence = { text: string; command?: string }
 export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
   return [
     ...failureSentence(view, nowMs),
+    ...pauseSentence(view, nowMs),
     ...waitingSentence(view, nowMs),
     ...view.held.map(({ held, runId }) => ({
       text: `Run #${runId} held back ${count(held, 'removal')}. If these customers are gone, approve; if not, discard.`,
@@ -58,12 +60,17 @@ function failureSentence({ organization, standing }: OrganizationView, nowMs: nu
   return [{ text: `${runs}, ${since}: ${title} (${last.errorCode ?? 'unexpected'}).${advice}`, command }]
 }
 
+function pauseSentence({ organization, paused }: OrganizationView, nowMs: number): Sentence[] {
+  if (paused === undefined) return []
+  const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
+  const text = `Paused ${ago(paused.sinceMs, nowMs)}${until}: no run starts. To end the pause:`
+  return [{ text, command: `customer-mirror resume ${organization}` }]
+}
+
 function waitingSentence({ standing: { states, lastEnded } }: OrganizationView, nowMs: number): Sentence[] {
   if (lastEnded === undefined) return []
-  if (states.includes('stopped')) {
-    const what = lastEnded.status === 'failed' ? 'cancelled by a person' : 'stopped before its end'
-    return [{ text: `Run #${lastEnded.runId} was ${what}. The next run continues it.` }]
-  }
+  if (states.includes('stopped'))
+    return [{ text: `Run #${lastEnded.runId} was stopped before its end. The next run continues it.` }]
   if (!states.includes('waiting')) return []
   const sinceMs = lastEnded.startedAtMs + lastEnded.durationMs
   return [
@@ -75,11 +82,11 @@ function waitingSentence({ standing: { states, lastEnded } }: OrganizationView, 
   ]
 }
 
-function freshnessWords({ freshness, due, standing }: OrganizationView, nowMs: number): string {
+function freshnessWords({ freshness, due, standing, paused }: OrganizationView, nowMs: number): string {
   const readAsOfMs = freshness?.readAsOfMs
   if (readAsOfMs === undefined) {
     const dueWords = due?.isLate === true ? ` It was due ${ago(due.lastMs, nowMs)}.` : ''
-    return standing.states.includes('never')
+    return standing.states.includes('never') || (paused !== undefined && standing.lastEnded === undefined)
       ? `No run yet.${dueWords}`
       : `The list was never read to its end.${dueWords}`
   }

@@ -1,11 +1,10 @@
-import { factsOfCode } from '../error-facts.ts'
 import type { LatestRun } from '../report.ts'
 import type { UncountedFreshness } from '../store.ts'
 import type { OrganizationView } from './overview.ts'
 
 /**
  * What is to be said of an organization in one word. `failing`: its last run failed. `late`: it was due long ago and was not read
- * since. `stopped`: its last run was interrupted or cancelled. `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
+ * since. `paused`: a person paused it, and that it is late is no surprise. `stopped`: its last run was interrupted. `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
  * proves nothing although it was meant to.
  */
 export type State =
@@ -13,6 +12,7 @@ export type State =
   | 'late'
   | 'held'
   | 'never'
+  | 'paused'
   | 'stopped'
   | 'waiting'
   | 'running'
@@ -31,7 +31,7 @@ export type Standing = {
   lastEnded: LatestRun | undefined
 }
 
-type Facts = Pick<OrganizationView<UncountedFreshness>, 'freshness' | 'due' | 'held' | 'underway' | 'runs'>
+type Facts = Pick<OrganizationView<UncountedFreshness>, 'freshness' | 'due' | 'held' | 'underway' | 'runs' | 'paused'>
 
 /** How an organization stands, from what is known of it. */
 export function standingOf(facts: Facts): Standing {
@@ -49,6 +49,7 @@ const URGENCY: Readonly<Record<State, number>> = {
   late: 0,
   held: 0,
   never: 0,
+  paused: 1,
   stopped: 1,
   waiting: 1,
   running: 1,
@@ -57,14 +58,15 @@ const URGENCY: Readonly<Record<State, number>> = {
   fresh: 2,
 }
 
-function statesOf({ freshness, due, held, underway }: Facts, lastEnded: LatestRun | undefined): State[] {
+function statesOf({ freshness, due, held, underway, paused }: Facts, lastEnded: LatestRun | undefined): State[] {
   const wasRead = freshness?.readAsOfMs !== undefined
   const isUnproven = wasRead && lastEnded?.status === 'complete' && lastEnded.proof === 'unproven'
   const grave: (State | false | undefined)[] = [
-    lastEnded !== undefined && isFailure(lastEnded) && 'failing',
-    due?.isLate === true && wasRead && 'late',
+    lastEnded?.status === 'failed' && 'failing',
+    due?.isLate === true && wasRead && paused === undefined && 'late',
     held.length > 0 && 'held',
-    !wasRead && underway === undefined && lastEnded === undefined && 'never',
+    !wasRead && underway === undefined && lastEnded === undefined && paused === undefined && 'never',
+    paused !== undefined && 'paused',
     isStopped(lastEnded) && underway === undefined && 'stopped',
     lastEnded?.status === 'waiting' && underway === undefined && 'waiting',
     underway !== undefined && 'running',
@@ -76,12 +78,7 @@ function statesOf({ freshness, due, held, underway }: Facts, lastEnded: LatestRu
 }
 
 function isStopped(run: LatestRun | undefined): boolean {
-  return run?.status === 'interrupted' || run?.status === 'running' || (run?.status === 'failed' && !isFailure(run))
-}
-
-/** A run that a person cancelled is recorded as failed, and is no failure. */
-function isFailure({ status, errorCode }: LatestRun): boolean {
-  return status === 'failed' && factsOfCode(errorCode ?? '').from !== 'cancel'
+  return run?.status === 'interrupted' || run?.status === 'running'
 }
 
 /** Whether the configuration asks for scans that prove nothing. */
@@ -90,7 +87,7 @@ function isByChoice(reasons: readonly string[]): boolean {
 }
 
 function failuresOf(ended: readonly LatestRun[]): Standing['failures'] {
-  const lastGood = ended.findLastIndex((run) => !isFailure(run))
+  const lastGood = ended.findLastIndex(({ status }) => status !== 'failed')
   const failed = ended.slice(lastGood + 1)
   return {
     inARow: failed.length,

@@ -64,8 +64,6 @@ test('every line that is commented out of the starter file is a setting that wor
     'jobs',
     'quick',
     'publish',
-    'notify',
-    'heartbeat',
     'defaults',
     'organizations',
   ])

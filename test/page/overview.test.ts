@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Pause } from '../../src/pause.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
 import { partOf, readOverview, type Overview } from '../../src/page/overview.ts'
 import { progressOf } from '../../src/page/progress.ts'
@@ -23,6 +24,18 @@ test('every organization is shown in its states, and those that need attention c
     ['fresh', 'fresh'],
   ])
   expect(overview.totals).toEqual([4, 3, 1])
+})
+
+test('a paused organization is said to be, and is not late', async () => {
+  const overview = await overviewOfAll({
+    late: { sinceMs: LOOKED_AT_MS - 3_600_000, untilMs: LOOKED_AT_MS + 3_600_000 },
+  })
+  const late = overview.organizations.find(({ organization }) => organization === 'late')
+  const said = cardsOf(await overviewPage(overview)).get('late')
+
+  expect(late?.standing).toMatchObject({ states: ['paused'], urgency: 1 })
+  expect(said).toContain('Paused 1 h ago, until')
+  expect(said).toContain('customer-mirror resume late')
 })
 
 test('the page says in words what is true of each organization', async () => {
@@ -112,24 +125,6 @@ test('a clock that was set back gives no time left, and no age below zero', asyn
   expect(await overviewPage(await overviewOf(mirror, ['fresh']))).toMatch(/Read 0 ms ago/)
 })
 
-test('a run that a person cancelled is shown as stopped, not as a failure', async () => {
-  const mirror = await aMirror()
-  const nowMs = LOOKED_AT_MS - 3_600_000
-  const run = await mirror.startRun({ organization: 'fresh', trigger: 'manual', nowMs })
-  const error = { code: 'cancelled', message: 'made up' }
-  const source = { requests: 0, throttled: 0, waitedMs: 0 }
-  await mirror.finishRun(
-    run,
-    { status: 'failed', proof: 'unproven', reasons: ['failed'], readToEnd: false, error, source },
-    nowMs,
-  )
-
-  const overview = await overviewOf(mirror, ['fresh'])
-
-  expect(overview.organizations[0]?.standing).toMatchObject({ states: ['stopped'], failures: { inARow: 0 } })
-  expect(await overviewPage(overview)).toContain('Run #1 was cancelled by a person. The next run continues it.')
-})
-
 test('a run whose process is gone is not shown as running', async () => {
   const mirror = await aMirror()
   await mirror.startRun({ organization: 'fresh', trigger: 'sync', nowMs: LOOKED_AT_MS - 3_600_000 })
@@ -139,14 +134,19 @@ test('a run whose process is gone is not shown as running', async () => {
   expect(organizations[0]?.standing.states).toEqual(['stopped'])
 })
 
-async function overviewOfAll(): Promise<Overview> {
+async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {
   const mirror = await aMirror()
   await mirrorAllStates(mirror)
-  return overviewOf(mirror, IN_STATES)
+  return overviewOf(mirror, IN_STATES, paused)
 }
 
-function overviewOf(mirror: Awaited<ReturnType<typeof aMirror>>, organizations: readonly string[]): Promise<Overview> {
-  return readOverview(mirror, { organizations, dueOf: dueEveryNight, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
+function overviewOf(
+  mirror: Awaited<ReturnType<typeof aMirror>>,
+  organizations: readonly string[],
+  paused: Record<string, Pause> = {},
+): Promise<Overview> {
+  const asked = { organizations, dueOf: dueEveryNight, pausedOf: (id: string) => paused[id] }
+  return readOverview(mirror, { ...asked, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
 }
 
 /** The text of each card, by its organization. */

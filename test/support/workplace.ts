@@ -33,8 +33,6 @@ type Settings = {
   queue?: string
   schedule?: object
   publish?: object
-  notify?: object
-  heartbeat?: object
   quick?: object
   jobs?: object
 }

@@ -1,3 +1,4 @@
+import { moment } from '../../wording.ts'
 import type { ExitCode } from '../exit-code.ts'
 
 /** A requested run, as far as words need it. */
@@ -11,16 +12,22 @@ export function requestedText(
   return requested.map((run) => `${run.organization}: ${wordsOf(run, quick)}\n`).join('')
 }
 
-/** 5 where a service said when to ask again. */
+/** 5 where a service said when to ask again, and for a paused organization. */
 export function requestedCode(requested: readonly Requested[]): ExitCode {
-  return requested.some(({ state }) => state === 'told-to-wait') ? 5 : 0
+  return requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0
 }
 
-function wordsOf({ added, state, untilMs }: Requested, quick: boolean): string {
+function wordsOf({ organization, added, state, untilMs }: Requested, quick: boolean): string {
   if (added) return quick ? 'quick run queued' : 'queued'
+  if (state === 'paused') return pausedWords(organization, untilMs)
   if (untilMs !== undefined) return toldToWait(untilMs)
   const states = quick ? QUICK_STATES : STATES
   return states[state] ?? `has a job already (${state})`
+}
+
+function pausedWords(organization: string, untilMs: number | undefined): string {
+  const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+  return `is paused${until}; nothing was requested. First: customer-mirror resume ${organization}`
 }
 
 function toldToWait(untilMs: number): string {

@@ -64,6 +64,34 @@ test('held removals are in the body of /readyz, and do not make it 503', async (
   })
 })
 
+const NOW_MS = Date.now()
+const said = (sinceMs: number, untilMs?: number, resumedMs?: number) => ({ sinceMs, untilMs, resumedMs })
+
+test.each([
+  ['is not paused', {}, false],
+  ['is paused', { acme: said(NOW_MS - DAY_MS) }, true],
+  ['is paused with all of them', { '*': said(NOW_MS - DAY_MS, NOW_MS + 1) }, true],
+  ['was resumed a moment ago', { acme: said(NOW_MS - DAY_MS, undefined, NOW_MS - 60_000) }, true],
+  ['was resumed long ago', { acme: said(NOW_MS - 3 * DAY_MS, undefined, NOW_MS - 2 * DAY_MS) }, false],
+])('an organization that was not read since it was due and %s', async (what, pauses, ready) => {
+  const { organizations } = await aQueueOf()
+
+  const readiness = await examine({
+    write: async () => {},
+    workers: [],
+    compareSchedules: async () => ({ upsert: [], remove: [] }),
+    organizations,
+    mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [] },
+    pauses: async () => new Map(Object.entries(pauses)),
+    nowMs: NOW_MS,
+  })
+
+  expect(readiness.ready).toBe(ready)
+  expect(readiness.paused?.map(({ organization }) => organization)).toEqual(
+    what.startsWith('is paused') ? ['acme'] : undefined,
+  )
+})
+
 test.each([
   ['proves nothing, for a record without an id', { reasons: ['rejected-without-id'] }, 0, true],
   ['was cut short', { reasons: ['page-limit'] }, 0, false],

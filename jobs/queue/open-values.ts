@@ -1,0 +1,33 @@
+import { parseAddress } from './prefixed-address.ts'
+import type { SharedValues } from './shared-values.ts'
+
+/** Shared values to be read. */
+type Readable = { values: Pick<SharedValues, 'read' | 'list'>; close(): Promise<void> }
+
+/**
+ * The shared values of a queue on a server, to be read and nothing else: nothing is written, no job is touched, and little of this
+ * program is loaded. The verbs reject where it cannot be reached.
+ */
+export async function openValues(address: string, connectMs: number): Promise<Readable> {
+  const { url, prefix } = parseAddress(address)
+  const open = url.protocol.startsWith('redis') ? openInRedis : openInPostgres
+  return open({ address: url.href, connectMs, prefix })
+}
+
+type Place = { address: string; connectMs: number; prefix: string }
+
+async function openInRedis({ address, connectMs, prefix }: Place): Promise<Readable> {
+  const [{ Redis }, { redisValues }] = await Promise.all([import('ioredis'), import('./redis-values.ts')])
+  const settings = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
+  const client = new Redis(address, settings)
+  // The verbs report the failure; without this listener it would be printed, with its password.
+  client.on('error', () => {})
+  return { values: redisValues(client, prefix), close: async () => client.disconnect() }
+}
+
+async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Readable> {
+  const [{ Pool }, { postgresValues }] = await Promise.all([import('pg'), import('./postgres-values.ts')])
+  const pool = new Pool({ connectionString: address, max: 1, connectionTimeoutMillis: connectMs })
+  pool.on('error', () => {})
+  return { values: postgresValues(pool, prefix), close: () => pool.end() }
+}

@@ -1,0 +1,37 @@
+import { ALL, type Pause } from '../../pause.ts'
+import { moment } from '../../wording.ts'
+
+/** An organization, or all of them, before and after the command. */
+type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
+
+/** What `pause` did, a line for each organization. */
+export function pausedText(changed: readonly Changed[]): string {
+  return changed.map(({ name, before, now }) => `${subject(name)} ${pausedWords(before, now)}\n`).join('')
+}
+
+function pausedWords(before: Pause | undefined, now: Pause | undefined): string {
+  const until = now?.untilMs === undefined ? 'until resumed' : `until ${moment(now.untilMs)}`
+  return before === undefined ? `paused ${until}` : `paused already, since ${moment(before.sinceMs)}; now ${until}`
+}
+
+/** What `resume` did. */
+export function resumedText(changed: readonly Changed[]): string {
+  const named = changed.filter(({ before, name }) => before !== undefined || name !== ALL)
+  if (named.length === 0) return 'Nothing was paused.\n'
+  return named
+    .map(({ name, before }) => {
+      if (before === undefined) return `${name}: was not paused\n`
+      return `${subject(name)} resumed; it was paused since ${moment(before.sinceMs)}\n`
+    })
+    .join('')
+}
+
+/** A paused organization, where others are shown too. */
+export function pausedSince(organization: string, { sinceMs, untilMs }: Pause): string {
+  const until = untilMs === undefined ? '' : `, until ${moment(untilMs)}`
+  return `${organization}: paused since ${moment(sinceMs)}${until}: customer-mirror resume ${organization}\n`
+}
+
+function subject(name: string): string {
+  return name === ALL ? 'all organizations:' : `${name}:`
+}

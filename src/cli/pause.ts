@@ -1,0 +1,42 @@
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import { moment } from '../wording.ts'
+import type { Io } from './io.ts'
+import { timeArgument } from './time-argument.ts'
+
+/** `customer-mirror pause`: no run of organizations starts until they are resumed. */
+export function pauseCommand(io: Io) {
+  return new Command('pause')
+    .description('start no run of organizations until they are resumed; without a name, of none')
+    .argument('[organization...]', 'ids of organizations')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--until <time>', 'end the pause by itself at this time', timeArgument)
+    .addHelpText('after', EXAMPLES)
+    .action(async (ids, { config: file, until }) => {
+      const [{ readConfig }, { chooseOrganizations }, { pausedText }] = await Promise.all([
+        import('../config/read-config.ts'),
+        import('../config/organization.ts'),
+        import('./output/pause-text.ts'),
+      ])
+      const nowMs = Date.now()
+      const untilMs = until === undefined ? undefined : Date.parse(`${until.replace(' ', 'T')}Z`)
+      if (untilMs !== undefined && untilMs <= nowMs)
+        throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
+      const config = await readConfig({ file, cwd: process.cwd() })
+      const organizations = ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
+      const { pauseOrganizations } = await import('../../jobs/queue/pause-organizations.ts')
+      io.stdout.write(pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
+    })
+}
+
+const EXAMPLES = `
+Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by
+\`customer-mirror run\`. When the pause ends, a run that was missed is made up for once. \`customer-mirror sync\` needs no queue, and
+is not paused.
+
+Examples:
+  $ customer-mirror pause acme --until "2026-12-24 06:00"
+      the service is being maintained until six o'clock UTC
+  $ customer-mirror pause
+      all organizations, until customer-mirror resume
+`

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import type { Stated } from './pause.ts'
+
+const moment = z.iso.datetime().transform((text) => Date.parse(text))
+const stored = z
+  .object({ since: moment, until: moment.optional(), resumed: moment.optional() })
+  .transform(({ since, until, resumed }) => ({ sinceMs: since, untilMs: until, resumedMs: resumed }))
+
+/** What is kept about a pause; undefined for a text that cannot be read, such as one of a newer version. */
+export function parsePause(text: string): Stated | undefined {
+  try {
+    return stored.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
+/** A pause as it is kept: `{"since": …, "until": …}`, and `resumed` once a person ended it. */
+export function pauseText({ sinceMs, untilMs, resumedMs }: Stated): string {
+  const [since, until, resumed] = [sinceMs, untilMs, resumedMs].map((ms) =>
+    ms === undefined ? undefined : new Date(ms).toISOString(),
+  )
+  return JSON.stringify({ since, until, resumed })
+}

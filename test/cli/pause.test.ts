@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { pauseCommand } from '../../src/cli/pause.ts'
+import { resumeCommand } from '../../src/cli/resume.ts'
+import { runCommand as runOfWorker } from '../../src/cli/run.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
+import { runCommand } from '../support/run-command.ts'
+import { startWorker } from '../support/worker-here.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+const MOMENT = /\d{4}-\d\d-\d\d \d\d:\d\d UTC/g
+
+async function aPlace(settings: Parameters<typeof aJobsWorkplace>[1] = {}) {
+  const { config } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3, 2] })), settings)
+  const ask = async (command: Parameters<typeof runCommand>[0], ...args: string[]) => {
+    const { code, stdout, stderr } = await runCommand(command, [...args, '--config', config])
+    return { code, stdout: stdout.replaceAll(MOMENT, 'MOMENT'), stderr }
+  }
+  return { config, ask }
+}
+
+test('pause and resume say what they did', async () => {
+  const { ask } = await aPlace()
+  const said = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).stdout
+
+  expect(await said(resumeCommand)).toBe('Nothing was paused.\n')
+  expect(await said(resumeCommand, 'acme')).toBe('acme: was not paused\n')
+  expect(await said(pauseCommand, 'acme')).toBe('acme: paused until resumed\n')
+  expect(await said(pauseCommand, 'acme', '--until', '2999-01-01')).toBe(
+    'acme: paused already, since MOMENT; now until MOMENT\n',
+  )
+  expect(await said(pauseCommand)).toBe('all organizations: paused until resumed\n')
+  expect(await said(resumeCommand, 'globex')).toBe('globex: resumed; it was paused since MOMENT\n')
+  expect(await said(resumeCommand)).toBe(
+    'all organizations: resumed; it was paused since MOMENT\nacme: resumed; it was paused since MOMENT\n',
+  )
+  expect(await ask(resumeCommand)).toEqual({ code: 0, stdout: 'Nothing was paused.\n', stderr: '' })
+})
+
+test.each([
+  ['an unknown organization', ['acmee'], 'unknown organization "acmee" (did you mean "acme"?)'],
+  [
+    'a time that has passed',
+    ['acme', '--until', '2020-01-01'],
+    '--until 2020-01-01 00:00 UTC has passed, so nothing was',
+  ],
+])('%s ends with 2, and nothing is paused', async (_what, args, message) => {
+  const { ask } = await aPlace()
+
+  expect(await ask(pauseCommand, ...args)).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining(message),
+  })
+  expect((await ask(resumeCommand)).stdout).toBe('Nothing was paused.\n')
+})
+
+test('an embedded queue whose worker runs is told to be stopped first', async () => {
+  const { config, ask } = await aPlace({ queue: 'embedded' })
+  const worker = startWorker({ config })
+  await worker.ran('acme')
+  const { code, stderr } = await ask(pauseCommand, 'acme')
+
+  expect(code).toBe(5)
+  expect(stderr).toContain('stop the worker (Ctrl+C or SIGTERM), enter this command again')
+})
+
+describe('where there is no queue', () => {
+  test('pause says so, and status does not mind', async () => {
+    const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+    await runCommand(syncCommand, ['--config', config])
+    const { code, stderr } = await runCommand(pauseCommand, ['--config', config])
+
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('There is no queue') })
+    expect(await runCommand(statusCommand, ['--config', config])).toMatchObject({ code: 0 })
+  })
+
+  test('status is as it was while the queue cannot be reached', async () => {
+    const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), { queue: 'redis://127.0.0.1:1' })
+    await runCommand(syncCommand, ['--config', config])
+    const { code, stdout, stderr } = await runCommand(statusCommand, ['--json', '--config', config])
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({
+      organizations: [{ organization: 'acme', paused: null, why: ['plain-scan'] }],
+    })
+  })
+})
+
+if (!isEmbedded) {
+  test('status shows what is paused, and run asks for no run of it', async () => {
+    const { ask } = await aPlace()
+    await ask(syncCommand)
+    await ask(pauseCommand, 'acme', '--until', '2999-01-01')
+
+    const { organizations } = JSON.parse((await ask(statusCommand, '--json')).stdout)
+    expect(organizations).toMatchObject([
+      { organization: 'acme', why: expect.arrayContaining(['paused']), paused: { until: '2999-01-01T00:00:00.000Z' } },
+      { organization: 'globex', paused: null },
+    ])
+    expect((await ask(statusCommand)).stdout).toContain(
+      'acme: paused since MOMENT, until MOMENT: customer-mirror resume acme\n',
+    )
+    expect(await ask(runOfWorker, 'acme', 'globex')).toMatchObject({
+      code: 5,
+      stdout:
+        'acme: is paused until MOMENT; nothing was requested. First: customer-mirror resume acme\nglobex: queued\n',
+    })
+    const waited = await ask(runOfWorker, 'acme', '--wait')
+    expect(waited).toMatchObject({ code: 5, stderr: expect.stringContaining('To end the pause') })
+  })
+}
