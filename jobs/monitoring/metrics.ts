@@ -39,7 +39,7 @@ export function createMetrics({ mirror, queues, organizations, pauses, now, mono
   measureHealth(meters, () => health)
   measureStandings(meters, () => standings)
   measureAges(meters, () => standings, now)
-  measureJobs(meters, queues)
+  measureJobs(meters, { queues, look: () => health })
 
   const look = async () => {
     const paused = (await pauses?.()) ?? new Map()
@@ -74,8 +74,9 @@ function measureHealth({ gauge }: Meters, look: () => Health): void {
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000
 
-function measureJobs({ gauge }: Meters, queues: Measured['queues']): void {
+function measureJobs({ gauge }: Meters, { queues, look }: { queues: Measured['queues']; look: () => Health }): void {
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
+    if (!look().queueUp) return
     const counting = (['tick', 'sync', 'quick'] as const).map(async (queue) => {
       const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
       for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)

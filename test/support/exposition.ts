@@ -30,8 +30,7 @@ function readSample(line: string, [family, { type }]: [string, Family], series: 
   const [, name = '', labels = '', value = ''] = SAMPLE.exec(line)?.filter((_, group) => ![3, 4].includes(group)) ?? []
   const isOfFamily = name === family || (type === 'histogram' && /^_(bucket|sum|count)$/.test(name.replace(family, '')))
   if (!isOfFamily || type === '') throw new Error(`Not of ${family}: ${line}`)
-  if ((type === 'counter') !== family.endsWith('_total') && !/_nodejs_/.test(family))
-    throw new Error(`Only counters end with _total: ${line}`)
+  if ((type === 'counter') !== family.endsWith('_total')) throw new Error(`Only counters end with _total: ${line}`)
   if (!/^([+-]?Inf|Nan|-?[\d.]+(e[+-]?\d+)?)$/i.test(value)) throw new Error(`No number: ${line}`)
   const key = `${name}{${labels}}`
   if (series.has(key)) throw new Error(`Twice: ${line}`)

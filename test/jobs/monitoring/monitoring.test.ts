@@ -4,6 +4,7 @@ import { readExposition } from '../../support/exposition.ts'
 import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { metricsIn, opsFile } from '../../support/named-metrics.ts'
+import { promtool } from '../../support/promtool.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { message } from '../../support/worker-log.ts'
@@ -50,6 +51,7 @@ describe('monitoring of a worker', () => {
         expect.stringMatching(/^customer_mirror_next_due_timestamp_seconds\{organization="acme"\} 1\d{9}$/),
       ]),
     )
+    expect(promtool(['check', 'metrics'], metrics.text)).toBe('')
     expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('alerts.yml')))
     expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('grafana-dashboard.json')))
     expect(metrics.text).toMatch(/customer_mirror_read_as_of_age_seconds\{organization="acme"\} \d/)

@@ -44,6 +44,8 @@ test.each(WAKES)('a worker that was frozen and replaced writes nothing when it w
   frozen.send('SIGTERM')
   await frozen.ended
 
+  const { http = '' } = await second.said(message('worker started'))
+  expect(await (await fetch(`${http}/metrics`)).text()).toContain('\ncustomer_mirror_jobs_taken_over_total 1\n')
   expect(woken.verdict?.kind).toBe('abandon')
   expect(dump(place.mirror)).toEqual(before)
   gate.open()
