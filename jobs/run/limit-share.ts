@@ -50,13 +50,18 @@ export class LimitShare {
     this.#options = options
   }
 
-  /** Reserves at most so many turns; 0 asks for the pause alone. */
-  async reserve(turns: number): Promise<Reserved> {
+  /** Workers that used the limit lately, with this one. */
+  get workers(): number {
+    return this.#workers
+  }
+
+  /** Reserves at most so many turns, so far apart; 0 asks for the pause alone. */
+  async reserve(turns: number, spacingMs: number = this.#options.spacingMs): Promise<Reserved> {
     if (!this.#isAway) {
-      const reserved = await this.#ask(turns)
+      const reserved = await this.#ask(turns, spacingMs)
       if (reserved !== undefined) return reserved
     } else this.#look()
-    return this.#share(turns)
+    return this.#share(turns, spacingMs)
   }
 
   /** Reports a pause to the other workers, at once or when the queue is back. */
@@ -68,8 +73,8 @@ export class LimitShare {
   }
 
   /** Undefined when there is no answer; then the limit is away. */
-  async #ask(turns: number): Promise<Reserved | undefined> {
-    const { spacingMs, worker, monotonicMs } = this.#options
+  async #ask(turns: number, spacingMs: number): Promise<Reserved | undefined> {
+    const { worker, monotonicMs } = this.#options
     const sentMs = (this.#askedMs = monotonicMs())
     const pausedUntilMs = this.#pausedUntilMs
     const pauseMs = this.#isPauseKnown ? 0 : Math.max(0, pausedUntilMs - sentMs)
@@ -107,16 +112,16 @@ export class LimitShare {
 
   /** Asks a lost queue in the background, one question at a time. */
   #look(): void {
-    const { monotonicMs, lookMs } = this.#options
+    const { spacingMs, monotonicMs, lookMs } = this.#options
     const restMs = this.#unanswered > 0 ? LOST_MS : lookMs
-    if (monotonicMs() >= this.#askedMs + restMs) void this.#ask(0)
+    if (monotonicMs() >= this.#askedMs + restMs) void this.#ask(0, spacingMs)
   }
 
-  #share(turns: number): Reserved {
+  #share(turns: number, spacingMs: number): Reserved {
     const nowMs = this.#options.monotonicMs()
     const granted = Math.min(turns, 1)
     const firstMs = Math.max(nowMs, this.#nextShareMs)
-    this.#nextShareMs = firstMs + granted * this.#options.spacingMs * this.#workers
+    this.#nextShareMs = firstMs + granted * spacingMs * this.#workers
     return { turns: granted, firstInMs: firstMs - nowMs, pausedMs: 0, workers: this.#workers }
   }
 

@@ -3,7 +3,7 @@ import { type Sleep, sleep as timerSleep } from '../../src/source/sleep.ts'
 import type { LimitShare } from './limit-share.ts'
 
 export type ReservedTurnsOptions = {
-  share: Pick<LimitShare, 'reserve' | 'pauseUntil'>
+  share: Pick<LimitShare, 'reserve' | 'pauseUntil' | 'workers'>
   /** 0 where the limit has no number of requests, only pauses. */
   spacingMs: number
   monotonicMs: () => number
@@ -13,7 +13,12 @@ export type ReservedTurnsOptions = {
 /** Turns are reserved for so long at once, so that a dead worker wastes little; and so late they may still be taken. */
 const BATCH_MS = 250
 /** A request is not sent on news of pauses that is older. */
-const NEWS_MS = 1000
+const NEWS_MS = 250
+/**
+ * Without a number of requests, the last ones that the service still allows several workers start so far apart: the first that is
+ * refused pauses the others before they are refused too.
+ */
+const SCARCE = { share: 2, spacingMs: 250 }
 
 /**
  * The requests of this worker under a shared limit. They stand in one line, and the first waits:
@@ -37,6 +42,7 @@ export class ReservedTurns implements SharedTurns {
   #lastBatch = 1
   #takenSince = 0
   #pausedUntilMs = 0
+  #isScarce = false
 
   constructor(options: ReservedTurnsOptions) {
     const { spacingMs, sleep = timerSleep } = options
@@ -46,7 +52,7 @@ export class ReservedTurns implements SharedTurns {
   }
 
   async next(signal: AbortSignal): Promise<{ pausedUntilMs: number }> {
-    if (this.#mostAtOnce > 0) await this.#inLine(() => this.#waitForTurn(signal), signal)
+    if (this.#mostAtOnce > 0 || this.#isScarce) await this.#inLine(() => this.#waitForTurn(signal), signal)
     await this.#hearNews()
     signal.throwIfAborted()
     return { pausedUntilMs: this.#pausedUntilMs }
@@ -55,6 +61,12 @@ export class ReservedTurns implements SharedTurns {
   pauseUntil(untilMs: number): void {
     this.#notePause(untilMs)
     this.#options.share.pauseUntil(untilMs)
+  }
+
+  shareOf(remaining: number): number {
+    const { workers } = this.#options.share
+    this.#isScarce = workers > 1 && remaining <= SCARCE.share * workers
+    return Math.floor(remaining / workers)
   }
 
   /** Runs `wait` after those of all requests before. A request that leaves the line does not hold up those behind. */
@@ -92,15 +104,18 @@ export class ReservedTurns implements SharedTurns {
     }
   }
 
+  /** The same question reserves a turn for the next in line. */
   async #hearNews(): Promise<void> {
-    if (this.#options.monotonicMs() - this.#askedMs > NEWS_MS) await this.#reserve(0)
+    if (this.#options.monotonicMs() - this.#askedMs <= NEWS_MS) return
+    const isAwaited = this.#waiting > 0 && this.#turns.length === 0 && !this.#isPaused()
+    await this.#reserve(isAwaited ? this.#wanted() : 0)
   }
 
   /** As many as were taken lately in the time of a batch, and a turn for each request that waits. */
   #wanted(): number {
     const sinceMs = this.#options.monotonicMs() - this.#askedMs
     const lately = Math.ceil((this.#takenSince * BATCH_MS) / Math.max(1, sinceMs))
-    return Math.min(this.#mostAtOnce, Math.max(this.#waiting, Math.min(lately, 2 * this.#lastBatch)))
+    return Math.min(Math.max(1, this.#mostAtOnce), Math.max(this.#waiting, Math.min(lately, 2 * this.#lastBatch)))
   }
 
   /** One question at a time: requests that come meanwhile wait for the same answer. */
@@ -109,9 +124,10 @@ export class ReservedTurns implements SharedTurns {
   }
 
   async #ask(wanted: number): Promise<void> {
-    const { share, spacingMs, monotonicMs } = this.#options
+    const { share, monotonicMs } = this.#options
     const askedMs = monotonicMs()
-    const { turns, firstInMs, pausedMs } = await share.reserve(wanted)
+    const spacingMs = this.#options.spacingMs || SCARCE.spacingMs
+    const { turns, firstInMs, pausedMs } = await share.reserve(wanted, spacingMs)
     const nowMs = monotonicMs()
     // No turn without a pause: the pause ended while the answer was under way.
     const leastMs = turns < Math.min(wanted, 1) ? 1 : 0

@@ -33,6 +33,8 @@ export type SharedTurns = {
   next(signal: AbortSignal): Promise<{ pausedUntilMs: number }>
   /** Reports a pause to the others. Moments are those of the monotonic clock. */
   pauseUntil(untilMs: number): void
+  /** The share of this process in the requests that the service still allows all of them. */
+  shareOf(remaining: number): number
 }
 
 export type RateLimitOptions = {
@@ -92,7 +94,8 @@ class SpacedTurns implements RateLimit {
     this.#shared?.pauseUntil(untilMs)
   }
 
-  succeeded(remaining: number | undefined): void {
+  succeeded(stated: number | undefined): void {
+    const remaining = stated === undefined ? undefined : (this.#shared?.shareOf(stated) ?? stated)
     if (remaining !== undefined && remaining <= this.#inFlight) this.#allow(1)
     else if (remaining === undefined || remaining > this.#concurrency) this.#allow(this.#concurrency)
   }

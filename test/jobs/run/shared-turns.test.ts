@@ -3,7 +3,7 @@ import type { LimitEvent } from '../../../jobs/run/limit-share.ts'
 import { sharedTurnsIn } from '../../../jobs/run/shared-turns.ts'
 import { RateLimited } from '../../../src/errors.ts'
 import { rateLimiter, type RateLimit as ServiceLimit } from '../../../src/service/rate-limit.ts'
-import { createRateLimit } from '../../../src/source/rate-limit.ts'
+import { createRateLimit, type RateLimit } from '../../../src/source/rate-limit.ts'
 import { createRetry } from '../../../src/source/retry.ts'
 import { dice } from '../../support/dice.ts'
 import { eventClock } from '../../support/event-clock.ts'
@@ -12,15 +12,17 @@ import { sharedLimitsHere } from '../../support/shared-limits-here.ts'
 const PATIENT = new AbortController().signal
 
 describe('three workers with two organizations each under one limit of 120 a minute', () => {
-  const counted: [string, ServiceLimit['window']][] = [
-    ['fixed windows', 'fixed'],
-    ['a sliding window', 'sliding'],
+  const counted: [string, ServiceLimit['window'], number | undefined][] = [
+    ['fixed windows', 'fixed', 120],
+    ['a sliding window', 'sliding', 120],
+    ['fixed windows, and no number is configured', 'fixed', undefined],
+    ['a sliding window, and no number is configured', 'sliding', undefined],
   ]
   test.each(counted)(
     'use nine tenths of it and more, and two in a hundred are refused at most: %s',
-    async (_, window) => {
+    async (_, window, requestsPerMinute) => {
       const world = aWorld({ requests: 120, windowMs: 60_000, window })
-      await world.play({ workers: 3, organizations: 2, requestsPerMinute: 120, forMs: 180_000 })
+      await world.play({ workers: 3, organizations: 2, requestsPerMinute, forMs: 179_000 })
 
       expect(world.answered.length / (120 * 3)).toBeGreaterThanOrEqual(0.9)
       expect(world.refused / (world.answered.length + world.refused)).toBeLessThanOrEqual(0.02)
@@ -41,19 +43,6 @@ describe('three workers with two organizations each under one limit of 120 a min
 
     expect(world.answered.length).toBeGreaterThan(540)
     expect(world.limits.asked.length).toBeLessThan(world.answered.length / 5)
-  })
-})
-
-describe('a limit without a number of requests', () => {
-  test('holds the pause that one worker was asked for in all of them, and asks once a second at most', async () => {
-    const world = aWorld({ requests: 100, windowMs: 60_000 })
-    await world.play({ workers: 3, organizations: 2, requestsPerMinute: undefined, forMs: 59_000 })
-
-    // Those under way when the first is refused, and those sent on news of at most a second before.
-    const [first = 0, last = 0] = [world.refusedAtMs[0], world.refusedAtMs.at(-1)]
-    expect(last - first).toBeLessThan(1100)
-    expect(world.answered).toHaveLength(100)
-    expect(world.limits.asked.length).toBeLessThan(60)
   })
 })
 
@@ -153,12 +142,13 @@ function aWorld(limit: ServiceLimit) {
   const refusedAtMs: number[] = []
   const parts: { ask: () => Promise<void> }[] = []
 
-  async function request(): Promise<void> {
+  async function request(rateLimit: RateLimit): Promise<void> {
     await clock.sleep(5 + random.next() * 35, PATIENT)
-    const { allowed, retryAfterSeconds } = take(clock.now())
+    const { allowed, remaining, retryAfterSeconds } = take(clock.now())
     if (!allowed) refusedAtMs.push(clock.now())
     await clock.sleep(30, PATIENT)
     if (!allowed) throw new RateLimited('slow down', { waitMs: retryAfterSeconds * 1000 })
+    rateLimit.succeeded(remaining)
     answered.push(clock.now())
   }
 
@@ -178,7 +168,10 @@ function aWorld(limit: ServiceLimit) {
     const shared = openTurns(requestsPerMinute, aheadMs)
     const rateLimit = createRateLimit({ concurrency: 8, shared, monotonicMs, sleep })
     const budgets = { longestWaitMs: 1e9, maxWaitMs: 1e9 }
-    return () => createRetry({ ...budgets, rateLimit, monotonicMs, now, random: () => random.next(), sleep })
+    return () => {
+      const retry = createRetry({ ...budgets, rateLimit, monotonicMs, now, random: () => random.next(), sleep })
+      return { ask: () => retry.ask(() => request(rateLimit), { signal: PATIENT }) }
+    }
   }
 
   /** Every organization reads with four requests at a time. */
@@ -197,8 +190,7 @@ function aWorld(limit: ServiceLimit) {
     for (let worker = 0; worker < workers; worker += 1) {
       const open = aWorker(worker, requestsPerMinute)
       for (let organization = 0; organization < organizations; organization += 1) {
-        const retry = open()
-        parts.push({ ask: () => retry.ask(request, { signal: PATIENT }) })
+        parts.push(open())
       }
     }
     const read = async (ask: () => Promise<void>) => {
