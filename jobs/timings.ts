@@ -48,6 +48,10 @@ export type Timings = {
   publishLatestMs: number
   /** The least time from one copy to the next, and from one that failed to the next attempt. */
   publishRestMs: number
+  /** How often to look whether a night has ended that is to be reported. */
+  notifyLookMs: number
+  /** The least time from one attempt to report a night to the next. Longer than an attempt takes. */
+  notifyPauseMs: number
 }
 
 export const TIMINGS: Timings = {
@@ -78,4 +82,6 @@ export const TIMINGS: Timings = {
   publishQuietMs: 60_000,
   publishLatestMs: 3_600_000,
   publishRestMs: 600_000,
+  notifyLookMs: 5000,
+  notifyPauseMs: 20_000,
 }

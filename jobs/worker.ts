@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { boardToken } from '../src/config/board-token.ts'
@@ -16,6 +17,7 @@ import { measureProcess } from './monitoring/process-metrics.ts'
 import { createScrape } from './monitoring/scrape.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
+import { startNotifier } from './notify/notifier.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
 import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
 import { logQuickRun, logRun, logUnknown } from './monitoring/run-log.ts'
@@ -70,9 +72,9 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
   const configWatch = watchConfig(followed, { reconcile, timings })
   readNow = configWatch.readNow
+  const notifier = startNotifier({ ...engine, log, timings, now: Date.now, random: Math.random, freshId: randomUUID })
   const stop = async () => {
-    watch.stop()
-    configWatch.stop()
+    for (const beside of [watch, configWatch, notifier]) beside.stop()
     const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
     return inOrder
   }

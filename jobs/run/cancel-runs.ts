@@ -54,7 +54,7 @@ async function cancel(opened: OpenedQueue, organization: string, waiting: Cancel
 
 const GRAVEST: readonly CancelEnd[] = ['unanswered', 'ended', 'removed', 'was-over']
 
-type Found = { queue: Queues['sync']; id: string; meantForMs: number }
+type Found = { queue: Queues['sync']; id: string; meantForMs: number; wasStarted: boolean }
 
 async function findJobs({ sync, quick }: Queues, organization: string): Promise<Found[]> {
   const found: Found[] = []
@@ -62,7 +62,10 @@ async function findJobs({ sync, quick }: Queues, organization: string): Promise<
     const id = await queue.getDeduplicationJobId(organization)
     const job = id === null ? undefined : await queue.getJob(id)
     if (id !== null && job !== undefined && !isOver(await queue.getJobState(id)))
-      found.push({ queue, id, meantForMs: job.timestamp + (job.opts.delay ?? 0) })
+      found.push({
+        ...{ queue, id, meantForMs: job.timestamp + (job.opts.delay ?? 0) },
+        wasStarted: job.attemptsStarted > 0,
+      })
   }
   return found
 }
@@ -70,11 +73,15 @@ async function findJobs({ sync, quick }: Queues, organization: string): Promise<
 /** Takes the job out of the queue, or waits until its worker has ended it. */
 async function endOf({ backend }: OpenedQueue, job: Found, waiting: CancelWaiting): Promise<CancelEnd> {
   const { monotonicMs, longestMs, lookMs = LOOK_MS, signal } = waiting
-  const untilMs = monotonicMs() + longestMs
+  const sinceMs = monotonicMs()
+  const untilMs = sinceMs + longestMs
+  // The run before a wait says that it goes on by itself: a worker that starts the job ends it at once, and records that.
+  const isPromoted = job.wasStarted && (await answerOf(backend, isPromotedNow(job)))
   for (;;) {
     const state = await answerOf(backend, job.queue.getJobState(job.id))
     if (isOver(state)) return await answerOf(backend, endOfOver(job))
-    if (state !== 'active' && (await answerOf(backend, isRemoved(job)))) return 'removed'
+    const isLeft = isPromoted && monotonicMs() < sinceMs + LEFT_TO_WORKER_MS
+    if (state !== 'active' && !isLeft && (await answerOf(backend, isRemoved(job)))) return 'removed'
     if (signal.aborted || monotonicMs() >= untilMs) return 'unanswered'
     await sleep(lookMs, undefined, { signal }).catch(() => {})
   }
@@ -83,6 +90,16 @@ async function endOf({ backend }: OpenedQueue, job: Found, waiting: CancelWaitin
 async function endOfOver({ queue, id }: Found): Promise<CancelEnd> {
   const job = await queue.getJob(id)
   return job?.failedReason?.startsWith('cancelled:') === true ? 'ended' : 'was-over'
+}
+
+/** Whether the job waited, and is now the next for a worker. */
+async function isPromotedNow({ queue, id }: Found): Promise<boolean> {
+  const job = await queue.getJob(id)
+  if (job === undefined || (await queue.getJobState(id)) !== 'delayed') return false
+  return job.promote().then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Whether the job could be removed: not if a worker took it meanwhile. */
@@ -100,6 +117,8 @@ function isOver(state: Awaited<ReturnType<typeof jobStateOf>> | null): boolean {
 }
 
 const LOOK_MS = 250
+/** How long a job that waited is left to a worker. Without one it is removed. */
+const LEFT_TO_WORKER_MS = 3000
 
 const NO_SHARED_QUEUE =
   'There is no queue to cancel a job in: an embedded queue is open only in its worker. Stop that worker (Ctrl+C or SIGTERM): it ends ' +

@@ -1,4 +1,5 @@
 import { Cancelled } from '../../src/errors.ts'
+import { within } from '../queue/deadline.ts'
 import type { Cancellation } from '../queue/cancellations.ts'
 
 export type Cancelling = {
@@ -14,7 +15,7 @@ export class CancellableJobs {
   readonly #underWay = new Map<string, { organization: string; cancelled: AbortController }>()
   readonly #cancelling: Cancelling
   #timer: NodeJS.Timeout | undefined
-  #isLooking = false
+  #looking: Promise<void> | undefined
 
   constructor(cancelling: Cancelling) {
     this.#cancelling = cancelling
@@ -30,9 +31,9 @@ export class CancellableJobs {
     if (id === undefined || list === undefined) return work(cancelled.signal)
     this.#underWay.set(id, { organization, cancelled })
     this.#timer ??= setInterval(() => void this.#look(list), lookMs)
-    // The job may come from a worker that ended before it saw the cancel.
-    void this.#look(list)
     try {
+      // The job may come from a worker that ended before it saw the cancel: then no request is sent.
+      await within(this.#look(list), FIRST_LOOK_MS, undefined)
       return await work(cancelled.signal)
     } finally {
       this.#underWay.delete(id)
@@ -41,17 +42,19 @@ export class CancellableJobs {
   }
 
   /** While the queue does not answer, runs continue, and the next look follows. */
-  async #look(list: NonNullable<Cancelling['list']>): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  #look(list: NonNullable<Cancelling['list']>): Promise<void> {
+    return (this.#looking ??= this.#cancel(list).finally(() => {
+      this.#looking = undefined
+    }))
+  }
+
+  async #cancel(list: NonNullable<Cancelling['list']>): Promise<void> {
     try {
       const asked = await list()
       for (const [id, { organization, cancelled }] of this.#underWay)
         if (asked.get(organization)?.jobs.includes(id) === true) cancelled.abort(cancelledBy(organization))
     } catch {
       // Other parts report that the queue is lost.
-    } finally {
-      this.#isLooking = false
     }
   }
 
@@ -60,6 +63,9 @@ export class CancellableJobs {
     this.#timer = undefined
   }
 }
+
+/** How long a run waits for a queue that does not answer. */
+const FIRST_LOOK_MS = 500
 
 function cancelledBy(organization: string): Cancelled {
   return new Cancelled(

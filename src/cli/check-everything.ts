@@ -8,6 +8,7 @@ import { isOurs, MirrorUnusable } from '../errors.ts'
 import { openMirrorToRead } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
+import { checkNotify } from './check-notify.ts'
 import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
 import { checkQuick } from './check-quick.ts'
@@ -43,6 +44,7 @@ export async function* checkEverything(
   yield await checkMirror(config)
   yield await checkDisk(config)
   yield* checkPublish(config)
+  yield* checkNotify(config)
   for (const organization of organizations) {
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)

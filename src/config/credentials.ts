@@ -40,6 +40,16 @@ export async function readPrivacy(
   throw new ConfigError([key.problem])
 }
 
+/** The secret that signs reports of nights. Throws ConfigError if it cannot be read, or is no such secret. */
+export async function readWebhookSecret(
+  reference: SecretReference,
+  environment: Environment = processEnvironment(),
+): Promise<string> {
+  const found = await lookUp(reference, { what: 'the secret of notify', environment, check: webhookSecretProblem })
+  if ('text' in found) return found.text
+  throw new ConfigError([found.problem])
+}
+
 /** All phone numbers there are can be hashed in hours: what a shorter key could be, can be tried out too. */
 const SHORTEST_PRIVACY_KEY = 32
 const TOO_SHORT = `must have at least ${SHORTEST_PRIVACY_KEY} characters: make one with \`openssl rand -hex 32\``
@@ -107,6 +117,14 @@ function secretProblem(text: string, encoding: SecretEncoding): string | undefin
   if (valid) return undefined
   const other = encoding === 'base64' && ALPHABET.base64url.test(unpadded) ? ' (it may be base64url)' : ''
   return `is not valid ${encoding}, which signing.secretEncoding says it is${other}: copy it again, or correct the setting`
+}
+
+/** As https://www.standardwebhooks.com has it. */
+function webhookSecretProblem(text: string): string | undefined {
+  const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
+  const bytes = base64 === undefined ? 0 : Buffer.from(base64, 'base64').length
+  if (bytes >= 24 && bytes <= 64) return undefined
+  return 'must be whsec_ and 24 to 64 bytes in base64: make one with `echo "whsec_$(openssl rand -base64 32)"`'
 }
 
 const HEX = /^[0-9a-f]+$/i

@@ -96,7 +96,8 @@ export function chooseOrganizations(
 
 const LISTED = 20
 
-function secretReference(written: WrittenSecret, folder: string): SecretReference {
+/** A reference as configured, its path made absolute. */
+export function secretReference(written: WrittenSecret, folder: string): SecretReference {
   if ('literal' in written) return written
   if (written.file !== undefined) return { file: resolve(folder, written.file) }
   return { env: written.env ?? '' }

@@ -11,8 +11,9 @@ import { locateFile } from './locate-file.ts'
 import type { ConfigLocation } from './locate-file.ts'
 import { checkShape } from './mistakes.ts'
 import type { Mistake } from './mistakes.ts'
-import { mergeOrganizations } from './organization.ts'
+import { mergeOrganizations, secretReference, type SecretReference } from './organization.ts'
 import type { Organization } from './organization.ts'
+import { notifySettings, type HeartbeatSettings, type NotifySettings } from './notify.ts'
 import { publishSettings, type PublishSettings } from './publish.ts'
 import { queueOfEnvironment } from './queue-address.ts'
 import { readText } from './read-text.ts'
@@ -25,6 +26,8 @@ export type Config = {
   queue: string | undefined
   jobs: JobSettings
   publish: PublishSettings | undefined
+  notify: NotifySettings<SecretReference> | undefined
+  heartbeat: HeartbeatSettings | undefined
   organizations: Organization[]
   /** The file as parsed, before anything is filled in. */
   content: unknown
@@ -52,6 +55,8 @@ export async function readConfig(options: {
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
     jobs: jobSettings(shape.file.jobs),
     publish: publishSettings(shape.file.publish, folder),
+    notify: notifySettings(shape.file.notify, (written) => secretReference(written, folder)),
+    heartbeat: shape.file.heartbeat,
     organizations: mergeOrganizations(shape.file, folder),
     content: parsed.data,
   }

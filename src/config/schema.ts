@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { parseBaseUrl } from './base-url.ts'
 import { duration } from './duration.ts'
 import { jobs } from './jobs.ts'
+import { heartbeat, notify } from './notify.ts'
 import { publish } from './publish.ts'
 import { queueAddress } from './queue-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
@@ -150,6 +151,12 @@ export const configFile = z
       .meta({ description: 'What a quick run may cost: one that looks for changes between nights.' }),
     publish: publish.exactOptional().meta({
       description: 'A copy of the mirror for readers, made after each night.',
+    }),
+    notify: notify.exactOptional().meta({
+      description: 'A report of each night, sent by the worker.',
+    }),
+    heartbeat: heartbeat.exactOptional().meta({
+      description: 'A dead-man switch that the worker resets after each night that went well.',
     }),
     defaults: z
       .strictObject(settings)

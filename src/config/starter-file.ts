@@ -48,6 +48,10 @@ mirror: ./data/customers.db
 # A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
 # publish: { file: ./copies/customers.db, group: analysts, keep: 7 }
 
+# A report of each night, sent by the worker and signed, and an address to ask for after each night that went well.
+# notify: { url: https://hooks.example.com/customer-mirror, secret: { env: NOTIFY_SECRET } }
+# heartbeat: { url: https://hc-ping.com/00000000-0000-0000-0000-000000000000 }
+
 # Settings for every organization; each organization may set its own.
 # defaults:
 #   pageSize: 100             # customers requested at once, at most 100

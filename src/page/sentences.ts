@@ -69,8 +69,10 @@ function pauseSentence({ organization, paused }: OrganizationView, nowMs: number
 
 function waitingSentence({ standing: { states, lastEnded } }: OrganizationView, nowMs: number): Sentence[] {
   if (lastEnded === undefined) return []
-  if (states.includes('stopped'))
-    return [{ text: `Run #${lastEnded.runId} was stopped before its end. The next run continues it.` }]
+  if (states.includes('stopped')) {
+    const what = lastEnded.status === 'failed' ? 'cancelled by a person' : 'stopped before its end'
+    return [{ text: `Run #${lastEnded.runId} was ${what}. The next run continues it.` }]
+  }
   if (!states.includes('waiting')) return []
   const sinceMs = lastEnded.startedAtMs + lastEnded.durationMs
   return [

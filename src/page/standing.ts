@@ -1,10 +1,12 @@
+import { factsOfCode } from '../error-facts.ts'
 import type { LatestRun } from '../report.ts'
 import type { UncountedFreshness } from '../store.ts'
 import type { OrganizationView } from './overview.ts'
 
 /**
  * What is to be said of an organization in one word. `failing`: its last run failed. `late`: it was due long ago and was not read
- * since. `paused`: a person paused it, and that it is late is no surprise. `stopped`: its last run was interrupted. `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
+ * since. `paused`: a person paused it, and that it is late is no surprise. `stopped`: its last run was interrupted or cancelled.
+ * `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
  * proves nothing although it was meant to.
  */
 export type State =
@@ -62,7 +64,7 @@ function statesOf({ freshness, due, held, underway, paused }: Facts, lastEnded: 
   const wasRead = freshness?.readAsOfMs !== undefined
   const isUnproven = wasRead && lastEnded?.status === 'complete' && lastEnded.proof === 'unproven'
   const grave: (State | false | undefined)[] = [
-    lastEnded?.status === 'failed' && 'failing',
+    lastEnded !== undefined && isFailure(lastEnded) && 'failing',
     due?.isLate === true && wasRead && paused === undefined && 'late',
     held.length > 0 && 'held',
     !wasRead && underway === undefined && lastEnded === undefined && paused === undefined && 'never',
@@ -78,7 +80,12 @@ function statesOf({ freshness, due, held, underway, paused }: Facts, lastEnded: 
 }
 
 function isStopped(run: LatestRun | undefined): boolean {
-  return run?.status === 'interrupted' || run?.status === 'running'
+  return run?.status === 'interrupted' || run?.status === 'running' || (run?.status === 'failed' && !isFailure(run))
+}
+
+/** A run that a person cancelled is recorded as failed, and is no failure. */
+function isFailure({ status, errorCode }: LatestRun): boolean {
+  return status === 'failed' && factsOfCode(errorCode ?? '').from !== 'cancel'
 }
 
 /** Whether the configuration asks for scans that prove nothing. */
@@ -87,7 +94,7 @@ function isByChoice(reasons: readonly string[]): boolean {
 }
 
 function failuresOf(ended: readonly LatestRun[]): Standing['failures'] {
-  const lastGood = ended.findLastIndex(({ status }) => status !== 'failed')
+  const lastGood = ended.findLastIndex((run) => !isFailure(run))
   const failed = ended.slice(lastGood + 1)
   return {
     inARow: failed.length,

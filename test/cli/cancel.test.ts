@@ -12,127 +12,155 @@ import { message } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot cancel what is in an embedded queue.
-describe.skipIf(isEmbedded)('cancel', () => {
-  test('ends a run after its page, no worker makes it again, and the next one continues from there', async () => {
-    const reached = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
-    let isSlow = true
-    const sandbox = await aSandbox({
-      customers: [3000],
-      intercept: async (context, next) => {
-        if (Number(context.req.query('page')) > 2) {
-          reached.resolve()
-          await asked.promise
-        }
-        if (isSlow) await sleep(100)
-        await next()
-      },
-    })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
-    const { backend, queues } = await someQueues(place.queue, place.mirror)
-    const worker = startWorker(place)
-    await reached.promise
+if (!isEmbedded) {
+  describe('cancel', () => {
+    test('ends a run after its page, no worker makes it again, and the next one continues from there', async () => {
+      const reached = Promise.withResolvers<void>()
+      const asked = Promise.withResolvers<void>()
+      let isSlow = true
+      const sandbox = await aSandbox({
+        customers: [3000],
+        intercept: async (context, next) => {
+          if (Number(context.req.query('page')) > 2) {
+            reached.resolve()
+            await asked.promise
+          }
+          if (isSlow) await sleep(100)
+          await next()
+        },
+      })
+      const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
+      const { backend, queues } = await someQueues(place.queue, place.mirror)
+      const worker = startWorker(place)
+      await reached.promise
 
-    const cancelling = cancel(place, 'acme')
-    await eventually(
-      () => listCancellations(backend.values),
-      (cancellations) => cancellations.has('acme'),
-    )
-    asked.resolve()
-    const cancelled = await cancelling
-    isSlow = false
-    await worker.stop()
-    const next = startWorker(place)
-    await next.said(message('worker started'))
-    const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
-    const again = await runCli(['run', 'acme', '--wait', '--config', place.config], { cwd: place.folder })
+      const cancelling = cancel(place, 'acme')
+      await eventually(
+        () => listCancellations(backend.values),
+        (cancellations) => cancellations.has('acme'),
+      )
+      asked.resolve()
+      const cancelled = await cancelling
+      isSlow = false
+      await worker.stop()
+      const next = startWorker(place)
+      await next.said(message('worker started'))
+      const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
+      const again = await runCli(['run', 'acme', '--wait', '--config', place.config], { cwd: place.folder })
 
-    expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its run ended') })
-    expect(worker.lines.join('\n')).toContain('run cancelled')
-    expect(jobs).toBe(0)
-    expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/acme +complete \(resumed\) +3,000/) })
-    expect(rowsOf(place.mirror, 'SELECT status, error_code, resumed_from FROM runs ORDER BY id')).toEqual([
-      { status: 'failed', error_code: 'cancelled', resumed_from: null },
-      { status: 'complete', error_code: null, resumed_from: 1 },
-    ])
-    expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(3000)
-    expect((await listCancellations(backend.values)).size).toBe(0)
-  })
-
-  test.each([
-    ['waits for a worker', 0],
-    ['waits for its moment', 3_600_000],
-  ])('takes a job that %s out of the queue, and what is then not due is not made up for', async (_what, delayMs) => {
-    const { place, queues, backend } = await aPlace()
-    await queues.requestSync('acme', 'schedule', { delayMs })
-    await queues.requestQuick('acme', 'schedule', { delayMs })
-    const { code, stdout } = await cancel(place, 'acme')
-    const untilMs = (await listCancellations(backend.values)).get('acme')?.untilMs
-
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its job was') })
-    expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(0)
-    expect(await queues.quick.getJobCountByTypes('waiting', 'delayed')).toBe(0)
-    expect(untilMs).toBeGreaterThanOrEqual(Date.now() + delayMs - 600_000)
-  })
-
-  test('says so where nothing is under way', async () => {
-    const { place, backend } = await aPlace()
-
-    expect(await cancel(place, 'acme')).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('nothing is under way'),
-    })
-    expect((await listCancellations(backend.values)).size).toBe(0)
-  })
-
-  test('a worker that does not answer is said, and what was asked stays asked', async () => {
-    const { place, queues, backend } = await aPlace()
-    await queues.requestSync('acme', 'manual')
-    const ended = Promise.withResolvers<object>()
-    const taken = Promise.withResolvers<void>()
-    void takeNext(backend, 'sync', async () => {
-      taken.resolve()
-      return ended.promise
-    })
-    await taken.promise
-    const stop = new AbortController()
-    const done = runCli(['cancel', 'acme', '--config', place.config], { cwd: place.folder, signal: stop.signal })
-    // Ctrl+C ends the wait as its limit does.
-    stop.abort()
-
-    expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
-    expect((await listCancellations(backend.values)).get('acme')?.jobs).toHaveLength(1)
-    ended.resolve({})
-  })
-
-  test('names the process of a sync in a terminal, which it does not end', async () => {
-    const { place } = await aPlace()
-    const mirror = await openMirror(place.mirror)
-    onTestFinished(() => mirror.close())
-    await mirror.startRun({
-      ...{ organization: 'acme', trigger: 'sync', resumeWithinMs: undefined },
-      ...{ nowMs: Date.now(), monotonicMs },
+      expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its run ended') })
+      expect(worker.lines.join('\n')).toContain('run cancelled')
+      expect(jobs).toBe(0)
+      expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/acme +complete \(resumed\) +3,000/) })
+      expect(rowsOf(place.mirror, 'SELECT status, error_code, resumed_from FROM runs ORDER BY id')).toEqual([
+        { status: 'failed', error_code: 'cancelled', resumed_from: null },
+        { status: 'complete', error_code: null, resumed_from: 1 },
+      ])
+      expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(3000)
+      expect((await listCancellations(backend.values)).size).toBe(0)
     })
 
-    expect(await cancel(place, 'acme')).toMatchObject({
-      code: 6,
-      stdout: expect.stringMatching(
-        new RegExp(`^acme: run 1 is under way in process ${process.pid} on \\S+, and is no job .*Ctrl\\+C there`),
-      ),
+    test.each([
+      ['waits for a worker', 0],
+      ['waits for its moment', 3_600_000],
+    ])('takes a job that %s out of the queue, and what is then not due is not made up for', async (_what, delayMs) => {
+      const { place, queues, backend } = await aPlace()
+      await queues.requestSync('acme', 'schedule', { delayMs })
+      await queues.requestQuick('acme', 'schedule', { delayMs })
+      const { code, stdout } = await cancel(place, 'acme')
+      const untilMs = (await listCancellations(backend.values)).get('acme')?.untilMs
+
+      expect({ code, stdout }).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('acme: cancelled. Its job was'),
+      })
+      expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(0)
+      expect(await queues.quick.getJobCountByTypes('waiting', 'delayed')).toBe(0)
+      expect(untilMs).toBeGreaterThanOrEqual(Date.now() + delayMs - 600_000)
+    })
+
+    test('a job that waits for the service is ended by its worker, which records it and sends no request', async () => {
+      const sandbox = await aSandbox({
+        customers: [500],
+        rateLimits: [{ organization: 'acme', requests: 2, windowMs: 90_000 }],
+      })
+      const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain' }))
+      const { queues } = await someQueues(place.queue, place.mirror)
+      const worker = startWorker(place)
+      await worker.ran('acme', 'wait')
+      await eventually(
+        () => queues.sync.getJobCountByTypes('delayed'),
+        (jobs) => jobs === 1,
+      )
+
+      expect(await cancel(place, 'acme')).toMatchObject({ code: 0, stdout: expect.stringContaining('Its run ended') })
+      expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs ORDER BY id')).toEqual([
+        { status: 'waiting', error_code: 'rate-limited' },
+        { status: 'failed', error_code: 'cancelled' },
+      ])
+      expect(valueOf(place.mirror, 'SELECT requests FROM runs ORDER BY id DESC LIMIT 1')).toBe(0)
+      expect(await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')).toBe(0)
+    })
+
+    test('says so where nothing is under way', async () => {
+      const { place, backend } = await aPlace()
+
+      expect(await cancel(place, 'acme')).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('nothing is under way'),
+      })
+      expect((await listCancellations(backend.values)).size).toBe(0)
+    })
+
+    test('a worker that does not answer is said, and what was asked stays asked', async () => {
+      const { place, queues, backend } = await aPlace()
+      await queues.requestSync('acme', 'manual')
+      const ended = Promise.withResolvers<object>()
+      const taken = Promise.withResolvers<void>()
+      void takeNext(backend, 'sync', async () => {
+        taken.resolve()
+        return ended.promise
+      })
+      await taken.promise
+      const stop = new AbortController()
+      const done = runCli(['cancel', 'acme', '--config', place.config], { cwd: place.folder, signal: stop.signal })
+      // Ctrl+C ends the wait as its limit does.
+      stop.abort()
+
+      expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
+      expect((await listCancellations(backend.values)).get('acme')?.jobs).toHaveLength(1)
+      ended.resolve({})
+    })
+
+    test('names the process of a sync in a terminal, which it does not end', async () => {
+      const { place } = await aPlace()
+      const mirror = await openMirror(place.mirror)
+      onTestFinished(() => mirror.close())
+      await mirror.startRun({
+        ...{ organization: 'acme', trigger: 'sync', resumeWithinMs: undefined },
+        ...{ nowMs: Date.now(), monotonicMs },
+      })
+
+      expect(await cancel(place, 'acme')).toMatchObject({
+        code: 6,
+        stdout: expect.stringMatching(
+          new RegExp(`^acme: run 1 is under way in process ${process.pid} on \\S+, and is no job .*Ctrl\\+C there`),
+        ),
+      })
+    })
+
+    test('a cancel that was not deleted ends no later run', async () => {
+      const { place, backend } = await aPlace()
+      const longAgo = { jobs: ['acme.made-up'], askedAtMs: 0, untilMs: 0 }
+      await writeCancellation(backend.values, 'acme', longAgo)
+      const worker = startWorker(place)
+      await worker.ran('acme')
+
+      expect(valueOf(place.mirror, 'SELECT status FROM runs')).toBe('complete')
+      expect((await listCancellations(backend.values)).size).toBe(0)
     })
   })
-
-  test('a cancel that was not deleted ends no later run', async () => {
-    const { place, backend } = await aPlace()
-    const longAgo = { jobs: ['acme.made-up'], askedAtMs: 0, untilMs: 0 }
-    await writeCancellation(backend.values, 'acme', longAgo)
-    const worker = startWorker(place)
-    await worker.ran('acme')
-
-    expect(valueOf(place.mirror, 'SELECT status FROM runs')).toBe('complete')
-    expect((await listCancellations(backend.values)).size).toBe(0)
-  })
-})
+}
 
 test('an embedded queue cannot be asked, and what to do instead is said', async () => {
   const sandbox = await aSandbox({ customers: [1] })

@@ -62,7 +62,18 @@ test('schema prints a JSON Schema that knows every setting, and nothing else', a
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(schema.$schema).toContain('json-schema.org')
-  const settings = ['mirror', 'queue', 'schedule', 'jobs', 'quick', 'publish', 'defaults', 'organizations']
+  const settings = [
+    'mirror',
+    'queue',
+    'schedule',
+    'jobs',
+    'quick',
+    'publish',
+    'notify',
+    'heartbeat',
+    'defaults',
+    'organizations',
+  ]
   expect(Object.keys(schema.properties)).toEqual(settings)
   expect(stdout).toContain('requestsPerMinute')
 })

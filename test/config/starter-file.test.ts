@@ -64,6 +64,8 @@ test('every line that is commented out of the starter file is a setting that wor
     'jobs',
     'quick',
     'publish',
+    'notify',
+    'heartbeat',
     'defaults',
     'organizations',
   ])

@@ -125,6 +125,24 @@ test('a clock that was set back gives no time left, and no age below zero', asyn
   expect(await overviewPage(await overviewOf(mirror, ['fresh']))).toMatch(/Read 0 ms ago/)
 })
 
+test('a run that a person cancelled is shown as stopped, not as a failure', async () => {
+  const mirror = await aMirror()
+  const nowMs = LOOKED_AT_MS - 3_600_000
+  const run = await mirror.startRun({ organization: 'fresh', trigger: 'manual', nowMs })
+  const error = { code: 'cancelled', message: 'made up' }
+  const source = { requests: 0, throttled: 0, waitedMs: 0 }
+  await mirror.finishRun(
+    run,
+    { status: 'failed', proof: 'unproven', reasons: ['failed'], readToEnd: false, error, source },
+    nowMs,
+  )
+
+  const overview = await overviewOf(mirror, ['fresh'])
+
+  expect(overview.organizations[0]?.standing).toMatchObject({ states: ['stopped'], failures: { inARow: 0 } })
+  expect(await overviewPage(overview)).toContain('Run #1 was cancelled by a person. The next run continues it.')
+})
+
 test('a run whose process is gone is not shown as running', async () => {
   const mirror = await aMirror()
   await mirror.startRun({ organization: 'fresh', trigger: 'sync', nowMs: LOOKED_AT_MS - 3_600_000 })

@@ -19,7 +19,10 @@ export const isEmbedded = inject('queueAddress') === 'embedded'
 /** A folder with a configuration whose queue no other test sees. */
 export function aJobsWorkplace(
   organizations: readonly Written[],
-  { queue = aQueue(), ...settings }: { queue?: string; schedule?: object; publish?: object; jobs?: object } = {},
+  {
+    queue = aQueue(),
+    ...settings
+  }: { queue?: string; schedule?: object; publish?: object; jobs?: object; notify?: object; heartbeat?: object } = {},
 ): Workplace & { queue: string } {
   const workplace = aWorkplace(organizations, { queue, schedule: FAR_AWAY, ...settings })
   if (queue === 'embedded') prepareQueue(join(workplace.mirror, '..', 'queue'))

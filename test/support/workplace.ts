@@ -33,6 +33,8 @@ type Settings = {
   queue?: string
   schedule?: object
   publish?: object
+  notify?: object
+  heartbeat?: object
   quick?: object
   jobs?: object
 }

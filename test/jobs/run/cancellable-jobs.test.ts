@@ -88,6 +88,7 @@ function aWorker({ lookMs = 1 } = {}) {
 /** Work that ends only by a cancel, with its reason. */
 function untilCancelled(cancelled: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
+    if (cancelled.aborted) resolve(cancelled.reason)
     cancelled.addEventListener('abort', () => resolve(cancelled.reason), { once: true })
   })
 }

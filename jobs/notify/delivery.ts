@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { backoffMs } from '../../src/backoff.ts'
+
+/**
+ * How far the report of a night, or its heartbeat, has come. Kept in the queue, so that all workers know it:
+ *
+ *   ──▶ open ──▶ every organization ended, or the night did ──▶ claimed ──▶ done
+ *                                                              │      ▲
+ *                                                   not taken  └──────┘  after a pause, by any worker
+ */
+export type Delivery = z.output<typeof delivery>
+
+const delivery = z.object({
+  version: z.literal(1),
+  /** The due time of the night, and when a worker first saw that it had come. Unix milliseconds. */
+  dueMs: z.number(),
+  seenMs: z.number(),
+  /** The id of the message: a receiver that gets it twice can drop the second. */
+  id: z.string().max(100),
+  attempts: z.number(),
+  /** No attempt before this, because one is under way or has just failed. Unix milliseconds. */
+  notBeforeMs: z.number(),
+  isDone: z.boolean(),
+})
+
+/** After so many attempts, within about half an hour, the night is given up. */
+export const MOST_ATTEMPTS = 8
+
+/** What is kept, or `unknown` where a later version wrote it. */
+export function parseDelivery(text: string | undefined): Delivery | undefined | 'unknown' {
+  if (text === undefined) return undefined
+  try {
+    return delivery.parse(JSON.parse(text))
+  } catch {
+    return 'unknown'
+  }
+}
+
+export function opened({ dueMs, nowMs, id }: { dueMs: number; nowMs: number; id: string }): Delivery {
+  return { version: 1, dueMs, seenMs: nowMs, id, attempts: 0, notBeforeMs: 0, isDone: false }
+}
+
+/** Whether the next due time has come, and the night before it is done with. */
+export function isToOpen(kept: Delivery | undefined, dueMs: number): boolean {
+  // A due time far ahead comes from a clock that was wrong.
+  return kept === undefined || (kept.isDone && kept.dueMs !== dueMs) || kept.dueMs > dueMs
+}
+
+/** Whether an attempt may be made now. A clock that was set back stretches no pause. */
+export function mayTry({ isDone, notBeforeMs }: Delivery, nowMs: number): boolean {
+  return !isDone && (nowMs >= notBeforeMs || notBeforeMs - nowMs > 2 * LONGEST_PAUSE_MS)
+}
+
+/** The delivery with one more attempt, which begins now. The next one follows after `leastPauseMs` and a backoff. */
+export function claimed(
+  kept: Delivery,
+  { nowMs, random, leastPauseMs }: { nowMs: number; random: number; leastPauseMs: number },
+): Delivery {
+  const attempts = kept.attempts + 1
+  const pauseMs = backoffMs(attempts, random, { firstMs: leastPauseMs / 2, longestMs: LONGEST_PAUSE_MS })
+  return { ...kept, attempts, notBeforeMs: nowMs + leastPauseMs + pauseMs }
+}
+
+const LONGEST_PAUSE_MS = 600_000

@@ -1,0 +1,55 @@
+import type { LatestRun } from '../../src/report.ts'
+import type { Mirror } from '../../src/store.ts'
+import { jobStateOf, type Queues } from '../queue/queues.ts'
+import type { InNight } from './night-report.ts'
+import { endedAs, type Ended, type Night } from './nights.ts'
+
+type Sources = { mirror: Mirror; queues: Pick<Queues, 'sync'>; now: () => number }
+
+/** Whether every organization of a night has ended, or the night has. */
+export async function isOver(night: Night, sources: Sources): Promise<boolean> {
+  const nowMs = sources.now()
+  if (nowMs >= night.lastMs) return true
+  for await (const { ended } of standings(night, sources)) if (ended === 'pending') return false
+  return true
+}
+
+/** Every organization of a night, with the run that says how it stands. */
+export async function lookUpNight(night: Night, sources: Sources): Promise<InNight[]> {
+  const { mirror } = sources
+  const ids = night.organizations.map(({ id }) => id)
+  const latest = Map.groupBy(
+    await mirror.listLatestRuns({ organizations: ids, limit: 5 }),
+    ({ organization }) => organization,
+  )
+  const held = Map.groupBy(await mirror.listHeldRemovals(), ({ organization }) => organization)
+  const found: InNight[] = []
+  for await (const { organization, dueMs, ended } of standings(night, sources)) {
+    const runId = runOf(latest.get(organization) ?? [], ended, dueMs)
+    const run = runId === undefined ? undefined : await mirror.findRun(runId)
+    const heldRemovals = (held.get(organization) ?? []).reduce((sum, each) => sum + each.held, 0)
+    found.push({ organization, ended, run, heldRemovals })
+  }
+  return found
+}
+
+/** The queue is asked only about organizations that were not read. */
+async function* standings(
+  { organizations }: Night,
+  { mirror, queues, now }: Sources,
+): AsyncGenerator<{ organization: string; dueMs: number; ended: Ended }> {
+  const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
+  for (const { id, dueMs } of organizations) {
+    const lastRun = lastRuns.get(id)
+    const known = { lastRun, nowMs: now() }
+    const isRead = endedAs(dueMs, { ...known, hasJob: true }) === 'complete'
+    const hasJob = !isRead && (await jobStateOf(queues.sync, id)) !== undefined
+    yield { organization: id, dueMs, ended: endedAs(dueMs, { ...known, hasJob }) }
+  }
+}
+
+function runOf(runs: readonly LatestRun[], ended: Ended, dueMs: number): number | undefined {
+  const isMeant = ({ status, startedAtMs }: LatestRun) =>
+    ended === 'complete' ? status === 'complete' : startedAtMs >= dueMs
+  return runs.findLast(isMeant)?.runId
+}

@@ -1,0 +1,60 @@
+import { factsOfCode } from '../../src/error-facts.ts'
+import { toJson, type Report } from '../../src/report.ts'
+import type { Ended, Night } from './nights.ts'
+
+/** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
+export type InNight = { organization: string; ended: Ended; run: Report | undefined; heldRemovals: number }
+
+/** Whether every organization was read to its end. */
+export function wentWell(organizations: readonly { ended: Ended }[]): boolean {
+  return organizations.every(({ ended }) => ended === 'complete')
+}
+
+/** The report of a night: ids, counts, codes and times. Its keys are a contract: later versions only add some. */
+export function reportNight(night: Night, organizations: readonly InNight[], nowMs: number): object {
+  const { cron, timezone, dueMs } = night
+  const each = organizations.map((one) => ({ ...one, outcome: outcomeOf(one) }))
+  const having = (outcome: Outcome) => each.filter((one) => one.outcome === outcome).length
+  const sum = (count: (run: Report) => number) =>
+    each.reduce((total, { run }) => total + (run === undefined ? 0 : count(run)), 0)
+  return {
+    type: 'night.ended',
+    timestamp: new Date(nowMs).toISOString(),
+    data: {
+      version: 1,
+      dueAt: new Date(dueMs).toISOString(),
+      ...{ cron, timezone },
+      wentWell: wentWell(organizations),
+      totals: {
+        organizations: each.length,
+        complete: having('complete'),
+        failed: having('failed'),
+        unfinished: having('unfinished'),
+        notStarted: having('not-started'),
+        inserted: sum(({ inserted }) => inserted),
+        updated: sum(({ updated }) => updated),
+        removed: sum(({ removed }) => removed),
+        returned: sum(({ returned }) => returned),
+        rejected: sum(({ rejected }) => rejected),
+      },
+      organizations: each.map(({ organization, outcome, heldRemovals, run }) => ({
+        ...{ organization, outcome, heldRemovals },
+        run: run === undefined ? null : runOf(run),
+      })),
+    },
+  }
+}
+
+type Outcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
+
+function outcomeOf({ ended, run }: InNight): Outcome {
+  if (ended !== 'pending') return ended
+  return run === undefined ? 'not-started' : 'unfinished'
+}
+
+/** As `sync --json` prints it, with the title of an error: a message may quote what the service answered. */
+function runOf(run: Report): object {
+  const { pruned: _pruned, ...json } = { pruned: undefined, ...toJson(run) }
+  const { code } = run.error ?? {}
+  return { ...json, error: code === undefined ? null : { code, title: factsOfCode(code).title } }
+}

@@ -1,0 +1,129 @@
+import type { Config } from '../../src/config/read-config.ts'
+import { readWebhookSecret } from '../../src/config/credentials.ts'
+import { describeError } from '../../src/errors.ts'
+import type { Logger } from '../../src/log.ts'
+import type { Mirror } from '../../src/store.ts'
+import type { Queues } from '../queue/queues.ts'
+import type { Backend } from '../queue/backend.ts'
+import type { Timings } from '../timings.ts'
+import { claimed, isToOpen, mayTry, MOST_ATTEMPTS, opened, parseDelivery, type Delivery } from './delivery.ts'
+import { reportNight, wentWell } from './night-report.ts'
+import { lastDueMs, nightAt, rotasOf, type Rota } from './nights.ts'
+import { isOver, lookUpNight } from './look-up-night.ts'
+import { send, type Sent } from './send.ts'
+import { webhookHeaders } from './webhook.ts'
+
+/** Reports nights, and sends heartbeats, beside the runs of a worker. */
+export type Notifier = { stop(): void }
+
+type Settings = {
+  config: { readonly current: Config }
+  mirror: Mirror
+  queues: Pick<Queues, 'sync'>
+  backend: Pick<Backend, 'values'>
+  /** Workers with another configuration than the accepted one may know other organizations, and other addresses. */
+  followed: { accepted: { readonly mayWrite: boolean } }
+  log: Logger
+  timings: Pick<Timings, 'notifyLookMs' | 'notifyPauseMs'>
+  /** Unix milliseconds. */
+  now: () => number
+  random: () => number
+  freshId: () => string
+}
+
+const KINDS = ['notify', 'heartbeat'] as const
+type Kind = (typeof KINDS)[number]
+
+/** Looks from now on, until it is stopped, whether a night has ended that was not reported yet by any worker. */
+export function startNotifier(settings: Settings): Notifier {
+  const { config, followed, log, timings } = settings
+  const stopping = new AbortController()
+  let isLooking = false
+
+  async function look(): Promise<void> {
+    const kinds = KINDS.filter((kind) => config.current[kind] !== undefined)
+    if (isLooking || kinds.length === 0 || !followed.accepted.mayWrite) return
+    isLooking = true
+    try {
+      for (const rota of rotasOf(config.current.organizations))
+        for (const kind of kinds) await deliver(kind, rota, settings, stopping.signal)
+    } catch (error) {
+      // The queue or the mirror is away, which is logged elsewhere: the next look is soon.
+      log.debug({ failure: describeError(error) }, 'nights not looked at')
+    } finally {
+      isLooking = false
+    }
+  }
+
+  const looking = setInterval(() => void look(), timings.notifyLookMs)
+  return {
+    stop() {
+      clearInterval(looking)
+      stopping.abort()
+    },
+  }
+}
+
+/** Takes the delivery of one kind one step further, where this worker is the one to do so. */
+async function deliver(kind: Kind, rota: Rota, settings: Settings, signal: AbortSignal): Promise<void> {
+  const { backend, now, random, freshId, log } = settings
+  const { values } = backend
+  const name = `${kind}:${rota.name}`
+  const before = await values.read(name)
+  const kept = parseDelivery(before)
+  if (kept === 'unknown') return
+  const keep = (text: string | undefined, next: Delivery) => values.replace(name, text, JSON.stringify(next))
+  const dueMs = lastDueMs(rota, now())
+  if (kept === undefined || isToOpen(kept, dueMs)) {
+    await keep(before, opened({ dueMs, nowMs: now(), id: freshId() }))
+    return
+  }
+  if (!mayTry(kept, now())) return
+  const night = nightAt(rota, kept.dueMs, kept.seenMs)
+  if (!(await isOver(night, settings))) return
+  const organizations = await lookUpNight(night, settings)
+  const facts = { kind, dueAt: new Date(night.dueMs).toISOString(), attempts: kept.attempts }
+  const done = (delivery: Delivery) => ({ ...delivery, isDone: true })
+  if (!isWanted(kind, wentWell(organizations), settings.config.current)) {
+    await keep(before, done(kept))
+    return
+  }
+  if (kept.attempts >= MOST_ATTEMPTS) {
+    if (await keep(before, done(kept))) log.error(facts, 'night not reported, given up')
+    return
+  }
+  const mine = claimed(kept, { nowMs: now(), random: random(), leastPauseMs: settings.timings.notifyPauseMs })
+  if (!(await keep(before, mine))) return
+  const { isTaken, answer } = await post(kind, {
+    id: mine.id,
+    body: JSON.stringify(reportNight(night, organizations, now())),
+    ...{ settings, signal },
+  })
+  if (signal.aborted) return
+  const said = { ...facts, attempts: mine.attempts, answer }
+  if (!isTaken) return log.warn(said, 'night not reported, another attempt follows')
+  await keep(JSON.stringify(mine), done(mine))
+  log.info(said, 'night reported')
+}
+
+/** A heartbeat is for nights that went well. */
+function isWanted(kind: Kind, isWell: boolean, { notify }: Config): boolean {
+  return kind === 'heartbeat' ? isWell : !isWell || notify?.only !== 'failures'
+}
+
+async function post(
+  kind: Kind,
+  { id, body, settings, signal }: { id: string; body: string; settings: Settings; signal: AbortSignal },
+): Promise<Sent> {
+  const { config, now } = settings
+  const { notify, heartbeat } = config.current
+  if (kind === 'heartbeat' && heartbeat !== undefined) return send(heartbeat.url, { signal })
+  if (notify === undefined) return { isTaken: false, answer: 'no longer configured' }
+  try {
+    const secret = notify.secret && (await readWebhookSecret(notify.secret))
+    const headers = webhookHeaders({ id, body }, { unixSeconds: Math.floor(now() / 1000), secret })
+    return await send(notify.url, { body, headers, signal })
+  } catch (error) {
+    return { isTaken: false, answer: describeError(error).message }
+  }
+}

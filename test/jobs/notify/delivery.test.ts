@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { claimed, isToOpen, mayTry, opened, parseDelivery } from '../../../jobs/notify/delivery.ts'
+
+const open = opened({ dueMs: 1000, nowMs: 1500, id: 'x' })
+
+test('what is kept comes back, and what a later version or a person wrote is left alone', () => {
+  expect(parseDelivery(JSON.stringify(open))).toEqual(open)
+  expect(parseDelivery(undefined)).toBeUndefined()
+  expect(['', '{', '{"version":2}', '[]'].map(parseDelivery)).toEqual(Array(4).fill('unknown'))
+})
+
+test('the next night is opened once the one before is done with', () => {
+  expect(isToOpen(undefined, 1000)).toBe(true)
+  expect(isToOpen(open, 2000)).toBe(false)
+  expect(isToOpen({ ...open, isDone: true }, 1000)).toBe(false)
+  expect(isToOpen({ ...open, isDone: true }, 2000)).toBe(true)
+})
+
+test('a night that lies ahead was seen by a wrong clock, and is opened anew', () => {
+  expect(isToOpen({ ...open, dueMs: 9000 }, 1000)).toBe(true)
+})
+
+test('attempts have pauses between them that grow, and a clock set back stretches none', () => {
+  const first = claimed(open, { nowMs: 2000, random: 0.5, leastPauseMs: 100 })
+  const second = claimed(first, { nowMs: 3000, random: 0.5, leastPauseMs: 100 })
+
+  expect(first).toMatchObject({ id: 'x', attempts: 1, notBeforeMs: 2125 })
+  expect(second).toMatchObject({ id: 'x', attempts: 2, notBeforeMs: 3150 })
+  expect([mayTry(first, 2124), mayTry(first, 2125), mayTry(first, -10_000_000)]).toEqual([false, true, true])
+  expect(mayTry({ ...open, isDone: true }, 5000)).toBe(false)
+})

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { endedAs, lastDueMs, nightAt, rotasOf } from '../../../jobs/notify/nights.ts'
+import { startDelayMs } from '../../../jobs/schedule/due-times.ts'
+
+const HOUR_MS = 3_600_000
+const DUE_MS = Date.UTC(2026, 4, 1, 2)
+const nightly = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
+
+function aRota(...organizations: { id: string; schedule: typeof nightly }[]) {
+  const [rota] = rotasOf(organizations)
+  if (rota === undefined) throw new Error('no rota')
+  return rota
+}
+
+test('organizations with the same cron line and time zone have their nights together', () => {
+  const rotas = rotasOf([
+    { id: 'acme', schedule: nightly },
+    { id: 'globex', schedule: { ...nightly, spreadMs: HOUR_MS } },
+    { id: 'hooli', schedule: { ...nightly, timezone: 'Europe/Paris' } },
+    { id: 'initech', schedule: undefined },
+  ])
+
+  expect(rotas.map(({ organizations }) => organizations.map(({ id }) => id))).toEqual([['acme', 'globex'], ['hooli']])
+  expect(new Set(rotas.map(({ name }) => name)).size).toBe(2)
+  expect(lastDueMs(aRota({ id: 'acme', schedule: nightly }), DUE_MS + 1)).toBe(DUE_MS)
+})
+
+describe('a night ends at the latest', () => {
+  const [id, spreadMs] = ['globex', HOUR_MS]
+  const delayMs = startDelayMs(id, { spreadMs })
+  const rota = aRota({ id: 'acme', schedule: nightly }, { id, schedule: { ...nightly, spreadMs } })
+
+  test('two hours after the last organization is due', () => {
+    expect(nightAt(rota, DUE_MS, DUE_MS + 1000)).toMatchObject({
+      organizations: [
+        { id: 'acme', dueMs: DUE_MS },
+        { id, dueMs: DUE_MS + delayMs },
+      ],
+      lastMs: DUE_MS + 1000 + 2 * HOUR_MS + delayMs,
+    })
+  })
+
+  test('two hours after a worker first saw it, where all workers had been away', () => {
+    expect(nightAt(rota, DUE_MS, DUE_MS + 9 * HOUR_MS).lastMs).toBe(DUE_MS + 11 * HOUR_MS + delayMs)
+  })
+
+  test('when the next one begins', () => {
+    const hourly = aRota({ id: 'acme', schedule: { ...nightly, cron: '0 * * * *' } })
+
+    expect(nightAt(hourly, DUE_MS, DUE_MS).lastMs).toBe(DUE_MS + HOUR_MS)
+  })
+})
+
+describe('an organization', () => {
+  const nowMs = DUE_MS + HOUR_MS
+  const lastRun = {
+    ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' as const },
+    ...{ errorCode: 'refused', completeAsOfMs: DUE_MS - 24 * HOUR_MS, quickErrorCode: undefined },
+  }
+  const ended = (known: object) => endedAs(DUE_MS, { lastRun, hasJob: false, nowMs, ...known })
+
+  test('is complete once it was read since it was due', () => {
+    expect(ended({ lastRun: { ...lastRun, status: 'complete', completeAsOfMs: DUE_MS + 1 } })).toBe('complete')
+  })
+
+  test('has failed when no attempt follows', () => {
+    expect(ended({})).toBe('failed')
+  })
+
+  test.each([
+    ['an attempt follows', { hasJob: true }],
+    ['its run was interrupted, and is caught up on', { lastRun: { ...lastRun, status: 'interrupted' } }],
+    ['only the night before failed', { lastRun: { ...lastRun, startedAtMs: DUE_MS - 1 } }],
+    ['it never ran', { lastRun: undefined }],
+  ])('is pending while %s', (_why, known) => {
+    expect(ended(known)).toBe('pending')
+  })
+})

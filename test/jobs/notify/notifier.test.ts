@@ -1,0 +1,150 @@
+import { createHmac } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
+import { aReceiver } from '../../support/receiver.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+const OFTEN = { notifyLookMs: 20 }
+/** On a busy machine an attempt may take longer than the pause, so this is for what is sent again anyway. */
+const AGAIN = { notifyLookMs: 20, notifyPauseMs: 20 }
+const KEY = Buffer.alloc(32, 7)
+const SECRET = `whsec_${KEY.toString('base64')}`
+
+/** A folder whose three organizations were due half a year ago, and are caught up on when a worker starts. */
+async function aNight(settings: { notify?: object; heartbeat?: object }, { forbidden = [] as string[] } = {}) {
+  const sandbox = await aSandbox({ customers: [40, 20, 3], forbidden })
+  const place = aJobsWorkplace(organizationsOf(sandbox), settings)
+  writeFileSync(join(place.folder, 'secret'), `${SECRET}\n`)
+  return place
+}
+
+const logged = (kind: string) => (line: { msg: string }) =>
+  line.msg === 'night reported' && 'kind' in line && line.kind === kind
+
+test('a night is reported in one signed POST, and a heartbeat follows, however many workers there are', async () => {
+  const [report, beat] = [await aReceiver(200), await aReceiver(200)]
+  const place = await aNight({
+    notify: { url: `${report.url}/hook?token=t0ken`, secret: { file: './secret' } },
+    heartbeat: { url: `${beat.url}/ping/t0ken` },
+  })
+  const workers = [1, 2].slice(0, isEmbedded ? 1 : 2).map(() => startWorker(place, { timings: OFTEN }))
+  await Promise.race(workers.map((worker) => worker.said(logged('notify'))))
+  await Promise.race(workers.map((worker) => worker.said(logged('heartbeat'))))
+  for (const worker of workers) await worker.stop()
+
+  const [post, ...others] = report.received
+  expect(others).toEqual([])
+  const { headers, body = '' } = post ?? {}
+  const signed = `${String(headers?.['webhook-id'])}.${String(headers?.['webhook-timestamp'])}.${body}`
+  expect(headers?.['webhook-signature']).toBe(`v1,${createHmac('sha256', KEY).update(signed).digest('base64')}`)
+  expect(post).toMatchObject({ method: 'POST', path: '/hook?token=t0ken' })
+  expect(JSON.parse(body)).toMatchObject({
+    type: 'night.ended',
+    data: {
+      version: 1,
+      wentWell: true,
+      totals: { organizations: 3, complete: 3, failed: 0, unfinished: 0, notStarted: 0, inserted: 63 },
+      organizations: [
+        { organization: 'acme', outcome: 'complete', heldRemovals: 0, run: { received: 40, error: null } },
+        { organization: 'globex', outcome: 'complete', run: { inserted: 20, status: 'complete' } },
+        { organization: 'initech', outcome: 'complete', run: { inserted: 3 } },
+      ],
+    },
+  })
+  expect(beat.received).toMatchObject([{ method: 'GET', path: '/ping/t0ken', body: '' }])
+  const lines = workers.flatMap((worker) => worker.lines).join('\n')
+  expect(body + lines).not.toMatch(/@example|t0ken|whsec_/)
+})
+
+test('the documented report has the keys of a real one', async () => {
+  const report = await aReceiver(200)
+  const worker = startWorker(await aNight({ notify: { url: report.url } }), { timings: OFTEN })
+  await worker.said(logged('notify'))
+  await worker.stop()
+  const guide = readFileSync(new URL('../../../docs/OPERATIONS.md', import.meta.url), 'utf8')
+  const [, example = ''] = /### A report of each night[\s\S]*?```json\n([\s\S]*?)```/.exec(guide) ?? []
+  const real = keysOf(JSON.parse(report.received[0]?.body ?? ''))
+  const documented = keysOf(JSON.parse(example)).filter((key) => !/\.error\./.test(key))
+
+  expect(documented.length).toBeGreaterThan(20)
+  expect(documented.filter((key) => !real.includes(key))).toEqual([])
+  expect(real.filter((key) => !documented.includes(key) && !key.includes('.run.'))).toEqual([])
+})
+
+/** Every key of a value, with the keys above it; the entries of a list are alike. */
+function keysOf(value: unknown, above = ''): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap((entry) => keysOf(entry, above)))]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [`${above}.${key}`, ...keysOf(inner, `${above}.${key}`)])
+}
+
+test('a night with a failure is reported with its code, and has no heartbeat', async () => {
+  const [report, beat] = [await aReceiver(200), await aReceiver(200)]
+  const settings = { notify: { url: report.url, only: 'failures' }, heartbeat: { url: beat.url } }
+  const place = await aNight(settings, { forbidden: ['globex'] })
+  const worker = startWorker(place, { timings: OFTEN })
+  await worker.said(logged('notify'))
+  await worker.stop()
+
+  expect(report.received).toHaveLength(1)
+  expect(report.received[0]?.headers).not.toHaveProperty('webhook-signature')
+  expect(JSON.parse(report.received[0]?.body ?? '')).toMatchObject({
+    data: {
+      wentWell: false,
+      totals: { complete: 2, failed: 1 },
+      organizations: [
+        { outcome: 'complete' },
+        { organization: 'globex', outcome: 'failed', run: { status: 'failed', error: { code: 'forbidden' } } },
+        { outcome: 'complete' },
+      ],
+    },
+  })
+  expect(beat.received).toEqual([])
+})
+
+test('a good night is not reported where only failures are wanted', async () => {
+  const [report, beat] = [await aReceiver(200), await aReceiver(200)]
+  const place = await aNight({ notify: { url: report.url, only: 'failures' }, heartbeat: { url: beat.url } })
+  const worker = startWorker(place, { timings: OFTEN })
+  await worker.said(logged('heartbeat'))
+  await worker.stop()
+
+  expect(report.received).toEqual([])
+})
+
+test('a report that is not taken is sent again with its id, also by the next worker, and no redirect is followed', async () => {
+  const report = await aReceiver(500, 302, 503)
+  const place = await aNight({ notify: { url: report.url, secret: { file: './secret' } } })
+  const worker = startWorker(place, { timings: AGAIN })
+  await eventually(
+    () => report.received.length,
+    (received) => received >= 3,
+  )
+  await worker.stop()
+  report.statuses = [200]
+  const next = startWorker(place, { timings: AGAIN })
+  await next.said(logged('notify'))
+  await next.stop()
+
+  const ids = report.received.map(({ headers }) => headers['webhook-id'])
+  expect(new Set(ids).size).toBe(1)
+  expect(ids.length).toBeGreaterThanOrEqual(4)
+  expect(report.received.filter(({ path }) => path !== '/')).toEqual([])
+  expect(worker.lines.filter((line) => line.includes('night not reported')).length).toBeGreaterThanOrEqual(2)
+})
+
+test('a secret that is none is reported, and the runs go on', async () => {
+  const report = await aReceiver(200)
+  const place = await aNight({ notify: { url: report.url, secret: { env: 'NO_SUCH_SECRET' } } })
+  const worker = startWorker(place, { timings: AGAIN })
+  const said = await worker.said(({ msg }) => msg === 'night not reported, another attempt follows')
+  await Promise.all(['acme', 'globex', 'initech'].map((id) => worker.ran(id)))
+  await worker.stop()
+
+  expect(JSON.stringify(said)).toContain('the secret of notify')
+  expect(report.received).toEqual([])
+})
