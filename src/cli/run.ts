@@ -42,7 +42,7 @@ export function runCommand(io: Io) {
     })
 }
 
-const TIMEOUT = durationArgument({ most: '30d', examples: '90s, 30m or 2h' })
+const TIMEOUT = durationArgument({ most: '20d', examples: '90s, 30m or 2h' })
 
 const EXAMPLES = `
 A worker that uses the same queue takes the job; \`customer-mirror runs\` shows the result, and \`customer-mirror cancel\` ends it.
