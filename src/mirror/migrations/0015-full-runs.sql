@@ -14,7 +14,7 @@ WITH RECURSIVE organizations (organization) AS (
   WHERE organizations.organization IS NOT NULL
 )
 SELECT
-  organizations.organization,
+  last.organization,
   good.data_as_of,
   CAST(ROUND((julianday('now') - julianday(good.data_as_of)) * 86400) AS INTEGER) AS age_seconds,
   good.proof,
