@@ -1,18 +1,17 @@
 import { describeError } from '../src/errors.ts'
-import type { Logger } from '../src/log.ts'
 import type { LiveConfig } from './live-config.ts'
 import { within } from './queue/deadline.ts'
-import type { AcceptedConfiguration } from './schedule/accepted-configuration.ts'
+import { AcceptedConfiguration, type Following } from './schedule/accepted-configuration.ts'
 
 /** The configuration of a worker, read again when there is a reason to, together with the accepted one. */
 export type FollowedConfig = {
   readonly live: LiveConfig
   readonly accepted: AcceptedConfiguration
   /**
-   * Reads the file again. Mistakes are logged, and the configuration before stays. `asked`: a user asked for it, so the file counts
-   * from when it was last modified.
+   * Reads the file again. Mistakes are logged, and the configuration before stays. `asked`: a user asked for it, so the file counts from
+   * when it was last modified. `saved`: the file has changed. `missed`: an organization is not in it.
    */
-  refresh(options?: { asked?: boolean }): Promise<void>
+  refresh(why?: Why): Promise<void>
   /** Looks which configuration is accepted. Rejects, or never settles, while the queue cannot be reached. */
   look(): Promise<void>
   /**
@@ -24,28 +23,30 @@ export type FollowedConfig = {
   onNews(listener: () => void): void
 }
 
+type Why = 'asked' | 'saved' | 'missed'
+
 /** How long a job waits for the queue to answer which configuration is accepted. */
 const ANSWER_MS = 2000
 
-export function followConfig(
-  live: LiveConfig,
-  accepted: AcceptedConfiguration,
-  log: Pick<Logger, 'info' | 'warn'>,
-): FollowedConfig {
+export function followConfig(live: LiveConfig, following: Omit<Following, 'config'>): FollowedConfig {
+  const { log } = following
+  const accepted = new AcceptedConfiguration({ ...following, config: live })
   let report = () => {}
 
-  async function refresh({ asked = false } = {}): Promise<void> {
+  async function refresh(why?: Why): Promise<void> {
     const before = live.reading
     const wasBroken = live.brokenSinceMs !== undefined
     try {
       await live.reload()
     } catch (error) {
-      log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+      // For each job that misses an organization, they would be logged again.
+      if (!(wasBroken && why === 'missed'))
+        log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
       return
     }
-    if (asked) accepted.offerAgain()
+    if (why === 'asked') accepted.offerAgain()
     const isNew = live.reading !== before
-    if (isNew || wasBroken || asked)
+    if (isNew || wasBroken || why === 'asked' || why === 'saved')
       log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
     if (isNew || wasBroken) report()
   }
@@ -57,7 +58,7 @@ export function followConfig(
   }
 
   async function mayComeLater(): Promise<boolean> {
-    await refresh()
+    await refresh('missed')
     const answered = await within(
       look().then(() => true),
       ANSWER_MS,

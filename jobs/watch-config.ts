@@ -22,6 +22,8 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
   const { live } = followed
   const { file } = live.current
   let stopped = false
+  /** The first look finds what was read at the start, or what was written at that moment. */
+  let isFirst = true
   let reading: Promise<void> | undefined
   let folder = watchFolder()
   const compare = () => void reconcile({ atStart: false })
@@ -55,7 +57,8 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
       state = await live.fileState()
       if (state === before) break
     }
-    await followed.refresh()
+    await followed.refresh(isFirst ? undefined : 'saved')
+    isFirst = false
     if (stopped) return
     // The folder may be another one now.
     folder?.close()
@@ -67,7 +70,7 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
     setInterval(() => void followed.look().catch(() => {}), timings.acceptedLookMs),
   ]
   return {
-    readNow: () => void followed.refresh({ asked: true }).then(compare),
+    readNow: () => void followed.refresh('asked').then(compare),
     stop: () => {
       stopped = true
       folder?.close()

@@ -14,7 +14,6 @@ import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-w
 import { watchPauses, type PauseWatch } from './run/pause-watch.ts'
 import type { Listener, Processing } from './run/sync-job.ts'
 import { isAsked, openQueues, type Queues } from './queue/queues.ts'
-import { AcceptedConfiguration } from './schedule/accepted-configuration.ts'
 import { closedMs } from './schedule/run-hours.ts'
 import { keepWaits } from './schedule/set-back.ts'
 import type { LimitEvent } from './run/limit-share.ts'
@@ -47,6 +46,8 @@ export type EngineOptions = {
   embedded: boolean
   listenerFor: (parts: Pick<Engine, 'mirror' | 'queues' | 'pauses'>) => Listener
   timings: Timings
+  /** Whether this worker ends after the runs that were asked of it. */
+  isPassing?: boolean
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
@@ -60,10 +61,8 @@ export type EngineOptions = {
 }
 
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
-export async function openEngine(
-  config: LiveConfig,
-  { embedded, listenerFor, timings, now, monotonicMs, log, onSetBack, onUnreadable = () => {}, onLimit }: EngineOptions,
-): Promise<Engine> {
+export async function openEngine(config: LiveConfig, options: EngineOptions): Promise<Engine> {
+  const { embedded, listenerFor, timings, now, monotonicMs, onSetBack, onUnreadable = () => {}, onLimit } = options
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
   const mirror = await openLiveMirror(config.current.mirror)
@@ -72,8 +71,7 @@ export async function openEngine(
     const queues = openQueues(backend)
     const isAlone = backend.kind === 'embedded'
     const { values } = backend
-    const accepted = new AcceptedConfiguration({ config, values, isAlone, timings, now, monotonicMs, log })
-    const followed = followConfig(config, accepted, log)
+    const followed = followConfig(config, { ...options, values, isAlone })
     const stopping = new AbortController()
     // No other process reaches an embedded queue, so that its pauses do not change.
     const pauseLookMs = isAlone ? timings.reconcileMs : timings.lookMs

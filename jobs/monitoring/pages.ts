@@ -60,7 +60,11 @@ async function readShown(
     monotonicMs: monotonicMs(),
   }
   const [overview, served] = await readPart(mirror, asked, wanted)
-  return [overview, { ...served, notices: notices() }]
+  return [overview, { ...served, notices: notices().map(asSentence) }]
+}
+
+function asSentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
 }
 
 async function answer(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {

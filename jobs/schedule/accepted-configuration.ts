@@ -12,11 +12,13 @@ export type Standing = {
   brokenSinceMs: number | undefined
 }
 
-type Following = {
+export type Following = {
   config: Pick<LiveConfig, 'reading' | 'modifiedMs' | 'brokenSinceMs'>
   values: SharedValues
   /** Whether the queue has only this worker. */
   isAlone: boolean
+  /** Whether this worker soon ends, so that its file counts only where no other was accepted. */
+  isPassing?: boolean | undefined
   timings: Limits
   /** Unix milliseconds. */
   now: () => number
@@ -41,16 +43,14 @@ export class AcceptedConfiguration {
   #looking: Promise<void> | undefined
 
   constructor(following: Following) {
-    const { config, isAlone, timings, monotonicMs } = following
+    const { config, isAlone, isPassing = false, timings, monotonicMs } = following
+    const { modifiedMs, readAtMs } = config.reading
     this.#following = following
     // A worker that is alone waits for no other, and renews for none.
     this.#limits = isAlone ? { renewMs: Number.POSITIVE_INFINITY, abandonedMs: 0 } : timings
     const nowMs = monotonicMs()
     this.#seen = { text: undefined, value: undefined, sinceMs: nowMs, atMs: nowMs }
-    this.#own = {
-      reading: config.reading,
-      changedMs: changedBefore(config.reading.modifiedMs, config.reading.readAtMs),
-    }
+    this.#own = { reading: config.reading, changedMs: isPassing ? 0 : changedBefore(modifiedMs, readAtMs) }
   }
 
   /** Whether this worker may write and remove schedules, as of the last look. */

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { followConfig } from '../../jobs/followed-config.ts'
 import { openLiveConfig } from '../../jobs/live-config.ts'
-import { AcceptedConfiguration } from '../../jobs/schedule/accepted-configuration.ts'
 import { TIMINGS } from '../../jobs/timings.ts'
 import { watchConfig } from '../../jobs/watch-config.ts'
 import { someValues } from '../support/accepting-workers.ts'
@@ -101,7 +100,7 @@ async function aWatched(
   const live = await openLiveConfig({ file: config, cwd: folder }, Date.now)
   const log = { info: () => {}, warn: () => {} }
   const parts = { values: someValues(), isAlone: true, timings: TIMINGS, now: Date.now, monotonicMs: Date.now, log }
-  const followed = followConfig(live, new AcceptedConfiguration({ config: live, ...parts }), log)
+  const followed = followConfig(live, parts)
   const watch = watchConfig(followed, {
     reconcile: () => followed.look(),
     timings: { ...timings, acceptedLookMs: 3_600_000 },

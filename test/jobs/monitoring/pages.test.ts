@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../../src/config/read-config.ts'
+import { configurationProblems } from '../../../jobs/monitoring/configuration-problems.ts'
 import { createPages } from '../../../jobs/monitoring/pages.ts'
 import { serveHttp } from '../../../jobs/monitoring/http.ts'
 import { night } from '../../mirror/nights.ts'
@@ -148,8 +149,18 @@ test('when the mirror cannot be read, the page says so', async () => {
   expect(headers['content-security-policy']).toContain("default-src 'none'")
 })
 
+test('the page says what is wrong with the configuration of its worker', async () => {
+  const { ask } = await aServer({ notices: configurationProblems({ brokenSinceMs: NOW_MS, otherSinceMs: NOW_MS }) })
+
+  const { body } = await ask('/')
+
+  expect(body).toContain('The configuration file cannot be used since 2026-01-06T12:00:00.000Z')
+  expect(body).toContain('other than the one accepted at 2026-01-06T12:00:00.000Z')
+  expect((await (await aServer()).ask('/')).body).not.toContain('configuration')
+})
+
 /** The server of a worker with a converged and a failed run of acme. */
-async function aServer({ isReadable = true } = {}) {
+async function aServer({ isReadable = true, notices = [] }: { isReadable?: boolean; notices?: string[] } = {}) {
   const mirror = await aMirror()
   const converged = { proof: 'converged', ending: { certificate: CERTIFICATE } } as const
   await night(mirror, 0, customers(1, 5), converged)
@@ -160,6 +171,7 @@ async function aServer({ isReadable = true } = {}) {
   const pages = createPages({
     mirror: isReadable ? mirror : broken,
     organizations: () => organizations,
+    notices: () => notices,
     now: () => NOW_MS,
     monotonicMs: () => 0,
   })
