@@ -105,10 +105,21 @@ function latency(dataset: Dataset): Member[] {
     rest20,
     ...extras([rest20Floor]),
     load20,
-    ...extras([load20Floor]),
+    ...extras([load20Floor, ...otherPaces(load20)]),
     ...(dataset.customers < LEAST_BESIDE_LOOP ? extras(besideLoop) : besideLoop),
     ...extras(withFloor(delayed(rest, 100))),
   ]
+}
+
+/** The same with other numbers of requests at once, to compare them. */
+function otherPaces(member: Member): Member[] {
+  const paces = [4, MANY_AT_ONCE, 'auto'] as const
+  return paces.map((concurrency) => ({
+    ...member,
+    name: `${member.name}, ${concurrency === 'auto' ? 'auto' : `${concurrency} at once`}`,
+    concurrency,
+    floors: [[member.name]],
+  }))
 }
 
 function gzip(dataset: Dataset): Member[] {

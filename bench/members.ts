@@ -1,3 +1,4 @@
+import type { Concurrency } from '../src/source/rate-limit.ts'
 import type { Answering, Dataset } from './messages.ts'
 import type { ProgramName } from './run-program.ts'
 
@@ -20,7 +21,7 @@ export type Member = {
   scan: 'chain' | 'plain'
   answering: Answering
   /** Requests at once. */
-  concurrency?: number
+  concurrency?: Concurrency
   /** Whether it starts with an empty file, or with the one its own program left behind the night before. */
   start: 'empty' | 'yesterday'
   /** Runs its own program made before, when it starts with the file of the night before. */

@@ -26,7 +26,7 @@ const taskSchema = z.object({
   /** A JSON file of the paths to ask for, where a floor repeats what a contender asked. */
   asked: z.string().optional(),
   scan: z.enum(['chain', 'plain']),
-  concurrency: z.number(),
+  concurrency: z.union([z.number(), z.literal('auto')]),
 })
 export type Task = z.output<typeof taskSchema>
 

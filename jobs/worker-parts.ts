@@ -51,6 +51,8 @@ export type EngineOptions = {
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
+  /** How long this process has had nothing to do. */
+  idleMs?: (() => number) | undefined
   log: Pick<Logger, 'info' | 'warn'>
   /** Called with the number of jobs whose wait restarts because the wall clock was set back. */
   onSetBack?: (jobs: number) => void
@@ -62,7 +64,8 @@ export type EngineOptions = {
 
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(config: LiveConfig, options: EngineOptions): Promise<Engine> {
-  const { embedded, listenerFor, timings, now, monotonicMs, onSetBack, onUnreadable = () => {}, onLimit } = options
+  const { embedded, listenerFor, timings, now, monotonicMs, idleMs } = options
+  const { onSetBack, onUnreadable = () => {}, onLimit } = options
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
   const mirror = await openLiveMirror(config.current.mirror)
@@ -89,8 +92,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
       cancellable: new CancellableJobs({ list: cancelsOf(backend, onUnreadable), lookMs: timings.cancelLookMs }),
       stop: stopping.signal,
       timings,
-      now,
-      monotonicMs,
+      ...{ now, monotonicMs, idleMs },
       random: Math.random,
     }
     const syncWorker = startSyncWorker(backend, { ...processing, pauses }, config.current.jobs)

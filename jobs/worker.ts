@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { boardToken } from '../src/config/board-token.ts'
 import { createLog, type Logger } from '../src/log.ts'
-import { monotonicMs } from '../src/monotonic-clock.ts'
+import { idleMs, monotonicMs } from '../src/monotonic-clock.ts'
 import { createBoard } from './monitoring/board.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
 import { examine } from './monitoring/health.ts'
@@ -115,6 +115,7 @@ async function openMeasuredEngine(
     now: Date.now,
     monotonicMs,
     onUnreadable: (name) => log.warn({ name }, 'value in the queue ignored, a newer version wrote it'),
+    idleMs,
     onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
     onLimit: (event) => logLimit(log, event),
     timings,

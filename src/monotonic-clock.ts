@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { hrtime } from 'node:process'
 
 /**
@@ -7,4 +8,9 @@ import { hrtime } from 'node:process'
  */
 export function monotonicMs(): number {
   return Number(hrtime.bigint() / 1_000_000n)
+}
+
+/** How long this process has waited with nothing to do since it started, in milliseconds. Called like the clock above. */
+export function idleMs(): number {
+  return performance.nodeTiming.idleTime
 }

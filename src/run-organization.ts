@@ -21,6 +21,8 @@ export type RunSettings = Pick<
   agents?: IdleAgents | undefined
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
   longestWaitMs: number
+  /** How long this process has had nothing to do. */
+  idleMs?: (() => number) | undefined
   /** Between 0 and 1. */
   random: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
@@ -49,16 +51,19 @@ export async function runOrganization(organization: Organization, settings: RunS
   }
 }
 
+type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'atOnce' | 'close'>
+
 /** The settings of the run, by name, without the references to secrets. */
 function mirroringOf(
   { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention, quick }: Organization,
-  source: Mirroring['source'],
+  source: ConfiguredSource,
   { mirror, trigger, quick: isQuick, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
 ): Mirroring {
   return {
     ...{ organization: id, source, mirror, trigger },
     quick: isQuick === true ? quick.maxRequests : undefined,
-    ...{ scan, pageSize, pageLimit, concurrency, maxRunMs, resumeWithinMs, removals, retention },
+    concurrency: concurrency === 'auto' ? () => source.atOnce : concurrency,
+    ...{ scan, pageSize, pageLimit, maxRunMs, resumeWithinMs, removals, retention },
     ...{ now, monotonicMs, random, signal, onProgress, comesBack },
   }
 }
@@ -88,23 +93,29 @@ export async function openConfiguredSource(
 /** The rate limit of the organization, opened once. */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
-  { rateLimits, sharedTurns, monotonicMs }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs'>,
+  {
+    rateLimits,
+    sharedTurns,
+    monotonicMs,
+    idleMs,
+  }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs' | 'idleMs'>,
 ): RateLimit {
   const key = name === undefined ? `organization ${id}` : `shared ${name}`
   const opened = rateLimits.get(key)
   if (opened !== undefined) return opened
   const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)
-  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
+  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, shared, monotonicMs, idleMs })
   rateLimits.set(key, rateLimit)
   return rateLimit
 }
 
 /** A source whose reads fail with `error`, so that a failed start is recorded like any other failure. */
-function neverOpened(error: unknown): Pick<Source, 'readPage' | 'search' | 'counters' | 'close'> {
+function neverOpened(error: unknown): ConfiguredSource {
   return {
     readPage: () => Promise.reject(error),
     search: () => Promise.reject(error),
     counters: { requests: 0, throttled: 0, waitedMs: 0 },
+    atOnce: 1,
     close: () => Promise.resolve(),
   }
 }

@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
-import { monotonicMs } from '../../src/monotonic-clock.ts'
+import { idleMs, monotonicMs } from '../../src/monotonic-clock.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
 import { IdleAgents } from '../../src/source/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
@@ -51,6 +51,7 @@ function run(id: string, shared: Pick<RunSettings, 'mirror' | 'rateLimits' | 'ag
     longestWaitMs: 0,
     now: Date.now,
     monotonicMs,
+    idleMs,
     random: Math.random,
     signal: new AbortController().signal,
   })

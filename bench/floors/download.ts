@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Agent, request } from 'undici'
 import * as z from 'zod'
+import { AUTO_MOST } from '../../src/source/auto-concurrency.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { askedSchema, readTask } from '../messages.ts'
 
@@ -14,14 +15,15 @@ import { askedSchema, readTask } from '../messages.ts'
 const HEADERS = { Accept: 'application/json', 'Accept-Encoding': 'gzip' }
 
 const { origin, asked = '', concurrency, file } = readTask()
+const atOnce = concurrency === 'auto' ? AUTO_MOST : concurrency
 const targets = askedSchema.parse(JSON.parse(readFileSync(asked, 'utf8')))
-const agent = new Agent({ connections: concurrency })
+const agent = new Agent({ connections: atOnce })
 const inflated = promisify(gunzip)
 const envelope = z.object({ data: z.array(z.unknown()) })
 
 const stopwatch = createStopwatch(dirname(file))
 let [next, customers] = [0, 0]
-await stopwatch.time(() => Promise.all(Array.from({ length: concurrency }, readOn)))
+await stopwatch.time(() => Promise.all(Array.from({ length: atOnce }, readOn)))
 printMeasurement({ ...stopwatch.result(), requests: targets.length, customers })
 await agent.close()
 

@@ -30,7 +30,7 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
         source: watched(source, { pages, listRead }),
         mirror,
         trigger: 'schedule',
-        concurrency: terms.concurrency,
+        concurrency: terms.concurrency === 'auto' ? () => source.atOnce : terms.concurrency,
         resumeWithinMs: BUILT_IN.resumeWithin,
         removals: BUILT_IN.removals,
         now: terms.clock.now,

@@ -72,10 +72,10 @@ function run(
   organization: Organization,
   { name }: SyncJob,
   signal: AbortSignal,
-  { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, random }: QuickProcessing,
+  { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random }: QuickProcessing,
 ): Promise<Outcome> {
   return runOrganization(organization, {
-    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, random, signal },
+    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, idleMs, random, signal },
     quick: true,
     trigger: name,
     longestWaitMs: timings.longestWaitMs,

@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/read-config.ts'
 import { Interrupted } from '../../src/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { pauseOf } from '../../src/pause.ts'
-import { monotonicMs } from '../../src/monotonic-clock.ts'
+import { idleMs, monotonicMs } from '../../src/monotonic-clock.ts'
 import { endElsewhere, failedWith } from './await-other-worker.ts'
 import { AwaitedRuns, type Talk } from './awaited-runs.ts'
 import { pausedError } from './paused-error.ts'
@@ -35,6 +35,7 @@ export async function openOnce(
     isPassing: true,
     now: Date.now,
     monotonicMs,
+    idleMs,
     timings: TIMINGS,
     log: SILENT,
     listenerFor: () => runs.listener(),

@@ -61,6 +61,7 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
+  idleMs?: (() => number) | undefined
   random: () => number
 }
 
@@ -157,6 +158,7 @@ function run(
     timings,
     now,
     monotonicMs,
+    idleMs,
     random,
     decide,
   }: Processing & { decide: Decide },
@@ -170,6 +172,7 @@ function run(
     longestWaitMs: timings.longestWaitMs,
     now,
     monotonicMs,
+    idleMs,
     random,
     signal,
     onProgress: (progress) => listener.onProgress?.(progress),

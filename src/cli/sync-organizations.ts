@@ -4,7 +4,7 @@ import { readConfig } from '../config/read-config.ts'
 import { isOurs } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { idleMs, monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { Published, PublishPlan } from '../reading/publish/publish-plan.ts'
@@ -69,6 +69,7 @@ export async function syncOrganizations(
           longestWaitMs: organization.maxWaitMs,
           now: Date.now,
           monotonicMs,
+          idleMs,
           random: Math.random,
           signal,
           ...talk,

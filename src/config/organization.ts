@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
 import type { QuickLimit } from '../quick-limit.ts'
 import type { Retention } from '../run.ts'
+import type { Concurrency } from '../source/rate-limit.ts'
 import type { Recipe } from '../source/signing.ts'
 import { privacySettings, type PrivacySettings } from './privacy.ts'
 import { quickLimit } from './quick.ts'
@@ -22,7 +23,7 @@ export type Organization = {
   apiKey: SecretReference
   secret: SecretReference
   pageSize: number
-  concurrency: number
+  concurrency: Concurrency
   requestTimeoutMs: number
   maxWaitMs: number
   maxRunMs: number

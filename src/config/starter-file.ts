@@ -55,7 +55,7 @@ mirror: ./data/customers.db
 # Settings for every organization; each organization may set its own.
 # defaults:
 #   pageSize: 100             # customers requested at once, at most 100
-#   concurrency: 4            # requests sent at the same time
+#   concurrency: auto         # requests sent at the same time, 1 to 32; auto: 4 to 16, as the service bears it
 #   requestTimeout: 30s       # for one request, with its whole answer
 #   maxWait: 15m              # how long a sync may wait when the service asks it to slow down
 #   maxRun: 6h                # how long one run may take in total; the next one continues from there

@@ -24,8 +24,8 @@ export type ListSettings = ScanSettings & {
   organization: string
   source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
   mirror: Mirror
-  /** Pages requested at once. */
-  concurrency: number
+  /** Pages requested at once; a function where that changes meanwhile. */
+  concurrency: number | (() => number)
   /** Unix milliseconds, for dates; durations are measured by `monotonicMs`. */
   now: () => number
   monotonicMs: () => number
@@ -100,7 +100,13 @@ export async function readPages(
     errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition, fields))
   const savedTogether = run.isBaseline ? PAGES_OF_INITIAL_SYNC : PAGES_OF_A_NIGHT
   const { stop, abort } = limits
-  await readWindows({ scan, readPage, concurrency, savedTogether, stop, abort, monotonicMs }, async (arrivals) => {
+  const reading: Reading<ReadPage> = {
+    ...{ scan, readPage, savedTogether, stop, abort, monotonicMs },
+    get concurrency() {
+      return typeof concurrency === 'number' ? concurrency : concurrency()
+    },
+  }
+  await readWindows(reading, async (arrivals) => {
     await saveArrivals(settings, run, followers, arrivals)
     if (!scan.done) limits.look()
   })

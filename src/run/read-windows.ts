@@ -23,8 +23,8 @@ export type Reading<Page = CustomersPage> = {
   scan: Scan
   /** `onAnswered` may be called before the page is ready: then the service has time for the next. */
   readPage: (window: Window, options: Stopping & { onAnswered: () => void }) => Promise<Page>
-  /** Windows the service is asked for at once. */
-  concurrency: number
+  /** Windows the service is asked for at once. May change while it reads. */
+  readonly concurrency: number
   /** Pages that come faster than they can be saved are saved so many together, which takes less time a page. */
   savedTogether: number
   /** Aborting it ends the reading in good order: requests under way are given a moment, waits are not. */
@@ -116,7 +116,8 @@ class WindowReading<Page> {
   }
 
   #askForMore(): void {
-    for (const window of this.#reading.scan.next(this.#reading.concurrency - this.#asking)) this.#ask(window)
+    const free = Math.max(0, this.#reading.concurrency - this.#asking)
+    for (const window of this.#reading.scan.next(free)) this.#ask(window)
   }
 
   #ask(window: Window): void {

@@ -28,6 +28,8 @@ export type Source = {
   readonly counters: { requests: number; throttled: number; waitedMs: number }
   /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
   readonly clockOffsetMs: number | undefined
+  /** How many requests may run at once now. */
+  readonly atOnce: number
   /** Ends every connection, or returns them to the idle ones. Call it after all requests have ended. */
   close(): Promise<void>
 }
@@ -75,8 +77,7 @@ export function openSource(options: SourceOptions): Source {
   return {
     async readPage({ page, size }, reading) {
       refuseImpossible({ page, size })
-      const answered = await read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)
-      return { ...answered, askedSize: size }
+      return { ...(await read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)), askedSize: size }
     },
     async search(search, { size, ...stopping }) {
       const answered = await read({ page: 1, size, search }, stopping)
@@ -92,6 +93,9 @@ export function openSource(options: SourceOptions): Source {
     },
     get clockOffsetMs() {
       return clock.offsetMs
+    },
+    get atOnce() {
+      return rateLimit.atOnce
     },
     close() {
       rooms.releaseAll()

@@ -1,3 +1,4 @@
+import type { Concurrency } from './rate-limit.ts'
 import type { Recipe } from './signing.ts'
 
 /** The settings of requests to one service. */
@@ -8,7 +9,7 @@ export type SourceSettings = {
   /** For one whole exchange. */
   requestTimeoutMs: number
   /** Requests at once. With a shared rateLimit, of this source alone. */
-  concurrency: number
+  concurrency: Concurrency
   /** The longest stretch without any successful answer. */
   maxWaitMs: number
   /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */

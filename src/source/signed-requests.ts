@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { RateLimited } from '../errors.ts'
 import type { Answer } from './answer.ts'
+import { AUTO_MOST } from './auto-concurrency.ts'
 import type { Room } from './byte-budget.ts'
 import type { Clock } from './clock.ts'
 import { holdsPage } from './customers-page.ts'
 import type { Address, CustomersList, Question } from './customers-url.ts'
 import type { IdleAgents } from './idle-agents.ts'
-import type { RateLimit } from './rate-limit.ts'
+import type { Concurrency, RateLimit } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { type Connection, openConnection } from './request.ts'
 import { remainingIn } from './retry-after.ts'
@@ -18,7 +19,7 @@ export type SignedRequestsOptions = {
   credentials: Credentials
   list: CustomersList
   clock: Clock
-  rateLimit: Pick<RateLimit, 'succeeded'>
+  rateLimit: Pick<RateLimit, 'succeeded' | 'watch'>
   agents?: IdleAgents | undefined
   userAgent: string
   now: () => number
@@ -49,7 +50,7 @@ export class SignedRequests {
   constructor(options: SignedRequestsOptions) {
     const { settings, credentials, now, monotonicMs, agents } = options
     const { baseUrl, requestTimeoutMs, concurrency, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
-    const limits = { origin: baseUrl.origin, requestTimeoutMs, maxBodyBytes, connections: concurrency }
+    const limits = { origin: baseUrl.origin, requestTimeoutMs, maxBodyBytes, connections: connectionsFor(concurrency) }
     this.#options = options
     this.#connection = openConnection(limits, { now, monotonicMs }, agents)
     this.#sign = createSigner(credentials, settings.signing)
@@ -58,6 +59,19 @@ export class SignedRequests {
 
   /** Resolves with an answer that has a page, or a 404; throws the error of any other answer. */
   async ask(question: Question, options: SendOptions): Promise<Answer> {
+    const watch = this.#options.rateLimit.watch()
+    try {
+      const answer = await this.#askOnce(question, options)
+      // A search takes its own time.
+      if (question.search === undefined) watch.answered()
+      return answer
+    } catch (error) {
+      watch.failed(error)
+      throw error
+    }
+  }
+
+  async #askOnce(question: Question, options: SendOptions): Promise<Answer> {
     const { clock, rateLimit } = this.#options
     options.room?.release()
     const { correctionMs } = clock
@@ -115,4 +129,8 @@ export class SignedRequests {
     if (refusal instanceof RateLimited) this.#throttled += 1
     return refusal
   }
+}
+
+function connectionsFor(concurrency: Concurrency): number {
+  return concurrency === 'auto' ? AUTO_MOST : concurrency
 }

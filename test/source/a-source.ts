@@ -64,6 +64,9 @@ function reading(source: Source): Source {
     get clockOffsetMs() {
       return source.clockOffsetMs
     },
+    get atOnce() {
+      return source.atOnce
+    },
     close: () => source.close(),
   }
 }
