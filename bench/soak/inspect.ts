@@ -6,6 +6,7 @@ import { missedDueTimes } from './checks/due-times.ts'
 import { badlyEnded } from './checks/ended-runs.ts'
 import { oddEnds } from './checks/lives.ts'
 import { overlappingRuns, requestsOfTwo } from './checks/overlaps.ts'
+import { reportsOfNights } from './checks/reports.ts'
 import { alarms, personalData, type Written } from './checks/written-texts.ts'
 import type { Health } from './health.ts'
 import { readCustomers, readDamage, readRemovals, readRuns, type StoredRun } from './read-mirror.ts'
@@ -34,7 +35,12 @@ export function inspect(world: World, { health, begunMs, endMs }: { health: Heal
     ...missedByAll(runs, { world, health, begunMs, endMs }),
     ...badlyEnded(runs),
     ...oddEnds(lived, world.troubles),
-    ...personalData([...logs, ...filesOfQueue(world)]),
+    ...reportsOfNights(service.reports, world.forgotten),
+    ...personalData([
+      ...logs,
+      ...service.reports.map(({ body }) => ({ place: 'a report of a night', text: body })),
+      ...filesOfQueue(world),
+    ]),
     ...logs.flatMap(alarms),
   ]
   return { findings, runs }

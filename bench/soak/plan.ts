@@ -1,6 +1,6 @@
 import { below, seededRandom, type Random } from '../../src/service/random.ts'
 
-/** What happens to a target. Everything but a request of a run lasts for a while. */
+/** What happens to a target. Everything but what is asked of an organization lasts for a while. */
 export type Kind =
   /** A worker ends at once, or in good order, or stands still; then it is started again, or goes on. */
   | 'kill-worker'
@@ -18,6 +18,8 @@ export type Kind =
   /** A full or a quick run is requested by hand. */
   | 'request-run'
   | 'request-quick'
+  /** A run is cancelled. */
+  | 'cancel-run'
 
 /** An event from `atMs` to `untilMs`, in milliseconds since the soak began. */
 export type SoakEvent = { atMs: number; untilMs: number; kind: Kind; target: string }
@@ -79,6 +81,7 @@ const CHOICES: readonly Choice[] = [
   { kind: 'break-configuration', weight: 1, on: 'configuration', lastsMs: [SHORT] },
   { kind: 'request-run', weight: 8, on: 'organization', lastsMs: [MOMENT], onlyRedis: true },
   { kind: 'request-quick', weight: 3, on: 'organization', lastsMs: [MOMENT], onlyRedis: true },
+  { kind: 'cancel-run', weight: 2, on: 'organization', lastsMs: [MOMENT], onlyRedis: true },
 ]
 
 const FIRST_MS = 6000

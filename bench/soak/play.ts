@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kind, SoakEvent } from './plan.ts'
 import { below, seededRandom } from '../../src/service/random.ts'
-import { requestRuns, startWorker, type World } from './world.ts'
+import { cancelRun, requestRuns, startWorker, type World } from './world.ts'
 import { endLife, lifeOf, type Life, type Worker } from './worker-process.ts'
 
 /** The begin or the end of an event. */
@@ -34,13 +34,17 @@ async function begin(world: World, { kind, target }: SoakEvent): Promise<void> {
   if (kind === 'stop-worker' && life !== undefined) void endLife(life, 'stopped')
   if (kind === 'freeze-worker') freeze(life, world.now())
   if (kind === 'kill-queue' || kind === 'forget-queue') await redis?.kill()
-  if (kind === 'forget-queue') redis?.forget()
+  if (kind === 'forget-queue') {
+    world.forgotten += 1
+    redis?.forget()
+  }
   if (kind === 'freeze-queue') redis?.freeze(true)
   if (kind === 'fail-service') service.fails = true
   if (kind === 'edit-configuration') await writeConfiguration(world, `# Edited at ${world.now()}.\n`)
   if (kind === 'break-configuration') await writeConfiguration(world, 'mirorr: ./elsewhere.db\n')
-  if (kind === 'request-run') void request(world, target, 'full')
-  if (kind === 'request-quick') void request(world, target, 'quick')
+  if (kind === 'request-run') void asked(requestRuns(world, [target]))
+  if (kind === 'request-quick') void asked(requestRuns(world, [target], 'quick'))
+  if (kind === 'cancel-run') void asked(cancelRun(world, target))
 }
 
 async function end(world: World, { kind, target }: SoakEvent): Promise<void> {
@@ -89,9 +93,8 @@ async function writeConfiguration({ config, configText }: World, heading: string
 }
 
 /** A queue that cannot be reached takes no request; a user would see an error. */
-async function request(world: World, organization: string, kind: 'full' | 'quick'): Promise<void> {
-  const asked = requestRuns(world, [organization], kind).catch(() => {})
-  await Promise.race([asked, sleep(REQUEST_MS, undefined, { ref: false })])
+async function asked(answer: Promise<void>): Promise<void> {
+  await Promise.race([answer.catch(() => {}), sleep(REQUEST_MS, undefined, { ref: false })])
 }
 
 const REQUEST_MS = 5000

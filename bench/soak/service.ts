@@ -9,10 +9,16 @@ import { listCustomers, type ListedCustomers } from './listed-customers.ts'
 /** A request for the list of an organization, with the life of the worker that sent it. Times in Unix milliseconds. */
 export type SeenRequest = { organization: string; life: string; atMs: number }
 
+/** A report of a night, as it came. */
+export type Report = { id: string; body: string }
+
 export type SoakService = {
+  origin: string
   baseUrl: string
   lists: ReadonlyMap<string, ListedCustomers>
   requests: SeenRequest[]
+  /** The reports of nights that it got, those that it did not take included. */
+  reports: Report[]
   /** Answers 503 to every request while it is set. */
   fails: boolean
   /** Whether single answers fail at random. */
@@ -63,7 +69,7 @@ export async function startService(seed: string, now: () => number): Promise<Soa
       listCustomers({ seed: `${seed} ${id}`, count, isByName, nowMs }),
     ]),
   )
-  const service = { lists, requests: [] as SeenRequest[], fails: false, isFlaky: true }
+  const service = { lists, requests: [] as SeenRequest[], reports: [] as Report[], fails: false, isFlaky: true }
   const app = createService({
     recipe,
     now,
@@ -73,7 +79,7 @@ export async function startService(seed: string, now: () => number): Promise<Soa
     intercept: between(service, { header: recipe.headers.key, seed, now }),
   })
   const { origin, close } = await listen(app, { host: '127.0.0.1', port: 0 })
-  return Object.assign(service, { baseUrl: origin + BASE_PATH, close })
+  return Object.assign(service, { origin, baseUrl: origin + BASE_PATH, close })
 }
 
 function served({ id, perSecond, shares }: Played, lists: SoakService['lists']): ServiceOrganization {
@@ -90,11 +96,15 @@ type Between = { header: string; seed: string; now: () => number }
 
 /** Notes which worker asks, and lets some requests fail. */
 function between(
-  service: Pick<SoakService, 'requests' | 'fails' | 'isFlaky'>,
+  service: Pick<SoakService, 'requests' | 'reports' | 'fails' | 'isFlaky'>,
   { header, seed, now }: Between,
 ): MiddlewareHandler<ServiceEnv> {
   const random = seededRandom(`${seed} faults`)
   return async (c, next) => {
+    if (c.req.path === HOOK) {
+      service.reports.push({ id: c.req.header('webhook-id') ?? '', body: await c.req.text() })
+      return c.body(null, service.fails ? 503 : 204)
+    }
     const [, organization, life] = KEY.exec(c.req.header(header) ?? '') ?? []
     if (organization === undefined || life === undefined) return next()
     service.requests.push({ organization, life, atMs: now() })
@@ -108,6 +118,9 @@ function between(
     return next()
   }
 }
+
+/** Where workers report nights. */
+export const HOOK = '/hook'
 
 const KEY = /^soak_key_([a-z]+)~(.*)$/
 const SLOW_MS = 4000

@@ -67,9 +67,10 @@ function environmentOf(life: string): NodeJS.ProcessEnv {
       [secret, secretOf(id)],
     ]
   })
-  return { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: CACHE, ...Object.fromEntries(keys) }
+  return { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: CACHE, HOOK_SECRET, ...Object.fromEntries(keys) }
 }
 
+const HOOK_SECRET = `whsec_${Buffer.from('the secret of a soak is not one').toString('base64')}`
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/customer-mirror-soak', import.meta.url))
 
 export function lifeOf({ lives }: Worker): Life | undefined {

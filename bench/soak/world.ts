@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { openBackend } from '../../jobs/queue/backend.ts'
 import { openQueues } from '../../jobs/queue/queues.ts'
+import { cancelRuns } from '../../jobs/run/cancel-runs.ts'
 import type { Kind } from './plan.ts'
 import { startRedis, type RedisProcess } from './redis-process.ts'
-import { ORGANIZATIONS, startService, type SoakService } from './service.ts'
+import { HOOK, ORGANIZATIONS, startService, type SoakService } from './service.ts'
 import { hasStarted, lifeOf, startLife, variablesOf, type Worker } from './worker-process.ts'
 
 /** All that a soak plays with, in one folder. */
@@ -24,6 +25,8 @@ export type World = {
   configText: string
   /** When a worker could not start: the file held a mistake, or the queue was away. Unix milliseconds. */
   troubles: { kind: Kind; fromMs: number; toMs: number }[]
+  /** How often the queue was emptied. */
+  forgotten: number
   now: () => number
 }
 
@@ -40,19 +43,33 @@ export async function createWorld(
   const redis = queue === 'redis' ? await startRedis(join(folder, 'redis')) : undefined
   const service = await startService(seed, now)
   const address = redis?.url ?? queue
-  const configText = stringify(configuration(address, service.baseUrl))
+  const configText = stringify(configuration(address, service))
   await writeFile(config, configText, { mode: 0o600 })
   const workers = WORKERS[queue].map((name): Worker => ({ name, lives: [] }))
   const mirror = join(folder, 'data', 'customers.db')
-  return { folder, logs, config, mirror, queue: address, service, redis, workers, configText, troubles: [], now }
+  return {
+    folder,
+    logs,
+    config,
+    mirror,
+    queue: address,
+    service,
+    redis,
+    workers,
+    configText,
+    troubles: [],
+    forgotten: 0,
+    now,
+  }
 }
 
 /** Every organization is due every minute, each at a second of its own, and so are quick runs. */
-function configuration(queue: string, baseUrl: string): object {
+function configuration(queue: string, { origin, baseUrl }: SoakService): object {
   return {
     mirror: './data/customers.db',
     queue,
     schedule: SCHEDULE,
+    notify: { url: origin + HOOK, secret: { env: 'HOOK_SECRET' } },
     organizations: ORGANIZATIONS.map(({ id, shares, isByName = false, pageSize = 100 }) => ({
       ...{ id, baseUrl, apiKey: { env: variablesOf(id).key }, secret: { env: variablesOf(id).secret }, pageSize },
       ...(shares !== undefined && { rateLimit: { shared: shares } }),
@@ -86,6 +103,12 @@ export function isWell({ workers, redis, service }: World): boolean {
     return life !== undefined && !life.isFrozen && hasStarted(life)
   })
   return isWorking && redis?.isUp() !== false && !service.fails
+}
+
+/** Has a run end after its page, as a person does. */
+export async function cancelRun({ queue, mirror, now }: World, organization: string): Promise<void> {
+  const waiting = { now, monotonicMs: () => performance.now(), longestMs: 2000, signal: new AbortController().signal }
+  await cancelRuns({ queue, mirror }, [organization], waiting)
 }
 
 /** Puts a request for a run of each organization into the queue. Only one process can open the embedded queue at a time. */

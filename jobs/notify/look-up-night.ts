@@ -1,10 +1,17 @@
 import type { LatestRun } from '../../src/report.ts'
 import type { Mirror } from '../../src/store.ts'
+import type { Backend } from '../queue/backend.ts'
+import { listCancellations } from '../queue/cancellations.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import type { InNight } from './night-report.ts'
 import { endedAs, type Ended, type Night } from './nights.ts'
 
-type Sources = { mirror: Mirror; queues: Pick<Queues, 'sync'>; now: () => number }
+type Sources = {
+  mirror: Mirror
+  queues: Pick<Queues, 'sync'>
+  backend: Pick<Backend, 'values'>
+  now: () => number
+}
 
 /** Whether every organization of a night has ended, or the night has. */
 export async function isOver(night: Night, sources: Sources): Promise<boolean> {
@@ -36,12 +43,13 @@ export async function lookUpNight(night: Night, sources: Sources): Promise<InNig
 /** The queue is asked only about organizations that were not read. */
 async function* standings(
   { organizations }: Night,
-  { mirror, queues, now }: Sources,
+  { mirror, queues, backend, now }: Sources,
 ): AsyncGenerator<{ organization: string; dueMs: number; ended: Ended }> {
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
+  const cancelled = await listCancellations(backend.values)
   for (const { id, dueMs } of organizations) {
-    const lastRun = lastRuns.get(id)
-    const known = { lastRun, nowMs: now() }
+    const isCalledOff = (cancelled.get(id)?.untilMs ?? 0) >= dueMs
+    const known = { lastRun: lastRuns.get(id), isCalledOff, nowMs: now() }
     const isRead = endedAs(dueMs, { ...known, hasJob: true }) === 'complete'
     const hasJob = !isRead && (await jobStateOf(queues.sync, id)) !== undefined
     yield { organization: id, dueMs, ended: endedAs(dueMs, { ...known, hasJob }) }

@@ -48,8 +48,9 @@ export function reportNight(night: Night, organizations: readonly InNight[], now
 type Outcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
 
 function outcomeOf({ ended, run }: InNight): Outcome {
-  if (ended !== 'pending') return ended
-  return run === undefined ? 'not-started' : 'unfinished'
+  if (ended === 'complete') return ended
+  if (run === undefined) return 'not-started'
+  return ended === 'pending' ? 'unfinished' : ended
 }
 
 /** As `sync --json` prints it, with the title of an error: a message may quote what the service answered. */

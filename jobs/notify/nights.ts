@@ -57,12 +57,12 @@ export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, 
   }
 }
 
+/** What is known of an organization: `isCalledOff` where a person wants no run for the due time. */
+export type Known = { lastRun: LastRun | undefined; hasJob: boolean; isCalledOff: boolean; nowMs: number }
+
 /** How an organization stands that was due. While it has a job, a failed run is tried again. */
-export function endedAs(
-  dueMs: number,
-  { lastRun, hasJob, nowMs }: { lastRun: LastRun | undefined; hasJob: boolean; nowMs: number },
-): Ended {
+export function endedAs(dueMs: number, { lastRun, hasJob, isCalledOff, nowMs }: Known): Ended {
   if (wasReadSince(dueMs, lastRun, nowMs)) return 'complete'
   const hasFailed = lastRun?.status === 'failed' && lastRun.startedAtMs >= dueMs
-  return hasFailed && !hasJob ? 'failed' : 'pending'
+  return (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'pending'
 }

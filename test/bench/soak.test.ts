@@ -4,6 +4,7 @@ import { missedDueTimes } from '../../bench/soak/checks/due-times.ts'
 import { badlyEnded } from '../../bench/soak/checks/ended-runs.ts'
 import { oddEnds } from '../../bench/soak/checks/lives.ts'
 import { overlappingRuns, requestsOfTwo } from '../../bench/soak/checks/overlaps.ts'
+import { reportsOfNights } from '../../bench/soak/checks/reports.ts'
 import { alarms, personalData } from '../../bench/soak/checks/written-texts.ts'
 import { listCustomers } from '../../bench/soak/listed-customers.ts'
 import { readOptions } from '../../bench/soak/options.ts'
@@ -25,13 +26,13 @@ describe('the events of a soak', () => {
   test('are of every kind in ten minutes, on every worker, and all end before the rest', () => {
     const events = planEvents(stage)
 
-    expect(new Set(events.map(({ kind }) => kind)).size).toBe(11)
+    expect(new Set(events.map(({ kind }) => kind)).size).toBe(12)
     expect(new Set(events.map(({ target }) => target))).toContain('worker-3')
     expect(Math.max(...events.map(({ untilMs }) => untilMs))).toBeLessThanOrEqual(stage.restMs)
   })
 
   test('never hit one worker or the queue twice at a time', () => {
-    const lasting = planEvents(stage).filter(({ kind }) => !kind.startsWith('request'))
+    const lasting = planEvents(stage).filter(({ kind }) => !/^(request|cancel)/.test(kind))
     for (const own of Map.groupBy(lasting, ({ target }) => target).values())
       for (const [index, event] of own.entries())
         expect(event.atMs).toBeGreaterThanOrEqual(own[index - 1]?.untilMs ?? 0)
@@ -41,7 +42,7 @@ describe('the events of a soak', () => {
     const kinds = planEvents({ ...stage, workers: ['worker-1'], queue: 'embedded' }).map(({ kind }) => kind)
 
     expect(kinds).toContain('kill-worker')
-    expect(kinds.filter((kind) => kind.endsWith('queue') || kind.startsWith('request'))).toEqual([])
+    expect(kinds.filter((kind) => /queue$|^request|^cancel/.test(kind))).toEqual([])
   })
 
   test.each([['--minutes', 'soon'], ['--minutes', '0'], ['--queue', 'postgres'], ['--forever']])(
@@ -222,6 +223,15 @@ test.each<[string, Partial<StoredRun>]>([
   ['ended with unexpected', { status: 'failed', error_code: 'unexpected', error: 'boom' }],
 ])('a run is found that %s', (what, changes) => {
   expect(badlyEnded([aRun(1, 0, 1), aRun(2, 2, 3, changes)])).toEqual([expect.stringContaining(`acme: run 2 ${what}`)])
+})
+
+test('a night that is reported under several ids is found, unless the queue lost what it knew, and so is no report', () => {
+  const report = (id: string, dueAt: string) => ({ id, body: JSON.stringify({ data: { dueAt, organizations: [] } }) })
+  const repeated = [report('a', 'one'), report('a', 'one'), report('b', 'two'), report('c', 'two')]
+
+  expect(reportsOfNights(repeated, 1)).toEqual([])
+  expect(reportsOfNights(repeated, 0)).toEqual(['the night of two was reported under 2 ids'])
+  expect(reportsOfNights([], 3)).toEqual(['no night was reported'])
 })
 
 describe('a worker', () => {

@@ -57,7 +57,7 @@ describe('an organization', () => {
     ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' as const },
     ...{ errorCode: 'refused', completeAsOfMs: DUE_MS - 24 * HOUR_MS, quickErrorCode: undefined },
   }
-  const ended = (known: object) => endedAs(DUE_MS, { lastRun, hasJob: false, nowMs, ...known })
+  const ended = (known: object) => endedAs(DUE_MS, { lastRun, hasJob: false, isCalledOff: false, nowMs, ...known })
 
   test('is complete once it was read since it was due', () => {
     expect(ended({ lastRun: { ...lastRun, status: 'complete', completeAsOfMs: DUE_MS + 1 } })).toBe('complete')
@@ -65,6 +65,11 @@ describe('an organization', () => {
 
   test('has failed when no attempt follows', () => {
     expect(ended({})).toBe('failed')
+  })
+
+  test('is no longer waited for when a person cancelled its job', () => {
+    expect(ended({ lastRun: undefined, isCalledOff: true })).toBe('failed')
+    expect(ended({ lastRun: undefined, isCalledOff: true, hasJob: true })).toBe('pending')
   })
 
   test.each([
