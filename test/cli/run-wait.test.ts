@@ -5,7 +5,7 @@ import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { runCli } from '../support/run-cli.ts'
 import { startWorker } from '../support/worker-here.ts'
-import { aSandbox, organizationsOf } from '../support/workplace.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot add to an embedded queue.
 if (!isEmbedded) {
@@ -51,7 +51,6 @@ if (!isEmbedded) {
 
       expect(code).toBe(5)
       expect(await queues.sync.getJobCountByTypes('waiting')).toBe(1)
-      expect(await run(place, ['acme', '--timeout', '1s'])).toMatchObject({ code: 2 })
     })
 
     test('a job that is cancelled before it starts ends the wait', async () => {
@@ -114,6 +113,24 @@ if (!isEmbedded) {
     })
   })
 }
+
+test('an embedded queue cannot be waited for, and what to do instead is said', async () => {
+  const sandbox = await aSandbox({ customers: [1] })
+  const place = aWorkplace(organizationsOf(sandbox), { queue: 'embedded' })
+  const { code, stderr } = await run(place, ['acme', '--wait'])
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('customer-mirror sync')
+})
+
+test('--timeout without --wait requests nothing, and says so', async () => {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })), { queue: 'redis://127.0.0.1:1' })
+
+  expect(await run(place, ['acme', '--timeout', '1s'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Nothing was requested'),
+  })
+})
 
 type Options = Pick<Parameters<typeof runCli>[1], 'signal' | 'onStderr'>
 
