@@ -90,7 +90,7 @@ export async function openConfiguredSource(
   })
 }
 
-/** The rate limit of the organization, opened once. */
+/** The rate limit of the organization, opened once for each number of requests: that may change while a worker runs. */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
   {
@@ -100,7 +100,7 @@ function rateLimitOf(
     idleMs,
   }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs' | 'idleMs'>,
 ): RateLimit {
-  const key = name === undefined ? `organization ${id}` : `shared ${name}`
+  const key = `${name === undefined ? `organization ${id}` : `shared ${name}`} ${requestsPerMinute ?? ''}`
   const opened = rateLimits.get(key)
   if (opened !== undefined) return opened
   const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { runOrganization, type RateLimits } from '../src/run-organization.ts'
+import { openMirror } from '../src/mirror/mirror.ts'
+import { configured } from './support/mirrored-sandbox.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
+import { aSandbox } from './support/workplace.ts'
+
+test('a limit that other processes share is opened once for each number of requests, and no other limit is', async () => {
+  const sandbox = await aSandbox({ customers: [10, 10, 10] })
+  const mirror = await openMirror(`${temporaryFolder()}/mirror.db`)
+  const rateLimits: RateLimits = new Map()
+  const opened: unknown[] = []
+  let turns = 0
+  const sharedTurns = (name: string, requestsPerMinute: number | undefined) => {
+    opened.push([name, requestsPerMinute])
+    const next = async () => ((turns += 1), { pausedUntilMs: 0 })
+    return { next, pauseUntil: () => {}, shareOf: (remaining: number) => remaining }
+  }
+  const run = async (id: string, rateLimit: { shared?: string; requestsPerMinute?: number }) => {
+    const { report } = await runOrganization(configured(sandbox, { id, rateLimit }), {
+      ...{ mirror, trigger: 'sync', rateLimits, sharedTurns, longestWaitMs: 1000 },
+      ...{ now: Date.now, monotonicMs: Date.now, random: () => 0, signal: new AbortController().signal },
+    })
+    return report.requests
+  }
+  const alone = await run('acme', { requestsPerMinute: 60_000 })
+  expect([alone > 0, turns, opened]).toEqual([true, 0, []])
+  const requests = [
+    await run('globex', { shared: 'vendor', requestsPerMinute: 120 }),
+    await run('initech', { shared: 'vendor', requestsPerMinute: 120 }),
+    await run('globex', { shared: 'vendor', requestsPerMinute: 240 }),
+  ]
+  await mirror.close()
+
+  expect(opened).toEqual([
+    ['vendor', 120],
+    ['vendor', 240],
+  ])
+  expect(turns).toBe(requests.reduce((sum, count) => sum + count, 0))
+})
