@@ -1,7 +1,9 @@
+import { pauseOf } from '../../src/pause.ts'
 import type { LatestRun } from '../../src/report.ts'
 import type { Mirror } from '../../src/store.ts'
 import type { Backend } from '../queue/backend.ts'
 import { listCancellations } from '../queue/cancellations.ts'
+import { readPauses } from '../queue/pauses.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import type { InNight } from './night-report.ts'
 import { endedAs, type Ended, type Night } from './nights.ts'
@@ -40,18 +42,25 @@ export async function lookUpNight(night: Night, sources: Sources): Promise<InNig
   return found
 }
 
-/** The queue is asked only about organizations that were not read. */
+/**
+ * The queue is asked only about organizations that were not read. One that is paused until the night is over has a job that waits
+ * for the end of its pause; no other one comes.
+ */
 async function* standings(
-  { organizations }: Night,
+  { organizations, lastMs }: Night,
   { mirror, queues, backend, now }: Sources,
 ): AsyncGenerator<{ organization: string; dueMs: number; ended: Ended }> {
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
   const cancelled = await listCancellations(backend.values)
+  const pauses = await readPauses(backend.values)
   for (const { id, dueMs } of organizations) {
-    const isCalledOff = (cancelled.get(id)?.untilMs ?? 0) >= dueMs
+    const paused = pauseOf(pauses, id, now())
+    const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
+    const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
     const known = { lastRun: lastRuns.get(id), isCalledOff, nowMs: now() }
     const isRead = endedAs(dueMs, { ...known, hasJob: true }) === 'complete'
-    const hasJob = !isRead && (await jobStateOf(queues.sync, id)) !== undefined
+    const state = isRead ? undefined : await jobStateOf(queues.sync, id)
+    const hasJob = state !== undefined && !(isPaused && state === 'delayed')
     yield { organization: id, dueMs, ended: endedAs(dueMs, { ...known, hasJob }) }
   }
 }

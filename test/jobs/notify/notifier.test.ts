@@ -2,8 +2,9 @@ import { createHmac } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { pause } from '../../../jobs/queue/pauses.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { aReceiver } from '../../support/receiver.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
@@ -104,6 +105,25 @@ test('a night with a failure is reported with its code, and has no heartbeat', a
     },
   })
   expect(beat.received).toEqual([])
+})
+
+test('a night does not wait for an organization that is paused', async () => {
+  const report = await aReceiver(200)
+  const place = await aNight({ notify: { url: report.url } })
+  const { backend, close } = await someQueues(place.queue, place.mirror)
+  await pause(backend.values, ['globex'], { nowMs: Date.now(), untilMs: undefined })
+  await close()
+  const worker = startWorker(place, { timings: OFTEN })
+  await worker.said(logged('notify'))
+  await worker.stop()
+
+  expect(JSON.parse(report.received[0]?.body ?? '')).toMatchObject({
+    data: {
+      wentWell: false,
+      totals: { complete: 2, failed: 0, notStarted: 1 },
+      organizations: [{ outcome: 'complete' }, { outcome: 'not-started', run: null }, { outcome: 'complete' }],
+    },
+  })
 })
 
 test('a good night is not reported where only failures are wanted', async () => {
