@@ -29,7 +29,8 @@ export async function openLiveConfig(
   source: { file?: string | undefined; cwd: string },
   now: () => number,
 ): Promise<LiveConfig> {
-  let current = await readChecked(source, now)
+  const noteSeen = rememberSeen(now)
+  let current = noteSeen(await readChecked(source, now))
   // A change between the two is seen at the next look, since this one may not know it.
   let looked = { ...(await look(current.file)), state: '' }
   let reading = readingOf(current)
@@ -45,7 +46,7 @@ export async function openLiveConfig(
     const { mirror, queue, file } = current
     looked = await look(file)
     try {
-      current = { ...(await readChecked({ ...source, file }, now)), mirror, queue }
+      current = noteSeen({ ...(await readChecked({ ...source, file }, now)), mirror, queue })
     } catch (error) {
       brokenSinceMs ??= now()
       throw error
@@ -75,6 +76,16 @@ export async function openLiveConfig(
       })),
     fileState: async () => (await look(current.file)).state,
     hasRead: (state) => state === looked.state,
+  }
+}
+
+/** Notes when each organization was first seen. One that leaves the configuration and comes back is as old as before. */
+function rememberSeen(now: () => number): (config: Config) => Config {
+  const seenAtMs = new Map<string, number>()
+  return (config) => {
+    for (const { id } of config.organizations) if (!seenAtMs.has(id)) seenAtMs.set(id, now())
+    const organizations = config.organizations.map((each) => ({ ...each, seenAtMs: seenAtMs.get(each.id) }))
+    return { ...config, organizations }
   }
 }
 

@@ -153,6 +153,8 @@ export type Freshness = {
   lastStatus: RunStatus
   /** The status of the latest run that was no quick run; undefined if there is none. */
   lastFullStatus: RunStatus | undefined
+  /** The start of its very first run. */
+  firstRunAtMs?: number | undefined
   /** Undefined where none of the latest runs was a quick one. */
   lastQuick?: LastQuickRun | undefined
   active: number
@@ -195,6 +197,8 @@ export type LastRun = {
   errorCode: string | undefined
   /** `read_as_of`: start of the last run that read the list to its end, whatever it proved; undefined if there is none. */
   completeAsOfMs: number | undefined
+  /** The start of its very first run. */
+  firstRunAtMs?: number | undefined
   /** The error of a quick run since then; undefined if the latest one had none, or there is none. */
   quickErrorCode?: string | undefined
 }

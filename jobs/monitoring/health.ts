@@ -3,11 +3,9 @@ import type { Mirror } from '../../src/store.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Readiness } from '../../src/http/health.ts'
 import { within } from '../queue/deadline.ts'
-import { GRACE_MS } from '../schedule/due-outlook.ts'
-import { previousDueMs } from '../schedule/due-times.ts'
+import { GRACE_MS, lateSinceMs } from '../schedule/due-outlook.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
-import { scheduled } from '../schedule/reconcile.ts'
-import { namedBy, wasReadSince, type SchedulePlan } from '../schedule/schedule-plan.ts'
+import { namedBy, type SchedulePlan } from '../schedule/schedule-plan.ts'
 
 /**
  * Whether the worker does its work; the removals that wait for a decision, and the paused organizations, which do not affect
@@ -119,10 +117,11 @@ function isExcused(pauses: Pauses, organization: string, nowMs: number): boolean
 /** Organizations that were due a while ago and have not been read completely since. */
 async function staleProblems({ organizations, mirror, nowMs }: Examined, pauses: Pauses): Promise<string[]> {
   const lastRuns = await mirror.listLastRuns()
-  return scheduled([...organizations]).flatMap(({ organization, schedule }) => {
-    const lastRun = lastRuns.find((run) => run.organization === organization)
-    const dueMs = previousDueMs(organization, schedule, nowMs - GRACE_MS)
-    if (wasReadSince(dueMs, lastRun, nowMs) || isExcused(pauses, organization, nowMs)) return []
-    return [`${organization}: was due at ${new Date(dueMs).toISOString()} and has not been mirrored since`]
+  return organizations.flatMap(({ id, schedule, seenAtMs }) => {
+    if (schedule === undefined) return []
+    const lastRun = lastRuns.find((run) => run.organization === id)
+    const sinceMs = lateSinceMs({ id, schedule, seenAtMs }, lastRun, nowMs)
+    if (sinceMs === undefined || isExcused(pauses, id, nowMs)) return []
+    return [`${id}: was due at ${new Date(sinceMs).toISOString()} and has not been mirrored since`]
   })
 }

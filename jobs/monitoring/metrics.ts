@@ -21,7 +21,7 @@ export type Measured = {
   mirror: Parameters<typeof readStandings>[0]
   queues: Pick<Queues, 'tick' | 'sync' | 'quick'>
   /** The organizations configured now. */
-  organizations: () => readonly Pick<Organization, 'id' | 'schedule'>[]
+  organizations: () => readonly Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>[]
   /** Which organizations are paused. Never rejects. */
   pauses?: () => Promise<Pauses>
   now: () => number

@@ -1,6 +1,8 @@
+import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Due } from '../../src/page/overview.ts'
-import type { Freshness } from '../../src/store.ts'
+import { isFirstLoad } from '../../src/first-load.ts'
+import type { Freshness, LastRun } from '../../src/store.ts'
 import { comingRuns, localTime, previousDueMs, type Schedule } from './due-times.ts'
 import { quickSchedule, spreadBetween } from './quick-times.ts'
 import { wasReadSince } from './schedule-plan.ts'
@@ -8,11 +10,40 @@ import { wasReadSince } from './schedule-plan.ts'
 /** How long after its due time an organization may take. */
 export const GRACE_MS = 2 * 3_600_000
 
+export type Scheduled = Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>
+type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'lastFullStatus' | 'firstRunAtMs'>
+type Known = Pick<LastRun, 'completeAsOfMs' | 'firstRunAtMs'> & { status: LastRun['status'] | undefined }
+
+/**
+ * Since when an organization is late: it was due then, the time it may take has passed, and it was not read since. Undefined where it is
+ * not late. A new organization is due from the moment it is first seen, whatever its schedule says of the time before.
+ */
+export function lateSinceMs(
+  organization: Scheduled & { schedule: Schedule },
+  known: Known | undefined,
+  nowMs: number,
+): number | undefined {
+  const untilMs = nowMs - GRACE_MS
+  const dueMs = previousDueMs(organization.id, organization.schedule, untilMs)
+  if (wasReadSince(dueMs, known, nowMs)) return undefined
+  const sinceMs = Math.max(dueMs, newSinceMs(organization, known, nowMs))
+  return sinceMs <= untilMs ? sinceMs : undefined
+}
+
+/** Since when an organization is known whose first load has not ended; 0 for any other, and where it is unknown. */
+function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: number): number {
+  if (!isFirstLoad({ readAsOfMs: known?.completeAsOfMs, status: known?.status })) return 0
+  const moments = [seenAtMs, known?.firstRunAtMs].filter((atMs) => atMs !== undefined)
+  // A moment far ahead comes from a wrong clock.
+  const sober = moments.filter((atMs) => atMs <= nowMs + LARGEST_STEP_MS)
+  return sober.length === 0 ? 0 : Math.min(...sober)
+}
+
 /** The outlook of each configured organization, by its id. */
 export function dueOutlooks(
-  organizations: readonly Pick<Organization, 'id' | 'schedule'>[],
+  organizations: readonly Scheduled[],
   nowMs: number,
-): (id: string, freshness: Pick<Freshness, 'readAsOfMs'> | undefined) => Due | undefined {
+): (id: string, freshness: ReadSoFar | undefined) => Due | undefined {
   const byId = new Map(organizations.map((organization) => [organization.id, organization]))
   return (id, freshness) => {
     const organization = byId.get(id)
@@ -21,14 +52,12 @@ export function dueOutlooks(
 }
 
 /** When an organization was due last and is due next, and whether it was read since. Undefined where it has no schedule. */
-function dueOutlook(
-  { id, schedule }: Pick<Organization, 'id' | 'schedule'>,
-  freshness: Pick<Freshness, 'readAsOfMs'> | undefined,
-  nowMs: number,
-): Due | undefined {
+function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undefined, nowMs: number): Due | undefined {
+  const { id, schedule } = organization
   if (schedule === undefined) return undefined
-  const read = { completeAsOfMs: freshness?.readAsOfMs }
-  const lastMs = previousDueMs(id, schedule, nowMs)
+  const { readAsOfMs: completeAsOfMs, lastFullStatus: status, firstRunAtMs } = freshness ?? {}
+  const known = { completeAsOfMs, status, firstRunAtMs }
+  const lastMs = Math.max(previousDueMs(id, schedule, nowMs), newSinceMs(organization, known, nowMs))
   const nextMs = nextOf(id, schedule, nowMs)
   const quick = quickSchedule(schedule)
   return {
@@ -36,8 +65,8 @@ function dueOutlook(
     nextMs,
     nextLocal: localTime(nextMs, schedule.timezone),
     nextQuickMs: quick && nextOf(id, spreadBetween(quick, nowMs), nowMs),
-    isDue: !wasReadSince(lastMs, read, nowMs),
-    isLate: !wasReadSince(previousDueMs(id, schedule, nowMs - GRACE_MS), read, nowMs),
+    isDue: !wasReadSince(lastMs, known, nowMs),
+    isLate: lateSinceMs({ ...organization, schedule }, known, nowMs) !== undefined,
   }
 }
 

@@ -89,7 +89,7 @@ function quickScheduled(organizations: Config['organizations']): Wanted[] {
 }
 
 /** The organizations that have a schedule. */
-export function scheduled(organizations: Config['organizations']): Wanted[] {
+function scheduled(organizations: Config['organizations']): Wanted[] {
   return organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ organization: id, schedule }]))
 }
 

@@ -4,6 +4,7 @@ import { Command, Option } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
+import { isFirstLoad } from '../first-load.ts'
 import { pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { durationArgument } from './duration-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
@@ -87,12 +88,19 @@ function statusLines(
     const readAgeMs = ageOf(freshness?.readAsOfMs)
     const provenAgeMs = ageOf(freshness?.provenAsOfMs)
     const dataAgeMs = ageOf(freshness?.dataAsOfMs)
-    const readTooOld = isTooOld(readAgeMs, maxAgeMs)
-    const tooOld = proven ? isTooOld(provenAgeMs, maxAgeMs) : readTooOld
+    const loadingMs = ageOf(firstLoadSinceMs(freshness))
+    const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
+    const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
     const paused = pauses && pauseOf(pauses, id, nowMs)
     const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, readTooOld })]
     return { paused, organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
   })
+}
+
+/** A first load is as old as its first run; undefined where there is none under way. */
+function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
+  const { readAsOfMs, lastFullStatus: status, firstRunAtMs } = freshness ?? {}
+  return isFirstLoad({ readAsOfMs, status }) ? firstRunAtMs : undefined
 }
 
 /** Organizations that are no longer mirrored, and whose customers are active all the same. */

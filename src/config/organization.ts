@@ -41,6 +41,8 @@ export type Organization = {
    * may start at any hour.
    */
   schedule: { cron: string; timezone: string; spreadMs: number; quick?: string; window?: Window } | undefined
+  /** When a worker first found it in its configuration, in Unix milliseconds; undefined where no worker did. */
+  seenAtMs?: number | undefined
   /** What a quick run may cost. */
   quick: { maxRequests: QuickLimit }
 }

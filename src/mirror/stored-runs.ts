@@ -82,6 +82,10 @@ export const READ_TO_END = `status = 'complete' AND reasons NOT LIKE '%"page-lim
 export const IS_FULL = 'trusted_pages IS NULL'
 export const IS_QUICK = 'trusted_pages IS NOT NULL'
 
+/** The start of the very first run of an organization. */
+export const firstRunOf = (organization: string) =>
+  `(SELECT started_at FROM runs WHERE organization = ${organization} ORDER BY id LIMIT 1)`
+
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */
 export function listFreshness(db: Connection): Freshness[] {
   return statement<[], FreshnessColumns & CountColumns>(db, COUNTED)
@@ -104,6 +108,7 @@ function fromFreshness(row: FreshnessColumns): UncountedFreshness {
     lastRunId: row.last_run_id,
     lastStatus: row.last_status,
     lastFullStatus: row.last_full_status ?? undefined,
+    firstRunAtMs: timeOf(row.first_run_at),
     lastQuick: lastQuickOf(row),
     held: row.held,
     openRejects: row.open_rejects,
@@ -143,7 +148,7 @@ function reasonsIn(column: string | null): string[] {
 
 const freshnessWith = (columns: readonly string[]) => `
   SELECT ${columns.map((column) => `freshness.${column}`).join(', ')},
-    full_run.status AS last_full_status, ended.error_code AS ended_error,
+    ${firstRunOf('freshness.organization')} AS first_run_at, full_run.status AS last_full_status, ended.error_code AS ended_error,
     iif(ended.proof = 'proven', NULL, ended.reasons) AS ended_reasons,
     iif(whole.proof = 'proven', NULL, whole.reasons) AS read_reasons,
     quick.id AS quick_id, quick.started_at AS quick_started_at, quick.status AS quick_status, quick.reasons AS quick_reasons,
@@ -174,6 +179,7 @@ type FreshnessColumns = {
   proof: Proof | null
   last_run_id: number
   last_status: RunStatus
+  first_run_at: string | null
   last_full_status: RunStatus | null
   held: number
   open_rejects: number

@@ -43,6 +43,8 @@ export type Overview = {
   leftBehind: readonly { organization: string; active: number }[]
 }
 
+type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'lastFullStatus' | 'firstRunAtMs'>
+
 /** What the overview is made from. */
 type Known<Shown extends UncountedFreshness = Freshness> = {
   /** Ids of the configured organizations. */
@@ -51,7 +53,7 @@ type Known<Shown extends UncountedFreshness = Freshness> = {
   held: readonly HeldRemovals[]
   underway: readonly Underway[]
   runs: readonly LatestRun[]
-  dueOf: (organization: string, freshness: Pick<Freshness, 'readAsOfMs'> | undefined) => Due | undefined
+  dueOf: (organization: string, freshness: ReadSoFar | undefined) => Due | undefined
   /** Absent where the queue, which keeps the pauses, could not be asked. */
   pausedOf?: ((organization: string) => Pause | undefined) | undefined
   nowMs: number

@@ -43,7 +43,12 @@ export function standingOf(facts: Facts): Standing {
   const lastEnded = ended.at(-1)
   const failures = failuresOf(ended)
   const states = statesOf(facts, lastEnded)
-  return { states, urgency: Math.min(...states.map((state) => URGENCY[state])), failures, lastEnded }
+  return { states, urgency: Math.min(...states.map((state) => urgencyOf(state, facts))), failures, lastEnded }
+}
+
+/** An organization that was never mirrored needs a person only where no worker is about to do it, or none has for long. */
+function urgencyOf(state: State, { due }: Facts): number {
+  return state === 'never' && due?.isLate === false ? 1 : URGENCY[state]
 }
 
 const URGENCY: Readonly<Record<State, number>> = {
@@ -62,12 +67,13 @@ const URGENCY: Readonly<Record<State, number>> = {
 
 function statesOf({ freshness, due, held, underway, paused }: Facts, lastEnded: LatestRun | undefined): State[] {
   const wasRead = freshness?.readAsOfMs !== undefined
+  const isUnknown = !wasRead && underway === undefined && lastEnded === undefined
   const isUnproven = wasRead && lastEnded?.status === 'complete' && lastEnded.proof === 'unproven'
   const grave: (State | false | undefined)[] = [
     lastEnded !== undefined && isFailure(lastEnded) && 'failing',
-    due?.isLate === true && wasRead && paused === undefined && 'late',
+    due?.isLate === true && !isUnknown && paused === undefined && 'late',
     held.length > 0 && 'held',
-    !wasRead && underway === undefined && lastEnded === undefined && paused === undefined && 'never',
+    isUnknown && paused === undefined && 'never',
     paused !== undefined && 'paused',
     isStopped(lastEnded) && underway === undefined && 'stopped',
     lastEnded?.status === 'waiting' && underway === undefined && 'waiting',

@@ -21,6 +21,7 @@ test('the last run of each organization is listed, with the start of its last co
     {
       organization: 'acme',
       startedAtMs: START_MS + MINUTE_MS,
+      firstRunAtMs: START_MS,
       endedAtMs: START_MS + MINUTE_MS,
       status: 'failed',
       errorCode: 'unauthorized',
@@ -29,6 +30,7 @@ test('the last run of each organization is listed, with the start of its last co
     {
       organization: 'globex',
       startedAtMs: START_MS,
+      firstRunAtMs: START_MS,
       endedAtMs: START_MS,
       status: 'complete',
       errorCode: undefined,
@@ -37,6 +39,7 @@ test('the last run of each organization is listed, with the start of its last co
     {
       organization: 'initech',
       startedAtMs: START_MS,
+      firstRunAtMs: START_MS,
       endedAtMs: undefined,
       status: 'running',
       errorCode: undefined,

@@ -63,9 +63,12 @@ const WAITING = {
 } as const
 
 /** Every organization is due at two o'clock each night. */
-export function dueEveryNight(_organization: string, freshness: { readAsOfMs: number | undefined } | undefined): Due {
+export function dueEveryNight(
+  _organization: string,
+  freshness: { readAsOfMs: number | undefined; firstRunAtMs?: number | undefined } | undefined,
+): Due {
   const lastMs = START_MS + TONIGHT * DAY_MS
-  const readAsOfMs = freshness?.readAsOfMs ?? 0
+  const readAsOfMs = freshness?.readAsOfMs ?? freshness?.firstRunAtMs ?? 0
   return {
     lastMs,
     nextMs: lastMs + DAY_MS,
