@@ -29,6 +29,7 @@ const statusDocument = z.strictObject({
       openRejects: z.int(),
       tooOld: z.boolean(),
       why: z.array(z.string()),
+      paused: z.strictObject({ since: z.iso.datetime(), until: z.iso.datetime().nullable() }).nullable(),
       lastQuick: z
         .strictObject({
           run: z.int(),

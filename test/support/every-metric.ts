@@ -9,6 +9,8 @@ import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './organizations-in-all
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
 
+const PAUSES = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, resumedMs: undefined }]])
+
 /** Every metric that a worker or `status` writes, with an organization in each state and each thing counted once. */
 export async function everyMetric(): Promise<Map<string, Family>> {
   const mirror = await aMirror()
@@ -24,6 +26,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
     mirror,
     queues,
     organizations: () => organizations,
+    pauses: async () => PAUSES,
     now: () => LOOKED_AT_MS,
   })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
@@ -31,7 +34,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   metrics.countRun({ organization: 'fresh', outcome, verdict: { kind: 'complete' }, isLast: true })
   for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
   const config = Object({ organizations })
-  const ofStatus = await statusMetrics(mirror, { config, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
+  const ofStatus = await statusMetrics(mirror, { config, pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
   const texts = [(await lines()).join('\n'), await measureProcess()(), ofStatus]
   return new Map(texts.flatMap((text) => [...readExposition(text)]))
 }
