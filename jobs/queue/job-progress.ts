@@ -7,9 +7,15 @@ export type JobProgress = {
   waitedMs: number
   /** Until when its service asked it to wait, in Unix milliseconds; undefined if the service named no time. */
   namedUntilMs?: number | undefined
+  /** When its next attempt follows a failure, in Unix milliseconds. */
+  retryAtMs?: number | undefined
 }
 
-const progress = z.object({ waitedMs: z.number().nonnegative(), namedUntilMs: z.number().optional() })
+const progress = z.object({
+  waitedMs: z.number().nonnegative(),
+  namedUntilMs: z.number().optional(),
+  retryAtMs: z.number().optional(),
+})
 
 /** The progress of a job; none where it has none yet, or where a newer version wrote it. */
 export function progressOf(job: Pick<Job, 'progress'>): JobProgress {

@@ -5,6 +5,7 @@ import type { Backend } from '../queue/backend.ts'
 import { whenAllowed, type Allowing } from './when-allowed.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/backoff.ts'
+import { progressOf } from '../queue/job-progress.ts'
 import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
 import { takeOverLeftJobs } from '../queue/left-jobs.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
@@ -35,10 +36,14 @@ export function startSyncWorker(backend: Backend, processing: Processing & Allow
       maxStalledCount: MOST_STALLS,
       maxStartedAttempts: MOST_STARTS,
       settings: {
-        backoffStrategy: (attempts, _type, error) => {
+        backoffStrategy: async (attempts, _type, error, job) => {
           const { firstRetryMs: firstMs, longestRetryMs: longestMs } = timings
           const leastMs = error instanceof RunFailed ? error.leastMs : 0
-          return leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
+          const delayMs = leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
+          // Only for those who look into the queue.
+          const retryAtMs = processing.now() + delayMs
+          await job?.updateProgress({ ...progressOf(job), retryAtMs }).catch(() => {})
+          return delayMs
         },
       },
     },

@@ -13,6 +13,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   cancel: async (io) => (await import('./cancel.ts')).cancelCommand(io),
   pause: async (io) => (await import('./pause.ts')).pauseCommand(io),
   resume: async (io) => (await import('./resume.ts')).resumeCommand(io),
+  queue: async (io) => (await import('./queue.ts')).queueCommand(io),
   schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
   status: async (io) => (await import('./status.ts')).statusCommand(io),
   runs: async (io) => (await import('./runs.ts')).runsCommand(io),

@@ -11,7 +11,7 @@ const COMMANDS = [
   ...['removals', 'removals list', 'removals approve', 'removals discard'],
   ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],
-  ...['worker', 'run', 'cancel', 'pause', 'resume', 'schedule', 'publish', 'query', 'sql', 'export'],
+  ...['worker', 'run', 'cancel', 'pause', 'resume', 'queue', 'schedule', 'publish', 'query', 'sql', 'export'],
   ...['backup', 'restore', 'schema', 'sandbox', 'demo', 'completion'],
 ]
 

@@ -1,0 +1,77 @@
+import { ALL } from '../../pause.ts'
+import { processWords } from '../../process-name.ts'
+import { moment } from '../../wording.ts'
+import type { Screen } from '../io.ts'
+import { renderTable } from './table.ts'
+
+/** A job of the queue, as far as it is shown. Times in Unix milliseconds. */
+export type QueuedJob = {
+  organization: string
+  isQuick: boolean
+  trigger: string
+  state: 'running' | 'waiting' | 'delayed'
+  why: 'pause' | 'window' | 'schedule' | 'rate-limit' | 'retry' | undefined
+  sinceMs: number
+  untilMs: number | undefined
+  /** The process of its worker, as `process-name.ts` names it. */
+  worker: string | undefined
+  failures: number
+}
+
+type Line = QueuedJob & { percent: number | undefined }
+type Paused = { name: string; untilMs: number | undefined }
+
+/** The jobs of a queue as a table, and its pauses below. */
+export function queueText(
+  { lines, paused }: { lines: readonly Line[]; paused: readonly Paused[] },
+  { nowMs, screen }: { nowMs: number; screen: Screen | undefined },
+): string {
+  const table =
+    lines.length === 0
+      ? 'Nothing runs, and nothing waits in the queue.\n'
+      : renderTable(
+          ['organization', 'run', 'state', 'when (UTC)', ''],
+          lines.map((line) => [
+            line.organization,
+            line.isQuick ? 'quick' : 'full',
+            line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
+            whenWords(line, nowMs),
+            noteWords(line),
+          ]),
+          screen,
+        )
+  return table + paused.map(pausedLine).join('')
+}
+
+function whenWords({ state, sinceMs, untilMs }: Line, nowMs: number): string {
+  if (state !== 'delayed') return `since ${shortTime(sinceMs, nowMs)}`
+  return untilMs === undefined ? '' : `until ${shortTime(untilMs, nowMs)}`
+}
+
+/** Without the date on the same day. */
+function shortTime(atMs: number, nowMs: number): string {
+  const [at, now] = [atMs, nowMs].map((ms) => new Date(ms).toISOString().slice(0, 19).replace('T', ' '))
+  return at?.slice(0, 10) === now?.slice(0, 10) ? (at?.slice(11) ?? '') : (at?.slice(0, 16) ?? '')
+}
+
+function noteWords({ state, worker, why, failures }: Line): string {
+  if (state === 'running') return worker === undefined ? '' : processWords(worker)
+  if (state === 'waiting') return 'waits for a worker'
+  const words = why === undefined ? '' : WHY[why]
+  return why === 'retry' && failures > 0 ? `${words}, ${failures} failed` : words
+}
+
+const WHY: Readonly<Record<NonNullable<QueuedJob['why']>, string>> = {
+  pause: 'paused',
+  window: 'outside its window',
+  schedule: 'its start is spread',
+  'rate-limit': 'its service said when',
+  retry: 'next attempt',
+}
+
+function pausedLine({ name, untilMs }: Paused): string {
+  const until = untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
+  return name === ALL
+    ? `all organizations: paused ${until}: customer-mirror resume\n`
+    : `${name}: paused ${until}: customer-mirror resume ${name}\n`
+}

@@ -1,0 +1,90 @@
+import { Command } from '@commander-js/extra-typings'
+import { monotonicMs } from '../monotonic-clock.ts'
+import { ALL, pauseOf, type Pauses } from '../pause.ts'
+import { screenOf, type Io } from './io.ts'
+import type { QueuedJob } from './output/queue-text.ts'
+import { isoTime, jsonDocument, withMirror } from './reading.ts'
+
+/** `customer-mirror queue`: shows what runs, waits and is delayed. */
+export function queueCommand(io: Io) {
+  return new Command('queue')
+    .description('show which runs are under way, wait or are delayed, until when, and who makes them')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ config: file, json }) => {
+      const [{ readConfig }, { listJobs }] = await Promise.all([
+        import('../config/read-config.ts'),
+        import('../../jobs/queue/list-jobs.ts'),
+      ])
+      const { place, jobs, pauses } = await listJobs(await readConfig({ file, cwd: process.cwd() }))
+      const nowMs = Date.now()
+      const percents = await findPercents(file, nowMs)
+      const lines = jobs.map((job) => ({
+        ...job,
+        percent: job.state === 'running' && !job.isQuick ? percents.get(job.organization) : undefined,
+      }))
+      const paused = pausedIn(pauses, nowMs)
+      if (json) {
+        io.stdout.write(jsonDocument({ queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pauseAsJson) }))
+        return
+      }
+      const { queueText } = await import('./output/queue-text.ts')
+      io.stdout.write(queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout) }))
+    })
+}
+
+/** How far the runs under way are, by organization, as far as the mirror on this machine knows. */
+async function findPercents(file: string | undefined, nowMs: number): Promise<Map<string, number | undefined>> {
+  const { progressOf } = await import('../page/progress.ts')
+  const clocks = { nowMs, monotonicMs: monotonicMs() }
+  const runs = await withMirror(file, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
+  return new Map(runs.map((run) => [run.organization, progressOf(run, nowMs).percent]))
+}
+
+type Paused = { name: string; sinceMs: number; untilMs: number | undefined }
+
+/** The pauses that hold now, of all organizations and of single ones. */
+function pausedIn(pauses: Pauses, nowMs: number): Paused[] {
+  return [...pauses].flatMap(([name, stated]) => {
+    const paused = pauseOf(new Map([[name, stated]]), name, nowMs)
+    return paused === undefined ? [] : [{ name, ...paused }]
+  })
+}
+
+function jobAsJson({
+  sinceMs,
+  untilMs,
+  isQuick,
+  worker,
+  why,
+  percent,
+  ...same
+}: QueuedJob & { percent: number | undefined }) {
+  const [machine = '', id = ''] = worker?.split('#') ?? []
+  return {
+    organization: same.organization,
+    kind: isQuick ? 'quick' : 'full',
+    state: same.state,
+    trigger: same.trigger,
+    since: isoTime(sinceMs),
+    until: isoTime(untilMs),
+    why: why ?? null,
+    failures: same.failures,
+    percent: percent ?? null,
+    worker: worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) },
+  }
+}
+
+function pauseAsJson({ name, sinceMs, untilMs }: Paused) {
+  return { organization: name === ALL ? null : name, since: isoTime(sinceMs), until: isoTime(untilMs) }
+}
+
+const EXAMPLES = `
+Percents are known where the mirror is on this machine. Times are in UTC.
+
+Examples:
+  $ customer-mirror queue
+      the runs under way, those that wait for a worker, and those that are delayed with the reason
+  $ customer-mirror queue --json
+`
