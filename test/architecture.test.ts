@@ -141,7 +141,8 @@ test.each([
 
 describe('where the outside world is used', () => {
   /** Commands, workers, the sandbox, and the lock of a folder, whose age is in the file system. */
-  const CLOCK_READERS = /^(src\/cli\/.*|src\/service\/sandbox|jobs\/(worker|run\/run-once|queue\/folder-lock))\.ts$/
+  const CLOCK_READERS =
+    /^(src\/cli\/.*|src\/service\/sandbox|jobs\/(worker|commands\/run-once|queue\/postgres\/folder-lock))\.ts$/
   const WITHOUT_WALL_CLOCK =
     /^(src\/(run\/read-windows|source\/(rate-limit|sleep|exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
   const PROGRAMS = /^(src\/cli\/main|jobs\/worker)\.ts$/

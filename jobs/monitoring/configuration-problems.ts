@@ -1,4 +1,4 @@
-import type { Standing } from '../schedule/accepted-configuration.ts'
+import type { Standing } from '../configuration/accepted-configuration.ts'
 
 /** What is wrong with the configuration of a worker, in sentences for monitors and for the page. */
 export function configurationProblems({ otherSinceMs, brokenSinceMs }: Standing): string[] {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../src/log.ts'
 import { codeAndReason } from '../queue/queue-refusal.ts'
-import type { LimitEvent } from '../run/limit-share.ts'
+import type { LimitEvent } from '../limits/limit-share.ts'
 
 /** Logs once that a rate limit which all workers share was lost, and once that it is back. */
 export function logLimit(log: Pick<Logger, 'info' | 'warn'>, event: LimitEvent): void {

@@ -17,7 +17,7 @@ export async function openValues(address: string, connectMs: number): Promise<Re
 type Place = { address: string; connectMs: number; prefix: string }
 
 async function openInRedis({ address, connectMs, prefix }: Place): Promise<Readable> {
-  const [{ Redis }, { redisValues }] = await Promise.all([import('ioredis'), import('./redis-values.ts')])
+  const [{ Redis }, { redisValues }] = await Promise.all([import('ioredis'), import('./redis/redis-values.ts')])
   const settings = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
   const client = new Redis(address, settings)
   // The verbs report the failure; without this listener it would be printed, with its password.
@@ -26,7 +26,7 @@ async function openInRedis({ address, connectMs, prefix }: Place): Promise<Reada
 }
 
 async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Readable> {
-  const [{ Pool }, { postgresValues }] = await Promise.all([import('pg'), import('./postgres-values.ts')])
+  const [{ Pool }, { postgresValues }] = await Promise.all([import('pg'), import('./postgres/postgres-values.ts')])
   const pool = new Pool({ connectionString: address, max: 1, connectionTimeoutMillis: connectMs })
   pool.on('error', () => {})
   return { values: postgresValues(pool, prefix), close: () => pool.end() }

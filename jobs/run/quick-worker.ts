@@ -7,9 +7,9 @@ import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '
 import { takeOverLeftJobs } from '../queue/left-jobs.ts'
 import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 import type { Timings } from '../timings.ts'
-import { delayWhileUnknown } from './delay-while-unknown.ts'
+import { delayWhileUnknown } from '../configuration/delay-while-unknown.ts'
 import { unlessLost } from './held-job.ts'
-import { quickWhenAllowed, type Allowing } from './when-allowed.ts'
+import { quickWhenAllowed, type Allowing } from '../pauses/when-allowed.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 
 /** Quick runs made at the same time by one worker, beside its full runs. */

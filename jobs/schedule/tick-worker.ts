@@ -1,7 +1,7 @@
 import type { Mirror } from '../../src/store.ts'
 import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
-import { delayWhileUnknown, type Knowing } from '../run/delay-while-unknown.ts'
+import { delayWhileUnknown, type Knowing } from '../configuration/delay-while-unknown.ts'
 import type { Backend } from '../queue/backend.ts'
 import { nextTickMs, startDelayMs } from './due-times.ts'
 import { quickDelayMs, quickSchedule } from './quick-times.ts'

@@ -18,8 +18,8 @@ export function cancelCommand(io: Io) {
       const [{ readConfig }, { chooseOrganizations }, { cancelRuns }, { hasSharedQueue }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../config/organization.ts'),
-        import('../../jobs/run/cancel-runs.ts'),
-        import('../../jobs/queue/with-queues.ts'),
+        import('../../jobs/commands/cancel-runs.ts'),
+        import('../../jobs/commands/with-queues.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = chooseOrganizations(config, ids).map(({ id }) => id)

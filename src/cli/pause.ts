@@ -24,7 +24,7 @@ export function pauseCommand(io: Io) {
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
-      const { pauseOrganizations } = await import('../../jobs/queue/pause-organizations.ts')
+      const { pauseOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
       io.stdout.write(pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
     })
 }

@@ -15,7 +15,7 @@ export function queueCommand(io: Io) {
     .action(async ({ config: file, json }) => {
       const [{ readConfig }, { listJobs }] = await Promise.all([
         import('../config/read-config.ts'),
-        import('../../jobs/queue/list-jobs.ts'),
+        import('../../jobs/commands/list-jobs.ts'),
       ])
       const { place, jobs, pauses } = await listJobs(await readConfig({ file, cwd: process.cwd() }))
       const nowMs = Date.now()

@@ -16,7 +16,7 @@ export function resumeCommand(io: Io) {
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
-      const { resumeOrganizations } = await import('../../jobs/queue/pause-organizations.ts')
+      const { resumeOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
       io.stdout.write(resumedText(await resumeOrganizations(config, organizations, Date.now())))
     })
 }

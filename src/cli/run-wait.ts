@@ -27,7 +27,7 @@ type WaitNews = { news: 'not-taken' | 'queue-lost' | 'queue-back' } | { news: 'd
 /** Requests runs, waits for their ends, and shows them as `sync` does, with its exit codes. */
 export async function waitForRuns(asked: Asked, io: Io): Promise<void> {
   const { config, organizations, timeoutMs, quick = false, now = false, configFile } = asked
-  const { runAndWait } = await import('../../jobs/run/run-and-wait.ts')
+  const { runAndWait } = await import('../../jobs/commands/run-and-wait.ts')
   const timeIsUp = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]
   const ids = organizations.map(({ id }) => id)
   const say = (id: string, words: string) => void io.stderr.write(`${id}: ${words}\n`)

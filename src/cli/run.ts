@@ -31,7 +31,7 @@ export function runCommand(io: Io) {
           io,
         )
       }
-      const { requestRuns } = await import('../../jobs/run/run-now.ts')
+      const { requestRuns } = await import('../../jobs/commands/run-now.ts')
       const requested = await requestRuns(
         config,
         organizations.map(({ id }) => id),

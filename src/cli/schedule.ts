@@ -12,7 +12,7 @@ export function scheduleCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, next, json }) => {
-      const { listSchedule } = await import('../../jobs/schedule/list-schedule.ts')
+      const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       io.stdout.write(
         json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, screenOf(io.stdout)),

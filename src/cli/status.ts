@@ -56,7 +56,7 @@ export function statusCommand(io: Io) {
 /** Undefined where no queue is shared, and where it does not answer within a second. */
 async function readPauses(config: Config): Promise<Pauses | undefined> {
   if (config.queue === undefined || config.queue === 'embedded') return undefined
-  const { readSharedPauses } = await import('../../jobs/queue/read-shared-pauses.ts')
+  const { readSharedPauses } = await import('../../jobs/pauses/read-shared-pauses.ts')
   return readSharedPauses(config)
 }
 

@@ -16,7 +16,7 @@ export async function workOnce(
   options: { config?: string | undefined; embedded: boolean },
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
 ): Promise<WorkedOnce> {
-  const { openOnce } = await import('../../jobs/run/run-once.ts')
+  const { openOnce } = await import('../../jobs/commands/run-once.ts')
   const worker = await openOnce(options, { signal })
   try {
     const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {

@@ -1,5 +1,5 @@
-import { AcceptedConfiguration } from '../../jobs/schedule/accepted-configuration.ts'
-import { ACCEPTED, parseAccepted } from '../../jobs/schedule/accepted-value.ts'
+import { AcceptedConfiguration } from '../../jobs/configuration/accepted-configuration.ts'
+import { ACCEPTED, parseAccepted } from '../../jobs/configuration/accepted-value.ts'
 import type { SharedValues } from '../../jobs/queue/shared-values.ts'
 
 /** A file of a machine: which content it has, whether it has mistakes, when it was modified by the clock of the machine. */

@@ -44,7 +44,7 @@ const LONGEST = [
   'service/scenarios',
   'service/scenarios-of-lists',
   'jobs/queue/queue-read-only',
-  'jobs/queue/folder-lock',
+  'jobs/queue/postgres/folder-lock',
   'cli/sync-stopped',
   'cli/program',
   'letting-go/letting-go.property',

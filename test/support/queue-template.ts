@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { openEmbedded } from '../../jobs/queue/embedded.ts'
+import { openEmbedded } from '../../jobs/queue/postgres/embedded.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 

@@ -1,4 +1,4 @@
-import type { Reserved, SharedLimits, Wanted } from '../../jobs/queue/shared-limits.ts'
+import type { Reserved, SharedLimits, Wanted } from '../../jobs/limits/shared-limits.ts'
 
 /** Rate limits as a database keeps them, in this process, by the clock of that database. */
 export function sharedLimitsHere(nowMs: () => number): SharedLimits & { asked: Wanted[]; isAway: boolean } {

@@ -1,0 +1,93 @@
+import type { Job } from 'bullmq'
+import type { Config } from '../../src/config/read-config.ts'
+import type { Pauses } from '../../src/pause.ts'
+import { progressOf } from '../queue/job-progress.ts'
+import { readPauses } from '../pauses/pauses.ts'
+import { putOffOf, type WhyPutOff } from '../pauses/put-off.ts'
+import type { Counts, Payload, Queues } from '../queue/queues.ts'
+import { withAnyQueue } from './with-any-queue.ts'
+import { answerOf } from './with-queues.ts'
+
+/**
+ * Why a job waits for a moment. `schedule`: for that of its organization, by `spread`. `rate-limit`: its service asked it to. `retry`:
+ * after a failure, or another run of its organization.
+ */
+export type WhyDelayed = WhyPutOff | 'schedule' | 'rate-limit' | 'retry'
+
+/** A job in the queue. Times in Unix milliseconds. */
+export type ListedJob = {
+  organization: string
+  isQuick: boolean
+  trigger: string
+  state: 'running' | 'waiting' | 'delayed'
+  /** Undefined unless it is delayed. */
+  why: WhyDelayed | undefined
+  /** When it was taken by its worker, or put into the queue. */
+  sinceMs: number
+  /** Until when it is delayed, as far as that is known. */
+  untilMs: number | undefined
+  /** The process of the worker that runs it, as `process-name.ts` names it. */
+  worker: string | undefined
+  /** Attempts that have failed. */
+  failures: number
+}
+
+export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
+
+/** The jobs of a queue, those that run first, and the pauses in it. */
+export async function listJobs(config: Pick<Config, 'mirror' | 'queue'>): Promise<ListedQueue> {
+  return withAnyQueue(config, async ({ backend, queues }) => {
+    const asked = Promise.all([listAll(queues), readPauses(backend.values)])
+    const [jobs, pauses] = await answerOf(backend, asked)
+    return { place: backend.place, jobs, pauses }
+  })
+}
+
+async function listAll({ sync, quick }: Queues): Promise<ListedJob[]> {
+  const looks = STATES.flatMap(({ types, state }) =>
+    [sync, quick].map(async (queue) => {
+      const jobs = await queue.getJobs([...types])
+      return jobs.map((job) => listed(job, state, queue === quick)).toSorted(byTime)
+    }),
+  )
+  return (await Promise.all(looks)).flat()
+}
+
+const STATES = [
+  { state: 'running', types: ['active'] },
+  { state: 'waiting', types: ['waiting', 'prioritized'] },
+  { state: 'delayed', types: ['delayed'] },
+] as const
+
+function listed(job: Job<Payload, Counts>, state: ListedJob['state'], isQuick: boolean): ListedJob {
+  const why = state === 'delayed' ? whyDelayed(job) : undefined
+  return {
+    organization: job.data.organization,
+    isQuick,
+    trigger: job.name,
+    state,
+    why,
+    sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
+    untilMs: why && untilOf(job, why),
+    worker: state === 'running' ? job.processedBy : undefined,
+    failures: job.attemptsMade,
+  }
+}
+
+function whyDelayed(job: Job): WhyDelayed {
+  if (job.attemptsStarted === 0) return 'schedule'
+  const { namedUntilMs, retryAtMs } = progressOf(job)
+  const putOff = putOffOf(job)
+  if (putOff !== undefined) return putOff.why
+  return namedUntilMs !== undefined && retryAtMs === undefined ? 'rate-limit' : 'retry'
+}
+
+function untilOf(job: Job, why: WhyDelayed): number | undefined {
+  if (why === 'schedule') return job.timestamp + job.delay
+  const { namedUntilMs, retryAtMs } = progressOf(job)
+  return putOffOf(job) === undefined ? (retryAtMs ?? namedUntilMs) : putOffOf(job)?.untilMs
+}
+
+function byTime(left: ListedJob, right: ListedJob): number {
+  return (left.untilMs ?? left.sinceMs) - (right.untilMs ?? right.sinceMs)
+}

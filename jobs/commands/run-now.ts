@@ -1,0 +1,111 @@
+import type { Config } from '../../src/config/read-config.ts'
+import { pauseOf } from '../../src/pause.ts'
+import { deleteCancellation } from '../queue/cancellations.ts'
+import { progressOf } from '../queue/job-progress.ts'
+import { readPauses } from '../pauses/pauses.ts'
+import { putOffOf } from '../pauses/put-off.ts'
+import { jobStateOf, type Queues } from '../queue/queues.ts'
+import { answerOf, withQueues, type OpenedQueue } from './with-queues.ts'
+
+/** What became of a request: a new job, or the one that the organization has. */
+export type RequestedRun = {
+  organization: string
+  added: boolean
+  /**
+   * The state of the job; `full-run` where a full run makes a quick run needless, `told-to-wait` where the service has said when to
+   * ask again, and `paused` where the organization is paused, so that nothing was requested.
+   */
+  state: string
+  /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
+  untilMs?: number | undefined
+  /** The job to wait for; undefined where it has just ended. */
+  job: { queue: 'sync' | 'quick'; id: string } | undefined
+}
+
+export type RequestOptions = {
+  /** Whether to ask for quick runs. */
+  quick?: boolean | undefined
+  /** Whether to start jobs that wait for their next attempt. */
+  now?: boolean | undefined
+  /** Unix milliseconds. */
+  clock: () => number
+}
+
+/** Requests a run of each of these organizations, or a quick run. */
+export async function requestRuns(
+  config: Pick<Config, 'mirror' | 'queue'>,
+  organizations: readonly string[],
+  options: RequestOptions,
+): Promise<RequestedRun[]> {
+  return withQueues(config, NO_SHARED_QUEUE, (opened) => requestAll(opened, organizations, options))
+}
+
+/**
+ * The same, in an open queue. A job that waits for its moment of the schedule starts at once, and with `now` so does one that waits
+ * for its next attempt, unless its service said when. No quick run is added to a full one: its state is then `full-run`.
+ */
+export async function requestAll(
+  opened: OpenedQueue,
+  organizations: readonly string[],
+  { quick = false, now = false, clock }: RequestOptions,
+): Promise<RequestedRun[]> {
+  const requested: RequestedRun[] = []
+  const pauses = await answerOf(opened.backend, readPauses(opened.backend.values))
+  for (const organization of organizations) {
+    const paused = pauseOf(pauses, organization, clock())
+    if (paused !== undefined) {
+      requested.push({ organization, added: false, state: 'paused', untilMs: paused.untilMs, job: undefined })
+      continue
+    }
+    const asked = quick ? requestQuick(opened, organization) : requestFull(opened, organization)
+    const run = { organization, ...(await answerOf(opened.backend, asked)) }
+    const isLate = !run.added && run.state === 'delayed'
+    requested.push(
+      isLate
+        ? { ...run, ...(await answerOf(opened.backend, hasten(opened.queues, run, { now, nowMs: clock() }))) }
+        : run,
+    )
+  }
+  return requested
+}
+
+type WithoutName = Omit<RequestedRun, 'organization'>
+
+async function requestFull({ queues, backend }: OpenedQueue, organization: string): Promise<WithoutName> {
+  const { id, ...requested } = await queues.requestSync(organization, 'manual')
+  // What was cancelled before is wanted again.
+  if (requested.added) await deleteCancellation(backend.values, organization)
+  return { ...requested, job: id === undefined ? undefined : { queue: 'sync', id } }
+}
+
+async function requestQuick({ queues }: OpenedQueue, organization: string): Promise<WithoutName> {
+  const fullRun = await queues.sync.getDeduplicationJobId(organization)
+  if (fullRun !== null && (await jobStateOf(queues.sync, organization)) !== undefined)
+    return { added: false, state: 'full-run', job: { queue: 'sync', id: fullRun } }
+  const { id, ...requested } = await queues.requestQuick(organization, 'manual')
+  return { ...requested, job: id === undefined ? undefined : { queue: 'quick', id } }
+}
+
+/** Starts a delayed job at once: one that was never started, or with `now` any that no service has told to wait. */
+async function hasten(
+  queues: Queues,
+  { job: asked, state }: WithoutName,
+  { now, nowMs }: { now: boolean; nowMs: number },
+): Promise<Pick<RequestedRun, 'state' | 'untilMs'>> {
+  const job = asked && (await queues[asked.queue].getJob(asked.id))
+  if (job === undefined) return { state }
+  // A wait that began by a clock that was ahead is no longer than the delay of its job.
+  const untilMs = Math.min(progressOf(job).namedUntilMs ?? 0, nowMs + job.delay)
+  if (job.attemptsStarted > 0 && untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
+  // A person who asks is not held by the hours of the schedule.
+  if (job.attemptsStarted > 0 && !now && putOffOf(job) === undefined) return { state }
+  return job.promote().then(
+    () => ({ state: 'waiting' }),
+    // It was started, or ended, in this moment.
+    async () => ({ state: (await jobStateOf(queues[asked?.queue ?? 'sync'], job.data.organization)) ?? 'ended' }),
+  )
+}
+
+export const NO_SHARED_QUEUE =
+  'There is no queue to put a job into: an embedded queue is open only in its worker. Name a redis:// or postgres:// ' +
+  'address as queue in the configuration, or run `customer-mirror sync` instead.'

@@ -1,0 +1,56 @@
+import type { Config } from '../../src/config/read-config.ts'
+import { QueueUnavailable, UsageError } from '../../src/errors.ts'
+import { openBackend, type Backend } from '../queue/backend.ts'
+import { within } from '../queue/deadline.ts'
+import { queueUnavailable } from '../queue/queue-refusal.ts'
+import { openQueues, type Queues } from '../queue/queues.ts'
+
+/** The queue that workers use, opened by a command. */
+export type OpenedQueue = { backend: Backend; queues: Queues }
+
+/** How long to wait for a queue that has just answered. */
+const ANSWER_MS = 3000
+
+/**
+ * Opens the queue of the configuration for a command, and closes it after `work`. Throws UsageError with `noSharedQueue` where
+ * no other process can reach it, and QueueUnavailable where it fails.
+ */
+export async function withQueues<Result>(
+  config: Pick<Config, 'mirror' | 'queue'>,
+  noSharedQueue: string,
+  work: (opened: OpenedQueue) => Promise<Result>,
+): Promise<Result> {
+  if (config.queue === undefined || !hasSharedQueue(config)) throw new UsageError(noSharedQueue)
+  return workIn(await openBackend(config.queue, { mirrorFile: config.mirror }), work)
+}
+
+/** Opens the queues of a backend, and closes both after `work`. */
+export async function workIn<Result>(
+  backend: Backend,
+  work: (opened: OpenedQueue) => Promise<Result>,
+): Promise<Result> {
+  const queues = openQueues(backend)
+  for (const queue of queues.all) queue.on('error', () => {})
+  try {
+    return await work({ backend, queues })
+  } catch (error) {
+    throw queueUnavailable(error, backend.place)
+  } finally {
+    await within(queues.close(), ANSWER_MS, undefined).catch(() => {})
+    await within(backend.close(), ANSWER_MS, undefined).catch(() => {})
+  }
+}
+
+/** Whether the configuration names a queue that other processes than its worker reach. */
+export function hasSharedQueue({ queue }: Pick<Config, 'queue'>): boolean {
+  return queue !== undefined && queue !== 'embedded'
+}
+
+/** The answer of the queue. Throws QueueUnavailable when it takes too long. */
+export async function answerOf<Answer>({ place }: Pick<Backend, 'place'>, asked: Promise<Answer>): Promise<Answer> {
+  const answer = await within(asked, ANSWER_MS, LATE)
+  if (answer === LATE) throw new QueueUnavailable(`The queue at ${place} stopped answering. Try again.`)
+  return answer
+}
+
+const LATE = Symbol('late')

@@ -1,0 +1,38 @@
+import { DelayedError, type Job } from 'bullmq'
+import { backoffMs } from '../../src/backoff.ts'
+import type { Organization } from '../../src/config/organization.ts'
+import { payload, type Payload } from '../queue/queues.ts'
+import { abandon, isHeld } from '../run/held-job.ts'
+import type { Timings } from '../timings.ts'
+
+export type Knowing = {
+  organizationOf: (id: string) => Organization | undefined
+  mayComeLater: () => Promise<boolean>
+  listener: { onUnknown?(organization: string): void }
+  timings: Pick<Timings, 'unknownWaitMs' | 'longestUnknownWaitMs' | 'lockMs'>
+  /** Unix milliseconds. */
+  now: () => number
+  /** The last start of the job does what it can with what is known. */
+  mostStarts: number
+}
+
+/**
+ * Delays the job of an organization that is not in the configuration of this worker, and may come yet: then it throws, and the job uses no
+ * attempt. Returns where the organization is known, is gone for good, or has been waited for long enough.
+ */
+export async function delayWhileUnknown(
+  job: Job<Payload>,
+  token: string | undefined,
+  { organizationOf, mayComeLater, listener, timings, now, mostStarts }: Knowing,
+  isKnown: (organization: Organization | undefined) => boolean = (organization) => organization !== undefined,
+): Promise<void> {
+  const { organization: id } = payload.parse(job.data)
+  if (isKnown(organizationOf(id)) || job.attemptsStarted >= mostStarts) return
+  if (!(await mayComeLater()) || isKnown(organizationOf(id))) return
+  listener.onUnknown?.(id)
+  if (!(await isHeld(job, token, timings))) return abandon()
+  const { unknownWaitMs: firstMs, longestUnknownWaitMs: longestMs } = timings
+  const waitMs = backoffMs(job.attemptsStarted, 1, { firstMs, longestMs })
+  await job.moveToDelayed(now() + waitMs, token)
+  throw new DelayedError()
+}

@@ -1,0 +1,80 @@
+import { describeError } from '../../src/errors.ts'
+import type { LiveConfig } from './live-config.ts'
+import { within } from '../queue/deadline.ts'
+import { AcceptedConfiguration, type Following } from './accepted-configuration.ts'
+
+/** The configuration of a worker, read again when there is a reason to, together with the accepted one. */
+export type FollowedConfig = {
+  readonly live: LiveConfig
+  readonly accepted: AcceptedConfiguration
+  /**
+   * Reads the file again. Mistakes are logged, and the configuration before stays. `asked`: a user asked for it, so the file counts from
+   * when it was last modified. `saved`: the file has changed. `missed`: an organization is not in it.
+   */
+  refresh(why?: Why): Promise<void>
+  /** Looks which configuration is accepted. Rejects, or never settles, while the queue cannot be reached. */
+  look(): Promise<void>
+  /**
+   * Reads the file again for an organization that is not in it. Returns whether it may come yet: this worker does not run on the
+   * accepted configuration, or cannot say.
+   */
+  mayComeLater: () => Promise<boolean>
+  /** From now on calls `listener` when the schedules should be compared again: for another content, or the right to write them. */
+  onNews(listener: () => void): void
+}
+
+type Why = 'asked' | 'saved' | 'missed'
+
+/** How long a job waits for the queue to answer which configuration is accepted. */
+const ANSWER_MS = 2000
+
+export function followConfig(live: LiveConfig, following: Omit<Following, 'config'>): FollowedConfig {
+  const { log } = following
+  const accepted = new AcceptedConfiguration({ ...following, config: live })
+  let report = () => {}
+
+  async function refresh(why?: Why): Promise<void> {
+    const before = live.reading
+    const wasBroken = live.brokenSinceMs !== undefined
+    try {
+      await live.reload()
+    } catch (error) {
+      // For each job that misses an organization, they would be logged again.
+      if (!(wasBroken && why === 'missed'))
+        log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+      return
+    }
+    if (why === 'asked') accepted.offerAgain()
+    const isNew = live.reading !== before
+    if (isNew || wasBroken || why === 'asked' || why === 'saved')
+      log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
+    if (isNew || wasBroken) report()
+  }
+
+  async function look(): Promise<void> {
+    const couldWrite = accepted.mayWrite
+    await accepted.look()
+    if (!couldWrite && accepted.mayWrite) report()
+  }
+
+  async function mayComeLater(): Promise<boolean> {
+    await refresh('missed')
+    const answered = await within(
+      look().then(() => true),
+      ANSWER_MS,
+      false,
+    ).catch(() => false)
+    return !answered || !accepted.mayWrite
+  }
+
+  return {
+    live,
+    accepted,
+    refresh,
+    look,
+    mayComeLater,
+    onNews: (listener) => {
+      report = listener
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { stat } from 'node:fs/promises'
+import type { Organization } from '../../src/config/organization.ts'
+import { readConfig, type Config } from '../../src/config/read-config.ts'
+import { configurationHash } from './configuration-hash.ts'
+import { checkSchedules } from '../schedule/reconcile.ts'
+
+/** The last configuration that was read without a mistake. */
+export type LiveConfig = {
+  readonly current: Config
+  /** The hash of its content, a new object for each content. */
+  readonly reading: Reading
+  /** When the file was last modified, at the last reading. */
+  readonly modifiedMs: number
+  /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
+  readonly brokenSinceMs: number | undefined
+  organizationOf: (id: string) => Organization | undefined
+  /** Reads the file again. If it has mistakes, throws ConfigError and keeps the last configuration. */
+  reload(): Promise<void>
+  /** A text that changes with the file, as far as its dates and size show. */
+  fileState(): Promise<string>
+  /** Whether the file was in this state when it was read last. */
+  hasRead(state: string): boolean
+}
+
+/** A content of the file that was read without a mistake. Times in Unix milliseconds. */
+export type Reading = { hash: string; readAtMs: number; modifiedMs: number }
+
+export async function openLiveConfig(
+  source: { file?: string | undefined; cwd: string },
+  now: () => number,
+): Promise<LiveConfig> {
+  const noteSeen = rememberSeen(now)
+  let current = noteSeen(await readChecked(source, now))
+  // A change between the two is seen at the next look, since this one may not know it.
+  let looked = { ...(await look(current.file)), state: '' }
+  let reading = readingOf(current)
+  let brokenSinceMs: number | undefined
+  let underWay: Promise<void> | undefined
+
+  function readingOf({ content }: Config): Reading {
+    return { hash: configurationHash(content), readAtMs: now(), modifiedMs: looked.modifiedMs }
+  }
+
+  async function reload(): Promise<void> {
+    // The open mirror and queue stay in use.
+    const { mirror, queue, file } = current
+    looked = await look(file)
+    try {
+      current = noteSeen({ ...(await readChecked({ ...source, file }, now)), mirror, queue })
+    } catch (error) {
+      brokenSinceMs ??= now()
+      throw error
+    }
+    brokenSinceMs = undefined
+    const read = readingOf(current)
+    if (read.hash !== reading.hash) reading = read
+  }
+
+  return {
+    get current() {
+      return current
+    },
+    get reading() {
+      return reading
+    },
+    get modifiedMs() {
+      return looked.modifiedMs
+    },
+    get brokenSinceMs() {
+      return brokenSinceMs
+    },
+    organizationOf: (id) => current.organizations.find((organization) => organization.id === id),
+    reload: () =>
+      (underWay ??= reload().finally(() => {
+        underWay = undefined
+      })),
+    fileState: async () => (await look(current.file)).state,
+    hasRead: (state) => state === looked.state,
+  }
+}
+
+/** Notes when each organization was first seen. One that leaves the configuration and comes back is as old as before. */
+function rememberSeen(now: () => number): (config: Config) => Config {
+  const seenAtMs = new Map<string, number>()
+  return (config) => {
+    for (const { id } of config.organizations) if (!seenAtMs.has(id)) seenAtMs.set(id, now())
+    const organizations = config.organizations.map((each) => ({ ...each, seenAtMs: seenAtMs.get(each.id) }))
+    return { ...config, organizations }
+  }
+}
+
+async function readChecked(source: { file?: string | undefined; cwd: string }, now: () => number): Promise<Config> {
+  const config = await readConfig(source)
+  checkSchedules(config, now())
+  return config
+}
+
+/** A file that is replaced, as editors and Kubernetes do it, is another one in the same place. */
+async function look(file: string): Promise<{ state: string; modifiedMs: number }> {
+  const found = await stat(file).catch(() => undefined)
+  if (found === undefined) return { state: 'none', modifiedMs: 0 }
+  const { dev, ino, size, mtimeMs, ctimeMs } = found
+  return { state: [dev, ino, size, mtimeMs, ctimeMs].join(' '), modifiedMs: mtimeMs }
+}

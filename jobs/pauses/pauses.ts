@@ -1,0 +1,66 @@
+import { ALL, pauseOf, type Pause, type Pauses } from '../../src/pause.ts'
+import { parsePause, pauseText } from '../../src/stored-pause.ts'
+import type { SharedValues } from '../queue/shared-values.ts'
+
+const PREFIX = 'pause:'
+
+/** The pauses that all workers see. One that cannot be read was written by a newer version: it is left out and named. */
+export async function readPauses(
+  values: Pick<SharedValues, 'list'>,
+  onUnreadable: (name: string) => void = () => {},
+): Promise<Pauses> {
+  const found = [...(await values.list(PREFIX))].flatMap(([name, text]) => {
+    const stated = parsePause(text)
+    if (stated === undefined) onUnreadable(name)
+    return stated === undefined ? [] : [[name.slice(PREFIX.length), stated] as const]
+  })
+  return new Map(found)
+}
+
+/** What a command did to an organization, or to ALL: the pause before, and the one now. */
+export type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
+
+/** Pauses these organizations, or ALL; one that is paused already stays so, with the new end. */
+export async function pause(
+  values: Pick<SharedValues, 'list' | 'write'>,
+  names: readonly string[],
+  { nowMs, untilMs }: { nowMs: number; untilMs: number | undefined },
+): Promise<Changed[]> {
+  const pauses = await readPauses(values)
+  const changed: Changed[] = []
+  for (const name of names) {
+    const before = pauseOf(pauses, name, nowMs)
+    const own = pauses.get(name)
+    const isSame = own !== undefined && own.resumedMs === undefined && (own.untilMs ?? Infinity) > nowMs
+    const now = { sinceMs: isSame ? own.sinceMs : nowMs, untilMs }
+    await values.write(PREFIX + name, pauseText({ ...now, resumedMs: undefined }))
+    changed.push({ name, before, now })
+  }
+  return changed
+}
+
+/** Ends the pauses of these organizations; with ALL, every pause there is. */
+export async function resume(
+  values: Pick<SharedValues, 'list' | 'write'>,
+  names: readonly string[],
+  nowMs: number,
+): Promise<Changed[]> {
+  const pauses = await readPauses(values)
+  const changed: Changed[] = []
+  for (const name of names.includes(ALL) ? [ALL, ...ownPauses(pauses, nowMs)] : names) {
+    const before = pauseOf(pauses, name, nowMs)
+    changed.push({ name, before, now: undefined })
+    if (before === undefined) continue
+    // Later than the pause of all organizations, whose clock may have been ahead.
+    const resumedMs = Math.max(nowMs, pauses.get(ALL)?.sinceMs ?? 0)
+    await values.write(PREFIX + name, pauseText({ ...before, resumedMs }))
+  }
+  return changed
+}
+
+/** The organizations that are paused by themselves, whatever is said about all of them. */
+function ownPauses(pauses: Pauses, nowMs: number): string[] {
+  return [...pauses]
+    .filter(([name, stated]) => name !== ALL && pauseOf(new Map([[name, stated]]), name, nowMs) !== undefined)
+    .map(([name]) => name)
+}

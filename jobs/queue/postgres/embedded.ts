@@ -1,0 +1,65 @@
+import { chmod, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { createPostgresBackend, DEFAULT_SCHEMA, runMigrations } from 'bullmq'
+import { QueueUnavailable } from '../../../src/errors.ts'
+import type { Store } from '../backend.ts'
+import { EmbeddedPool } from './embedded-pool.ts'
+import { lockFolder } from './folder-lock.ts'
+import { WRITE_PROBE } from './postgres.ts'
+import type { FreeJobs } from '../left-jobs.ts'
+import { isOwnLock } from '../lock-names.ts'
+import { postgresLeftJobs } from './postgres-left-jobs.ts'
+import { postgresValues } from './postgres-values.ts'
+
+/** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
+export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await chmod(folder, 0o700)
+  const lock = await lockFolder(folder)
+  try {
+    const database = await PGlite.create(join(folder, 'postgres'))
+    const pool = new EmbeddedPool(database)
+    await runMigrations(pool.session())
+    await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`)
+    let closed: Promise<void> | undefined
+    const close = async () => {
+      await pool.end()
+      await database.close()
+      await lock.release()
+    }
+    return {
+      factory: (name, options, roles) => createPostgresBackend(name, { ...options, connection: pool }, roles),
+      ping: async () => {
+        await pool.query('SELECT 1', [])
+      },
+      write: async () => {
+        await pool.query(WRITE_PROBE, [`${prefix}-probe`])
+      },
+      freeJobs: freeOnce(pool),
+      values: postgresValues(pool, prefix),
+      limits: undefined,
+      close: () => (closed ??= close()),
+    }
+  } catch (error) {
+    await lock.release()
+    if (error instanceof QueueUnavailable) throw error
+    throw new QueueUnavailable(
+      `The embedded queue in ${folder} cannot be opened. Move that folder away and start again: it contains only the ` +
+        'schedules, which are created again from the configuration, and waiting jobs.',
+      { cause: error },
+    )
+  }
+}
+
+/** One process at a time has the folder: what others hold when it is opened was left, and nothing is left later. */
+function freeOnce(pool: EmbeddedPool): FreeJobs {
+  const free = postgresLeftJobs(pool)
+  const looked = new Set<string>()
+  return async (queue) => {
+    if (looked.has(queue)) return 0
+    const freed = await free(queue, (lock) => !isOwnLock(lock))
+    looked.add(queue)
+    return freed
+  }
+}

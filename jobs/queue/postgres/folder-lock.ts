@@ -1,0 +1,76 @@
+import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pid } from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { QueueUnavailable } from '../../../src/errors.ts'
+import { isGone, nameOfProcess } from '../../../src/process-name.ts'
+
+/** A folder that is ours until it is released, or this process ends. */
+export type FolderLock = { release(): Promise<void> }
+
+const BEAT_MS = 10_000
+/** A process of another machine cannot be checked; after this long without a heartbeat it counts as ended. */
+const SILENT_MS = 60_000
+/** Two heartbeats are due within this time. */
+const WATCH_MS = 25_000
+
+/** Takes a folder for this process. Throws QueueUnavailable while another process has it. */
+export async function lockFolder(folder: string, { watchMs = WATCH_MS } = {}): Promise<FolderLock> {
+  const file = join(folder, 'lock')
+  const holder = nameOfProcess()
+  if (!(await take(file, holder))) {
+    await clearIfGone(file, folder, watchMs)
+    if (!(await take(file, holder))) throw inUse(folder)
+  }
+  const beat = setInterval(() => {
+    const now = new Date()
+    utimes(file, now, now).catch(() => {})
+  }, BEAT_MS).unref()
+  return {
+    release: async () => {
+      clearInterval(beat)
+      await rm(file, { force: true })
+    },
+  }
+}
+
+async function take(file: string, holder: string): Promise<boolean> {
+  try {
+    await writeFile(file, holder, { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Removes the lock of a process that has ended. If several try at once, one succeeds and the others find its lock. */
+async function clearIfGone(file: string, folder: string, watchMs: number): Promise<void> {
+  const holder = await readFile(file, 'utf8').catch(() => '')
+  if (!(isGone(holder) ?? (await isSilent(file, watchMs)))) throw inUse(folder)
+  const aside = `${file}.${pid}`
+  await rename(file, aside).catch(() => {})
+  const moved = await readFile(aside, 'utf8').catch(() => holder)
+  // Another process was faster, and the moved file is its new lock: move it back.
+  if (moved !== holder) await rename(aside, file)
+  else await rm(aside, { force: true })
+}
+
+/** An old or future heartbeat may also show that the clock was set, so the next heartbeat is awaited. */
+async function isSilent(file: string, watchMs: number): Promise<boolean> {
+  const signMs = await lastSignMs(file)
+  if (Math.abs(Date.now() - signMs) <= SILENT_MS) return false
+  await sleep(watchMs)
+  return (await lastSignMs(file)) === signMs
+}
+
+async function lastSignMs(file: string): Promise<number> {
+  return (await stat(file).catch(() => ({ mtimeMs: 0 }))).mtimeMs
+}
+
+function inUse(folder: string): QueueUnavailable {
+  return new QueueUnavailable(
+    `The embedded queue in ${folder} is in use by another process, and it serves only one. Stop that process, or name a ` +
+      'redis:// or postgres:// address as queue to run several.',
+  )
+}

@@ -1,0 +1,29 @@
+import { DEFAULT_SCHEMA } from 'bullmq'
+import { z } from 'zod'
+import type { FreeJobs } from '../left-jobs.ts'
+import type { Queryable } from './postgres-values.ts'
+
+/** Frees jobs as the tables of BullMQ have them: a job is stalled if it is marked and its lock has run out. */
+export function postgresLeftJobs(pool: Queryable): FreeJobs {
+  return async (queue, isGone) => {
+    const active = rows.parse((await pool.query(ACTIVE, [queue])).rows)
+    let freed = 0
+    for (const { id, lock_token: lock, processed_by: worker } of active) {
+      if (isGone(lock ?? worker ?? '')) freed += (await pool.query(FREE, [queue, id, lock])).rows.length
+    }
+    if (freed > 0) await pool.query(LOOK_AGAIN, [queue])
+    return freed
+  }
+}
+
+const ACTIVE = `SELECT id, lock_token, processed_by FROM ${DEFAULT_SCHEMA}.job WHERE queue = $1 AND state = 'active'`
+
+/** Only if the lock is still the one that was looked at: another worker may have the job by now. */
+const FREE = `UPDATE ${DEFAULT_SCHEMA}.job SET locked_until_ms = 0, stalled_marked = true
+  WHERE queue = $1 AND id = $2 AND state = 'active' AND lock_token IS NOT DISTINCT FROM $3 RETURNING id`
+
+const LOOK_AGAIN = `UPDATE ${DEFAULT_SCHEMA}.meta SET value = '0' WHERE queue = $1 AND field = 'stalled-check'`
+
+const rows = z.array(
+  z.object({ id: z.string(), lock_token: z.string().nullable(), processed_by: z.string().nullable() }),
+)

@@ -1,0 +1,60 @@
+import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
+import { Pool } from 'pg'
+import type { Store } from '../backend.ts'
+import { postgresLeftJobs } from './postgres-left-jobs.ts'
+import { postgresLimits } from './postgres-limits.ts'
+import { postgresValues } from './postgres-values.ts'
+
+/** Connections at most. Three of them only listen: one of each worker. */
+const CONNECTIONS = 10
+
+/** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
+export async function openPostgres(address: string, connectMs: number, prefix: string): Promise<Store> {
+  const pool = new Pool({
+    connectionString: address,
+    max: CONNECTIONS,
+    keepAlive: true,
+    connectionTimeoutMillis: connectMs,
+    application_name: 'customer-mirror',
+    options: `-c search_path=${DEFAULT_SCHEMA}`,
+  })
+  // An idle connection that breaks is replaced; without this listener its error would end the process.
+  pool.on('error', () => {})
+  try {
+    await migrate(pool)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  // The queue declares its own type of pool.
+  const connection: unknown = pool
+  if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
+  let closed: Promise<void> | undefined
+  return {
+    factory: (name, options, roles) => createPostgresBackend(name, { ...options, connection }, roles),
+    ping: async () => {
+      await pool.query('SELECT 1')
+    },
+    write: async () => {
+      await pool.query(WRITE_PROBE, [`${prefix}-probe`])
+    },
+    freeJobs: postgresLeftJobs(pool),
+    values: postgresValues(pool, prefix),
+    limits: postgresLimits(pool, prefix),
+    close: () => (closed ??= pool.end()),
+  }
+}
+
+/** One row of ours in the queue's table, overwritten each time. */
+export const WRITE_PROBE = `INSERT INTO ${DEFAULT_SCHEMA}.meta (queue, field, value) VALUES ($1, 'written', now()::text)
+  ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
+
+/** Migrations hold a lock and a transaction, so they need a session of their own. */
+async function migrate(pool: Pool): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await runMigrations(client)
+  } finally {
+    client.release()
+  }
+}

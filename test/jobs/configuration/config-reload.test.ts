@@ -1,0 +1,75 @@
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse, stringify } from 'yaml'
+import { expect, test } from 'vitest'
+import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
+import { runCli, startCli } from '../../support/run-cli.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
+  const sandbox = await aSandbox({ customers: [3, 3] })
+  const [acme, globex] = organizationsOf(sandbox)
+  if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
+  const place = aJobsWorkplace([acme])
+  const worker = startCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder })
+  await worker.lineOnStderr(/"worker started"/)
+  await worker.lineOnStderr(/"run complete"/)
+  const document: object = parse(readFileSync(place.config, 'utf8'))
+  worker.send('SIGHUP')
+  await worker.lineOnStderr(/"changed":false.*"configuration read again"/)
+  writeFileSync(place.config, stringify({ ...document, organizations: [acme, globex] }))
+  await worker.lineOnStderr(/"changed":true.*"configuration read again"/)
+  await worker.lineOnStderr(/"organization":"globex".*"run complete"/)
+  worker.send('SIGTERM')
+
+  expect(await worker.ended).toMatchObject({ code: 143, stdout: '' })
+})
+
+// Other processes cannot add to the embedded queue.
+if (!isEmbedded) {
+  test('a job of an organization that is new in the file makes the worker read it, and one that is in no file is given up', async () => {
+    const { place, organizations } = await aPlaceOf(2)
+    const [acme, globex] = organizations
+    // No change is reported where the file is behind a link.
+    const link = join(place.folder, 'data', 'link.yaml')
+    symlinkSync(place.config, link)
+    const document: object = parse(readFileSync(place.config, 'utf8'))
+    writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations: [acme] }))
+    const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, reconcileMs: NEVER } })
+    await worker.ran('acme')
+    writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations: [acme, globex] }))
+    const { queues } = await someQueues(place.queue, place.mirror)
+    await queues.requestSync('globex', 'manual')
+    await worker.ran('globex')
+    await queues.requestSync('umbrella', 'manual')
+    const gone = await worker.ran('umbrella', 'give-up')
+
+    expect(gone.report).toMatchObject({ error: { message: expect.stringContaining('no longer in the configuration') } })
+    expect(await queues.sync.getDelayed()).toEqual([])
+  })
+
+  test('worker --once with another file leaves the schedules of a worker alone', async () => {
+    const { place, organizations } = await aPlaceOf(2)
+    const worker = startWorker(place)
+    await Promise.all(organizations.map(({ id }) => worker.ran(id)))
+    const { queues } = await someQueues(place.queue, place.mirror)
+    const schedules = await queues.tick.getJobSchedulers()
+    const other = join(place.folder, 'other.yaml')
+    const document: object = parse(readFileSync(place.config, 'utf8'))
+    writeFileSync(other, stringify({ ...document, organizations: organizations.slice(1) }))
+    const { code } = await runCli(['worker', '--once', '--config', other], { cwd: place.folder })
+
+    expect(code).toBe(0)
+    expect(await queues.tick.getJobSchedulers()).toEqual(schedules)
+    expect(worker.lines.join()).not.toContain('another configuration is accepted')
+  })
+}
+
+const NEVER = 3_600_000
+
+async function aPlaceOf(count: number) {
+  const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
+  const organizations = organizationsOf(sandbox)
+  return { place: aJobsWorkplace(organizations), organizations }
+}

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest'
+import type { LimitEvent } from '../../../jobs/limits/limit-share.ts'
+import { sharedTurnsIn } from '../../../jobs/limits/shared-turns.ts'
+import { RateLimited } from '../../../src/errors.ts'
+import { rateLimiter, type RateLimit as ServiceLimit } from '../../../src/service/rate-limit.ts'
+import { createRateLimit, type RateLimit } from '../../../src/source/rate-limit.ts'
+import { createRetry } from '../../../src/source/retry.ts'
+import { dice } from '../../support/dice.ts'
+import { eventClock } from '../../support/event-clock.ts'
+import { sharedLimitsHere } from '../../support/shared-limits-here.ts'
+
+const PATIENT = new AbortController().signal
+
+describe('three workers with two organizations each under one limit of 120 a minute', () => {
+  const counted: [string, ServiceLimit['window'], number | undefined][] = [
+    ['fixed windows', 'fixed', 120],
+    ['a sliding window', 'sliding', 120],
+    ['fixed windows, and no number is configured', 'fixed', undefined],
+    ['a sliding window, and no number is configured', 'sliding', undefined],
+  ]
+  test.each(counted)(
+    'use nine tenths of it and more, and two in a hundred are refused at most: %s',
+    async (_, window, requestsPerMinute) => {
+      const world = aWorld({ requests: 120, windowMs: 60_000, window })
+      await world.play({ workers: 3, organizations: 2, requestsPerMinute, forMs: 179_000 })
+
+      expect(world.answered.length / (120 * 3)).toBeGreaterThanOrEqual(0.9)
+      expect(world.refused / (world.answered.length + world.refused)).toBeLessThanOrEqual(0.02)
+    },
+  )
+
+  test('one worker alone has the whole limit', async () => {
+    const world = aWorld({ requests: 120, windowMs: 60_000 })
+    await world.play({ workers: 1, organizations: 1, requestsPerMinute: 120, forMs: 120_000 })
+
+    expect(world.answered.length).toBeGreaterThanOrEqual(236)
+    expect(world.refused).toBe(0)
+  })
+
+  test('a high limit costs far fewer questions than requests', async () => {
+    const world = aWorld({ requests: 12_000, windowMs: 60_000 })
+    await world.play({ workers: 2, organizations: 8, requestsPerMinute: 12_000, forMs: 3000 })
+
+    expect(world.answered.length).toBeGreaterThan(540)
+    expect(world.limits.asked.length).toBeLessThan(world.answered.length / 5)
+  })
+})
+
+test('turns that a dead worker had reserved are a small loss', async () => {
+  const world = aWorld({ requests: 1200, windowMs: 60_000 })
+  for (let dead = 0; dead < 10; dead += 1) {
+    const stop = new AbortController()
+    const turns = world.openTurns(1200)
+    await world.clock.play(turns.next(PATIENT))
+    const waiting = turns.next(stop.signal)
+    stop.abort(new Error('killed'))
+    await expect(waiting).rejects.toThrow('killed')
+  }
+  await world.play({ workers: 1, organizations: 2, requestsPerMinute: 1200, forMs: 10_000 })
+
+  expect(world.answered.length).toBeGreaterThan(150)
+})
+
+test('leaving the line does not hold up the requests behind, and hands the turn on', async () => {
+  const { clock, openTurns } = aWorld({ requests: 60, windowMs: 60_000 })
+  const turns = openTurns(60)
+  const stop = new AbortController()
+  await turns.next(PATIENT)
+  const second = turns.next(stop.signal)
+  const third = turns.next(stop.signal)
+  const fourth = turns.next(PATIENT)
+  stop.abort(new Error('stop'))
+  await expect(second).rejects.toThrow('stop')
+  await expect(third).rejects.toThrow('stop')
+  await clock.play(fourth)
+
+  expect(clock.now()).toBeCloseTo(1010, 0)
+})
+
+test('a process that was frozen drops the turns it slept through', async () => {
+  const { clock, limits, openTurns } = aWorld({ requests: 1200, windowMs: 60_000 })
+  const turns = openTurns(1200)
+  const starts: number[] = []
+  for (let request = 0; request < 40; request += 1) await clock.play(turns.next(PATIENT))
+  await clock.play(clock.sleep(30_000, PATIENT))
+  const before = limits.asked.length
+  for (let request = 0; request < 3; request += 1) {
+    await clock.play(turns.next(PATIENT))
+    starts.push(clock.now())
+  }
+
+  expect(limits.asked.length).toBeGreaterThan(before)
+  expect((starts[2] ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(90)
+})
+
+describe('while the database is away', () => {
+  test('each worker takes its share of the limit, and it is said once', async () => {
+    const world = aWorld({ requests: 120, windowMs: 60_000 })
+    await world.play({ workers: 3, organizations: 2, requestsPerMinute: 120, forMs: 10_000 })
+    const before = world.answered.length
+    world.limits.isAway = true
+    await world.play({ forMs: 60_000 })
+    const away = world.answered.length - before
+    world.limits.isAway = false
+    await world.play({ forMs: 10_000 })
+
+    expect(away).toBeGreaterThan(105)
+    expect(away).toBeLessThan(125)
+    expect(world.events.map(({ kind }) => kind)).toEqual([
+      ...['limit-away', 'limit-away', 'limit-away'],
+      ...['limit-back', 'limit-back', 'limit-back'],
+    ])
+    expect(world.events[0]).toMatchObject({ limit: 'vendor', workers: 3 })
+  })
+
+  test('a pause is passed on when it is back', async () => {
+    const { clock, limits, openTurns } = aWorld({ requests: 120, windowMs: 60_000 })
+    const one = openTurns(120)
+    const two = openTurns(120)
+    await clock.play(one.next(PATIENT))
+    limits.isAway = true
+    await clock.play(one.next(PATIENT))
+    one.pauseUntil(clock.now() + 60_000)
+    limits.isAway = false
+    await clock.play(clock.sleep(2500, PATIENT))
+    await clock.play(one.next(PATIENT))
+    await clock.play(clock.sleep(100, PATIENT))
+    const { pausedUntilMs } = await clock.play(two.next(PATIENT))
+
+    expect(pausedUntilMs).toBeGreaterThan(clock.now() + 50_000)
+  })
+})
+
+/** A service with a limit, the database of the limit, and workers whose clocks differ by hours. */
+function aWorld(limit: ServiceLimit) {
+  const clock = eventClock()
+  const random = dice(7)
+  const limits = sharedLimitsHere(clock.now)
+  const take = rateLimiter(limit)
+  const events: LimitEvent[] = []
+  const answered: number[] = []
+  const refusedAtMs: number[] = []
+  const parts: { ask: () => Promise<void> }[] = []
+
+  async function request(rateLimit: RateLimit): Promise<void> {
+    await clock.sleep(5 + random.next() * 35, PATIENT)
+    const { allowed, remaining, retryAfterSeconds } = take(clock.now())
+    if (!allowed) refusedAtMs.push(clock.now())
+    await clock.sleep(30, PATIENT)
+    if (!allowed) throw new RateLimited('slow down', { waitMs: retryAfterSeconds * 1000 })
+    rateLimit.succeeded(remaining)
+    answered.push(clock.now())
+  }
+
+  function openTurns(requestsPerMinute: number | undefined, aheadMs = 0) {
+    const open = sharedTurnsIn(limits, {
+      ...{ timings: { lookMs: 2000 }, monotonicMs: () => clock.now() + aheadMs },
+      ...{ sleep: clock.sleep, onEvent: (event: LimitEvent) => events.push(event) },
+    })
+    if (open === undefined) throw new Error('There are limits.')
+    return open('vendor', requestsPerMinute)
+  }
+
+  function aWorker(index: number, requestsPerMinute: number | undefined) {
+    const { now, sleep } = clock
+    const aheadMs = index * 3_600_000
+    const monotonicMs = () => now() + aheadMs
+    const shared = openTurns(requestsPerMinute, aheadMs)
+    const rateLimit = createRateLimit({ concurrency: 8, shared, monotonicMs, sleep })
+    const budgets = { longestWaitMs: 1e9, maxWaitMs: 1e9 }
+    return () => {
+      const retry = createRetry({ ...budgets, rateLimit, monotonicMs, now, random: () => random.next(), sleep })
+      return { ask: () => retry.ask(() => request(rateLimit), { signal: PATIENT }) }
+    }
+  }
+
+  /** Every organization reads with four requests at a time. */
+  async function play({
+    workers = 0,
+    organizations = 0,
+    requestsPerMinute,
+    forMs,
+  }: {
+    workers?: number
+    organizations?: number
+    requestsPerMinute?: number | undefined
+    forMs: number
+  }): Promise<void> {
+    const endMs = clock.now() + forMs
+    for (let worker = 0; worker < workers; worker += 1) {
+      const open = aWorker(worker, requestsPerMinute)
+      for (let organization = 0; organization < organizations; organization += 1) {
+        parts.push(open())
+      }
+    }
+    const read = async (ask: () => Promise<void>) => {
+      while (clock.now() < endMs) await ask()
+    }
+    const reading = parts.flatMap(({ ask }) => Array.from({ length: 4 }, () => read(ask)))
+    await clock.play(Promise.race([clock.sleep(forMs, PATIENT), Promise.all(reading)]))
+  }
+
+  return {
+    ...{ clock, limits, events, answered, refusedAtMs, openTurns, play },
+    get refused() {
+      return refusedAtMs.length
+    },
+  }
+}

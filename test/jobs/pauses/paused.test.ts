@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { pause, resume } from '../../../jobs/pauses/pauses.ts'
+import { putOffOf } from '../../../jobs/pauses/put-off.ts'
+import { ALL } from '../../../src/pause.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aGate } from '../../support/gate.ts'
+import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
+import { rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message, type LogLine, type WorkerLog } from '../../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+const isPutOff =
+  (organization: string) =>
+  ({ msg, ...fields }: LogLine) =>
+    msg === 'run put off' && fields['organization'] === organization
+
+test('a paused organization starts no run, and uses no attempt of its job; resumed, it is made up for once', async () => {
+  const { place, inQueue } = await aPlace()
+  await inQueue(({ values }) => pause(values, ['acme'], { nowMs: Date.now(), untilMs: undefined }))
+  const worker = startWorker(place)
+  await worker.ran('globex')
+  await worker.said(isPutOff('acme'))
+  await worker.stop()
+  const before = rowsOf(place.mirror, 'SELECT organization, status FROM runs')
+  const jobs = await inQueue(async ({ queues }) =>
+    (await queues.sync.getDelayed()).map((job) => ({ ...job.data, ...putOffOf(job), attempts: job.attemptsMade })),
+  )
+  await inQueue(({ values }) => resume(values, ['acme'], Date.now()))
+  const next = startWorker(place)
+  await next.ran('acme')
+  await next.stop()
+
+  expect(before).toEqual([{ organization: 'globex', status: 'complete' }])
+  expect(jobs).toEqual([{ organization: 'acme', why: 'pause', untilMs: undefined, attempts: 0 }])
+  expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
+})
+
+test('a pause with an end ends by itself', async () => {
+  const { place, inQueue } = await aPlace()
+  const untilMs = Date.now() + 2500
+  await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs }))
+  const worker = startWorker(place)
+  await worker.ran('acme')
+  await worker.ran('globex')
+
+  const { paused } = await readiness(worker)
+  expect(paused).toBeUndefined()
+  for (const { started } of rowsOf(place.mirror, 'SELECT started_at AS started FROM runs'))
+    expect(Date.parse(`${String(started).replace(' ', 'T')}Z`)).toBeGreaterThanOrEqual(untilMs)
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM runs')).toBe(2)
+})
+
+if (!isEmbedded) {
+  test('workers see a pause while they run: a run under way ends, and the next is put off until all are resumed', async () => {
+    const gate = aGate({ fromPage: 2 })
+    const { place, inQueue } = await aPlace({ customers: [250, 3], intercept: gate.intercept })
+    const worker = startWorker(place)
+    await gate.reached
+    await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs: undefined }))
+    gate.open()
+    await worker.ran('acme')
+    await inQueue(({ queues }) => queues.requestSync('acme', 'schedule'))
+    await worker.said(isPutOff('acme'))
+    const { ready, paused } = await readiness(worker)
+    const runs = valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'acme'`)
+    await inQueue(({ values }) => resume(values, [ALL], Date.now()))
+    await eventually(
+      () => inQueue(({ queues }) => queues.sync.getJobCounts('delayed', 'waiting', 'active')),
+      (counts) => Object.values(counts).every((count) => count === 0),
+    )
+
+    expect({ ready, runs }).toEqual({ ready: true, runs: 1 })
+    expect(paused).toMatchObject([{ organization: 'acme', until: null }, { organization: 'globex' }])
+  })
+
+  test('one of two resumed runs, the other stays', async () => {
+    const { place, inQueue } = await aPlace()
+    await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs: undefined }))
+    const worker = startWorker(place)
+    await worker.said(isPutOff('acme'))
+    await worker.said(isPutOff('globex'))
+    await inQueue(({ values }) => resume(values, ['globex'], Date.now()))
+    await worker.ran('globex')
+
+    expect(rowsOf(place.mirror, 'SELECT DISTINCT organization FROM runs')).toEqual([{ organization: 'globex' }])
+  })
+
+  test('a pause that cannot be read is ignored, and logged', async () => {
+    const { place, inQueue } = await aPlace()
+    await inQueue(({ values }) => values.write('pause:acme', '{"since":{"newer":true}}'))
+    const worker = startWorker(place)
+
+    await worker.ran('acme')
+    expect(await worker.said(message('value in the queue ignored, a newer version wrote it'))).toMatchObject({
+      name: 'pause:acme',
+    })
+  })
+}
+
+async function readiness(worker: WorkerLog): Promise<Record<string, unknown>> {
+  const { http } = await worker.said((line) => line.http !== undefined)
+  return z.record(z.string(), z.unknown()).parse(await (await fetch(`${http}/readyz`)).json())
+}
+
+type Queue = {
+  queues: Awaited<ReturnType<typeof someQueues>>['queues']
+  values: Awaited<ReturnType<typeof someQueues>>['backend']['values']
+}
+
+async function aPlace(options: Parameters<typeof aSandbox>[0] = { customers: [5, 3] }) {
+  const place = aJobsWorkplace(organizationsOf(await aSandbox(options)))
+  /** An embedded queue is open in one place at a time. */
+  async function inQueue<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
+    const { backend, queues, close } = await someQueues(place.queue, place.mirror)
+    try {
+      return await work({ queues, values: backend.values })
+    } finally {
+      await close()
+    }
+  }
+  return { place, inQueue }
+}

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { execPath } from 'node:process'
+import { expect, onTestFinished, test } from 'vitest'
+import { lockFolder } from '../../../../jobs/queue/postgres/folder-lock.ts'
+import { openBackend } from '../../../../jobs/queue/backend.ts'
+import { prepareQueue } from '../../../support/jobs-workplace.ts'
+import { temporaryFolder } from '../../../support/temp-folder.ts'
+
+test('a folder is given to one at a time', async () => {
+  const folder = temporaryFolder()
+  const lock = await lockFolder(folder)
+
+  await expect(lockFolder(folder)).rejects.toMatchObject({ code: 'queue', message: expect.stringContaining('in use') })
+  await lock.release()
+  await (await lockFolder(folder)).release()
+
+  expect(existsSync(join(folder, 'lock'))).toBe(false)
+})
+
+test('the lock of a process that was killed is taken over', async () => {
+  const folder = temporaryFolder()
+  const module = JSON.stringify(new URL('../../../../jobs/queue/postgres/folder-lock.ts', import.meta.url))
+  const script = `import { lockFolder } from ${module}; await lockFolder(${JSON.stringify(folder)}); console.log('locked'); setInterval(() => {}, 1000)`
+  const child = spawn(execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  await expect(lockFolder(folder)).rejects.toThrow('in use')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+
+  const lock = await lockFolder(folder)
+
+  expect(readFileSync(join(folder, 'lock'), 'utf8')).toContain(`#${process.pid}#`)
+  await lock.release()
+})
+
+test('a number of a process that was given to another does not keep the lock', async () => {
+  const folder = temporaryFolder()
+  const lock = await lockFolder(folder)
+  const holder = readFileSync(join(folder, 'lock'), 'utf8')
+  await lock.release()
+  // Same machine, same number, started at another time: as after a container was started again.
+  writeFileSync(join(folder, 'lock'), holder.replace(/#\d+$/, '#1'))
+
+  await (await lockFolder(folder)).release()
+})
+
+test('a process of another machine keeps its lock while it gives signs of life', async () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'lock')
+  writeFileSync(file, 'elsewhere/pid:[1]#1#1')
+
+  await expect(lockFolder(folder)).rejects.toThrow('in use')
+  utimesSync(file, 0, 0)
+
+  await (await lockFolder(folder, { watchMs: 1 })).release()
+})
+
+test.each([
+  ['forward', -3_600_000],
+  ['back', 3_600_000],
+])('a process of another machine keeps its lock when the clock is set %s by an hour', async (_which, byMs) => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'lock')
+  writeFileSync(file, 'elsewhere/pid:[1]#1#1')
+  const before = (Date.now() + byMs) / 1000
+  utimesSync(file, before, before)
+  const alive = setInterval(() => utimesSync(file, new Date(), new Date()), 50)
+  onTestFinished(() => clearInterval(alive))
+
+  await expect(lockFolder(folder, { watchMs: 500 })).rejects.toThrow('in use')
+})
+
+test('one that is gone does not keep it until a clock that was set back has come there again', async () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'lock')
+  writeFileSync(file, 'elsewhere/pid:[1]#1#1')
+  const ahead = Date.now() / 1000 + 3600
+  utimesSync(file, ahead, ahead)
+
+  await (await lockFolder(folder, { watchMs: 1 })).release()
+})
+
+test('an embedded queue is in a private folder, and is opened again after it was closed', async () => {
+  const mirrorFile = join(temporaryFolder(), 'customers.db')
+  const folder = join(mirrorFile, '..', 'queue')
+  prepareQueue(folder)
+  chmodSync(folder, 0o755)
+  const first = await openBackend('embedded', { mirrorFile })
+  await expect(openBackend('embedded', { mirrorFile })).rejects.toMatchObject({ code: 'queue' })
+  await first.close()
+  const again = await openBackend('embedded', { mirrorFile })
+  await again.ping()
+  await again.close()
+
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+})
+
+test('a damaged embedded queue is reported with its fix', async () => {
+  const mirrorFile = join(temporaryFolder(), 'customers.db')
+  prepareQueue(join(mirrorFile, '..', 'queue'))
+  writeFileSync(join(mirrorFile, '..', 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
+
+  await expect(openBackend('embedded', { mirrorFile })).rejects.toMatchObject({
+    code: 'queue',
+    message: expect.stringContaining('Move that folder away'),
+  })
+  expect(existsSync(join(mirrorFile, '..', 'queue', 'lock'))).toBe(false)
+})
