@@ -4,29 +4,22 @@ import { hostname } from 'node:os'
 import { boardToken } from '../src/config/board-token.ts'
 import { createLog, type Logger } from '../src/log.ts'
 import { idleMs, monotonicMs } from '../src/monotonic-clock.ts'
-import { createBoard } from './monitoring/board.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
-import { examine } from './monitoring/health.ts'
-import { BOARD_PATH, serveHttp, type Watched } from './monitoring/http.ts'
-import { configurationProblems } from './monitoring/configuration-problems.ts'
+import { serveHttp } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './configuration/live-config.ts'
-import { createPages } from './monitoring/pages.ts'
 import { logLimit } from './monitoring/limit-log.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
-import { measureProcess } from './monitoring/process-metrics.ts'
-import { createScrape } from './monitoring/scrape.ts'
+import { watched } from './monitoring/watched.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
 import { startNotifier } from './notify/notifier.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
 import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
-import { logQuickRun, logRun, logUnknown } from './monitoring/run-log.ts'
-import { isWorthACopy } from './run/end-of-quick-run.ts'
-import { compareSchedules } from './schedule/reconcile.ts'
+import { createListener } from './monitoring/listener.ts'
+import { logUnknown } from './monitoring/run-log.ts'
 import { startTickWorker, type TickWorker } from './schedule/tick-worker.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { watchConfig } from './configuration/watch-config.ts'
-import { createWriteProbe } from './queue/write-probe.ts'
 
 export type WorkerOptions = {
   config?: string | undefined
@@ -78,7 +71,7 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
     const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
     return inOrder
   }
-  const http = await serveHttp(watched(engine, tickWorker, { metrics, token }), {
+  const http = await serveHttp(watched(engine, tickWorker, { metrics, token, now: Date.now, monotonicMs }), {
     ...options.http,
     names: [hostname(), ...(options.http.names ?? [])],
   }).catch(async (error: unknown) => {
@@ -122,40 +115,9 @@ async function openMeasuredEngine(
     log,
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations
-      const counted = (metrics = createMetrics({
-        ...parts,
-        pauses: () => parts.pauses.latest(),
-        organizations,
-        now: Date.now,
-        monotonicMs,
-      }))
-      return {
-        onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
-        onAnswer: (organization, answer) => counted.countAnswer(organization, answer),
-        onRun: (run) => {
-          counted.countRun(run)
-          publisher.runEnded(run.organization)
-          const held = parts.mirror.listHeldRemovals().catch(() => undefined)
-          void held.then((open) => logRun(log, run, open))
-        },
-        onPutOff: (organization, { why, untilMs }) => {
-          publisher.runEnded(organization)
-          log.info({ organization, why, until: untilMs && new Date(untilMs).toISOString() }, 'run put off')
-        },
-        onNotNeeded: (organization, why) => {
-          publisher.runEnded(organization)
-          log.info({ organization, why }, 'run not needed')
-        },
-        onUnknown: (organization) => {
-          publisher.runEnded(organization)
-          logUnknown(log, organization)
-        },
-        onQuickRun: (ended) => {
-          counted.countQuickRun(ended)
-          if (isWorthACopy(ended)) publisher.compareSoon()
-          logQuickRun(log, ended)
-        },
-      }
+      const pauses = () => parts.pauses.latest()
+      metrics = createMetrics({ ...parts, pauses, organizations, now: Date.now, monotonicMs })
+      return createListener({ metrics, mirror: parts.mirror, publisher, log })
     },
   })
   engine.syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
@@ -194,38 +156,4 @@ function takeJobs(
     worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
   const { kind, place, telemetry } = backend
   log.info({ queue: kind, place, http, traced: telemetry !== undefined }, 'worker started')
-}
-
-function watched(
-  engine: Engine,
-  tickWorker: TickWorker,
-  { metrics, token }: { metrics: Metrics | undefined; token: string | undefined },
-): Watched {
-  const { backend, config, followed, mirror, queues, pauses, syncWorker, quickWorker } = engine
-  const configuration = () => configurationProblems(followed.accepted.standing)
-  const write = createWriteProbe(backend.write, monotonicMs)
-  const examineNow = () =>
-    examine({
-      write,
-      workers: [syncWorker, quickWorker, tickWorker],
-      configuration: configuration(),
-      compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, Date.now()),
-      organizations: config.current.organizations,
-      mirror,
-      pauses: () => pauses.latest(),
-      nowMs: Date.now(),
-    })
-  return {
-    metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
-    pages: createPages({
-      mirror,
-      organizations: () => config.current.organizations,
-      notices: configuration,
-      pauses: () => pauses.latest(),
-      now: Date.now,
-      monotonicMs,
-    }),
-    board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
-    examine: examineNow,
-  }
 }

@@ -32,7 +32,7 @@ function oneWorker({ organizations, customers, load, rest }: SideBySide): string
   const { requests = 1 } = rest
   const perHour = (organizations * customers * SIDE_BY_SIDE * REQUESTS_PER_MINUTE * 60) / requests
   return (
-    `**What one worker carries.** A worker mirrors ${SIDE_BY_SIDE} organizations at a time, and the others wait for their ` +
+    `**What one worker carries.** A worker mirrors ${SIDE_BY_SIDE} organizations at a time, unless \`jobs.concurrency\` says otherwise, and the others wait for their ` +
     `turn. At ${REQUESTS_PER_MINUTE} requests a minute each, that is about ${about(perHour)} customers an hour; the last column above ` +
     `says how many organizations that makes in a night. ${organizations} organizations of ${number(customers)} customers, ` +
     `mirrored at the same time from a service without a limit, took ${msPerRequest(rest).toFixed(2)} ms of CPU a request at rest ` +

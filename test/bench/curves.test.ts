@@ -6,6 +6,7 @@ import { organizationsANight, SIDE_BY_SIDE } from '../../bench/curves/plan.ts'
 import { writeCurves } from '../../bench/curves/write-curves.ts'
 import type { Measurement } from '../../bench/messages.ts'
 import type { Stage } from '../../bench/stage.ts'
+import { jobSettings } from '../../src/config/jobs.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** Two seconds of CPU for a thousand requests, each of a hundred customers in a plain scan and of eighty in a chain. */
@@ -56,14 +57,12 @@ describe('the page on performance', () => {
     expect(page).toContain('takes 400 bytes of the file, 10,000,000 of them 3.7 GB')
   })
 
-  test.each(['jobs/run/sync-worker.ts', 'src/cli/output/progress.ts'])(
-    'says how many organizations %s mirrors at a time',
-    async (file) => {
-      const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8')
+  test('says how many organizations a worker, and a `sync`, mirror at a time', async () => {
+    const sync = await readFile(new URL('../../src/cli/output/progress.ts', import.meta.url), 'utf8')
 
-      expect(source).toContain(`const AT_ONCE = ${SIDE_BY_SIDE}\n`)
-    },
-  )
+    expect(jobSettings(undefined).concurrency).toBe(SIDE_BY_SIDE)
+    expect(sync).toContain(`const AT_ONCE = ${SIDE_BY_SIDE}\n`)
+  })
 })
 
 /** Says what each member costs without running it: its programs are run in bench.test.ts, and here in a deep run. */

@@ -1,0 +1,45 @@
+import type { Logger } from '../../src/log.ts'
+import type { Mirror } from '../../src/store.ts'
+import type { Publisher } from '../publish/publisher.ts'
+import { isWorthACopy } from '../run/end-of-quick-run.ts'
+import type { Listener } from '../run/sync-job.ts'
+import type { Metrics } from './metrics.ts'
+import { logQuickRun, logRun, logUnknown } from './run-log.ts'
+
+type Listening = {
+  metrics: Metrics
+  mirror: Pick<Mirror, 'listHeldRemovals'>
+  publisher: Pick<Publisher, 'runEnded' | 'compareSoon'>
+  log: Logger
+}
+
+/** Counts and logs what becomes of jobs, and lets the copy for readers follow. */
+export function createListener({ metrics, mirror, publisher, log }: Listening): Listener {
+  return {
+    onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
+    onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
+    onRun: (run) => {
+      metrics.countRun(run)
+      publisher.runEnded(run.organization)
+      const held = mirror.listHeldRemovals().catch(() => undefined)
+      void held.then((open) => logRun(log, run, open))
+    },
+    onPutOff: (organization, { why, untilMs }) => {
+      publisher.runEnded(organization)
+      log.info({ organization, why, until: untilMs && new Date(untilMs).toISOString() }, 'run put off')
+    },
+    onNotNeeded: (organization, why) => {
+      publisher.runEnded(organization)
+      log.info({ organization, why }, 'run not needed')
+    },
+    onUnknown: (organization) => {
+      publisher.runEnded(organization)
+      logUnknown(log, organization)
+    },
+    onQuickRun: (ended) => {
+      metrics.countQuickRun(ended)
+      if (isWorthACopy(ended)) publisher.compareSoon()
+      logQuickRun(log, ended)
+    },
+  }
+}
