@@ -193,11 +193,12 @@ const READERS: ReadonlySet<string> = new Set([
   'src/reading/backup/open-backup.ts',
   'src/cli/output/explain-failure.ts',
   'src/cli/output/failure-blocks.ts',
+  'src/source/request-watch.ts',
   'src/source/signed-requests.ts',
   'src/source/retry.ts',
   'src/source/refusal.ts',
   'src/source/request.ts',
-  'jobs/queue/embedded.ts',
+  'jobs/queue/postgres/embedded.ts',
 ])
 
 function isErrorClass(exported: unknown): boolean {

@@ -19,11 +19,12 @@ test('freshness has a row for each organization', async () => {
   expect(await mirror.listFreshness()).toEqual([
     {
       ...{ organization: 'acme', readAsOfMs: START_MS, dataAsOfMs: START_MS, lastRunId: 1, ...plain },
+      firstRunAtMs: START_MS,
       ...{ active: 3, missing: 1, removed: 1, held: 0, openRejects: 1 },
     },
     {
       ...{ organization: 'globex', readAsOfMs: START_MS + MINUTE_MS, dataAsOfMs: START_MS + MINUTE_MS, lastRunId: 2 },
-      ...{ ...plain, active: 2, ...none },
+      ...{ ...plain, active: 2, ...none, firstRunAtMs: START_MS + MINUTE_MS },
     },
   ])
 })
