@@ -15,7 +15,7 @@ import { aMirrorFile, rowsOf, valueOf } from './support/mirror-file.ts'
 import { seeds } from './support/seeds.ts'
 
 const CHILD = fileURLToPath(new URL('support/mirroring-child.ts', import.meta.url))
-const KILLS = seeds(3, { least: 1 })
+const KILLS = seeds(4, { least: 1 })
 const SEEDS = Array.from({ length: seeds(3, { least: 1 }) }, (_, index) => index + 1)
 /** More than a child can mirror before it is killed. */
 const EDITIONS = 50

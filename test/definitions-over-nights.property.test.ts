@@ -1,11 +1,12 @@
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { aMirror } from './support/mirror-file.ts'
 import { againstSettled, unread } from './support/oracle-of-grades.ts'
 import { LIST_KINDS, type ListKind } from './support/restless-list.ts'
 import { playRestlessNights } from './support/restless-nights.ts'
+import { seeds } from './support/seeds.ts'
 
 /** Lists of each kind, each with five nights. */
-const LISTS = inject('isDeep') ? 15 : 2
+const LISTS = seeds(30, { least: 2, every: 15 })
 
 /** In these the rows never change places, so that a proof is one, whatever else happens. */
 const WITHOUT_MOVES: readonly ListKind[] = ['hidden number', 'created, ties']

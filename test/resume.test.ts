@@ -21,7 +21,7 @@ type Downtime = (typeof DOWNTIMES)[number]
 /** Unread customers are removed at once, so that the mirror shows which customers both parts of a scan have read. */
 const STRICT = { removals: { after: 1, maxShare: 0.1 } }
 
-const SEEDS = Array.from({ length: seeds(3, { least: 1 }) }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: seeds(6, { least: 1 }) }, (_, index) => index + 1)
 
 const STOPS = DOWNTIMES.flatMap((downtime) => WINDOWS.slice(0, -1).map((window) => ({ window, downtime })))
 

@@ -24,7 +24,8 @@ describe('the number of random examples', () => {
     ['ten at least', 40, {}, 10],
     ['as many at least as the test says', 300, { least: 60 }, 60],
     ['never more than all', 4, {}, 4],
-    ['all, in a deep run', 3500, { isDeep: true }, 3500],
+    ['all, in a deep run', 3500, { isDeep: true, deepShare: 1 }, 3500],
+    ['the part of a deep run that is asked for', 3500, { isDeep: true, deepShare: 0.3 }, 1050],
   ])('%s', (_, all, options, drawn) => {
     expect(seeds(all, { isDeep: false, ...options })).toBe(drawn)
   })

@@ -58,7 +58,7 @@ test('over any nights and quick runs, every customer is missing and removed exac
         expect(told.map(([, change]) => change)).toEqual(history)
       }
     }),
-    { numRuns: seeds(100, { every: 10 }) },
+    { numRuns: seeds(200, { every: 20 }) },
   )
 })
 

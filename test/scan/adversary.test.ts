@@ -1,9 +1,10 @@
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readOrderFacts } from '../../src/order-facts.ts'
 import { playAdversary } from '../support/adversary.ts'
+import { seeds } from '../support/seeds.ts'
 
 /** Lists of each part, each with five nights. */
-const LISTS = inject('isDeep') ? 160 : 40
+const LISTS = seeds(400)
 
 test('whatever a service does, every scan ends within its budget, and its certificate holds', () => {
   for (let seed = 1; seed <= LISTS; seed += 1) expectToHold(seed)

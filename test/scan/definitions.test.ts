@@ -1,10 +1,11 @@
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { againstSettled, type Cut, type History, unread } from '../support/oracle-of-grades.ts'
 import { LIST_KINDS, type ListKind } from '../support/restless-list.ts'
 import { type Reading, readRestless } from '../support/restless-reading.ts'
+import { seeds } from '../support/seeds.ts'
 
 /** Readings of each kind of list. */
-const READINGS = inject('isDeep') ? 500 : 30
+const READINGS = seeds(1000, { least: 30, every: 40 })
 
 /** In these the rows never change places, so that a proof is one, whatever else happens. */
 const WITHOUT_MOVES: readonly ListKind[] = ['hidden number', 'created, ties']

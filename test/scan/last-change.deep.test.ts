@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { restlessNight } from '../support/last-change-scans.ts'
+import { seeds } from '../support/seeds.ts'
 
-const LISTS = 3000
+const LISTS = seeds(10_000)
 
 test('lists by last change that are read upwards are never certified with a row missing', () => {
   const counts = new Map<string, number>()

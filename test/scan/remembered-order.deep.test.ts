@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { expectNoFalseProof, expectRareFalseProof, isRemembered } from '../support/over-nights.ts'
+import { seeds } from '../support/seeds.ts'
 
 /** Lists of each order, each read on five nights: ten thousand readings in all. */
-const LISTS = 200
+const LISTS = seeds(340)
 
 test.each(['hidden', 'name', 'last change asc', 'last change desc'] as const)(
   'over the nights of many lists by %s, the order as last read proves no scan while a customer who was listed throughout is missing',
