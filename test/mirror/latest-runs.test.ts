@@ -33,6 +33,7 @@ test('a run is under way while it holds its lease, and no longer', async () => {
       organization: 'acme',
       runId: run.id,
       startedAtMs: nowMs,
+      holder: expect.stringContaining(`#${process.pid}#`),
       isQuick: false,
       readBefore: 0,
       read: 0,
