@@ -28,7 +28,8 @@ export function pauseOf(pauses: Pauses, organization: string, nowMs: number): Pa
   }
 }
 
-function isPaused({ untilMs, resumedMs }: Stated, nowMs: number): boolean {
+/** Whether what was stated pauses anything at a moment, regarded by itself. */
+export function isPaused({ untilMs, resumedMs }: Stated, nowMs: number): boolean {
   return resumedMs === undefined && (untilMs === undefined || untilMs > nowMs)
 }
 

@@ -1,4 +1,4 @@
-import { pauseOf, type Pauses } from '../../src/pause.ts'
+import { isPaused, pauseOf, type Pauses } from '../../src/pause.ts'
 import { within } from '../queue/deadline.ts'
 import { readPauses } from './pauses.ts'
 import { putOffOf } from './put-off.ts'
@@ -41,9 +41,11 @@ export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watchin
       if (!named.has(name)) onUnreadable(name)
       named.add(name)
     })
-    const text = JSON.stringify([...known])
+    const nowMs = now()
+    // A pause may end by itself, and earlier than was known when its jobs were put off.
+    const text = JSON.stringify([...known].map(([name, stated]) => [name, stated, isPaused(stated, nowMs)]))
     if (text === seen) return
-    await releaseJobs(sync, known, now())
+    await releaseJobs(sync, known, nowMs)
     seen = text
   }
 

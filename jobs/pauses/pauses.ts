@@ -1,4 +1,4 @@
-import { ALL, pauseOf, type Pause, type Pauses } from '../../src/pause.ts'
+import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../../src/pause.ts'
 import { parsePause, pauseText } from '../../src/stored-pause.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
 
@@ -60,7 +60,5 @@ export async function resume(
 
 /** The organizations that are paused by themselves, whatever is said about all of them. */
 function ownPauses(pauses: Pauses, nowMs: number): string[] {
-  return [...pauses]
-    .filter(([name, stated]) => name !== ALL && pauseOf(new Map([[name, stated]]), name, nowMs) !== undefined)
-    .map(([name]) => name)
+  return [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
 }

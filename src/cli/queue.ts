@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../monotonic-clock.ts'
-import { ALL, pauseOf, type Pauses } from '../pause.ts'
+import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import type { QueuedJob } from './output/queue-text.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
@@ -46,10 +46,7 @@ type Paused = { name: string; sinceMs: number; untilMs: number | undefined }
 
 /** The pauses that hold now, of all organizations and of single ones. */
 function pausedIn(pauses: Pauses, nowMs: number): Paused[] {
-  return [...pauses].flatMap(([name, stated]) => {
-    const paused = pauseOf(new Map([[name, stated]]), name, nowMs)
-    return paused === undefined ? [] : [{ name, ...paused }]
-  })
+  return [...pauses].flatMap(([name, stated]) => (isPaused(stated, nowMs) ? [{ name, ...stated }] : []))
 }
 
 function jobAsJson({
