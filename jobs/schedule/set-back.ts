@@ -1,3 +1,4 @@
+import { putOffOf } from '../pauses/put-off.ts'
 import type { Queues } from '../queue/queues.ts'
 
 export type KeepingWaits = {
@@ -57,7 +58,8 @@ export function watchWallClock({ now, monotonicMs }: Pick<KeepingWaits, 'now' | 
 
 async function delayAnew(sync: Queues['sync']): Promise<number> {
   const delayed = await sync.getDelayed()
-  // A job that was taken meanwhile no longer waits.
-  await Promise.all(delayed.map((job) => job.changeDelay(job.delay).catch(() => {})))
+  // What waits for a moment of the wall clock is started, and put off again until then. A job that was taken meanwhile no longer waits.
+  const anew = delayed.map((job) => (putOffOf(job) === undefined ? job.changeDelay(job.delay) : job.promote()))
+  await Promise.all(anew.map((changed) => changed.catch(() => {})))
   return delayed.length
 }

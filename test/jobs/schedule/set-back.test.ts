@@ -22,6 +22,27 @@ test('a job that waits is not made to wait longer by a clock that is set back', 
   expect(jobs).toBe(1)
 })
 
+test('a job that waits for the end of a pause or for its window looks at the clock again', async () => {
+  let nowMs = Date.now() + HOUR_MS
+  const done: string[] = []
+  const aJob = (name: string, progress: object) => ({
+    progress,
+    delay: 5,
+    changeDelay: async (ms: number) => done.push(`${name} delayed by ${ms}`),
+    promote: async () => done.push(`${name} started`),
+  })
+  const delayed = [aJob('acme', { putOff: { why: 'window', untilMs: nowMs } }), aJob('globex', { waitedMs: 5 })]
+  const setBack = Promise.withResolvers<number>()
+  const clocks = { now: () => nowMs, monotonicMs: () => 5000 }
+  const queue = Object({ getDelayed: async () => delayed })
+  const waits = keepWaits(queue, { ...clocks, lookMs: 1, onSetBack: setBack.resolve })
+  nowMs -= HOUR_MS
+
+  expect(await setBack.promise).toBe(2)
+  expect(done).toEqual(['acme started', 'globex delayed by 5'])
+  waits.stop()
+})
+
 test('a queue that does not answer is asked again', async () => {
   let nowMs = Date.now() + HOUR_MS
   let asked = 0
