@@ -20,23 +20,34 @@ export async function readPauses(
 /** What a command did to an organization, or to ALL: the pause before, and the one now. */
 export type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
 
-/** Pauses these organizations, or ALL; one that is paused already stays so, with the new end. */
+/**
+ * Pauses these organizations, or ALL; one that is paused already stays so, with the new end. ALL are all again, those too that were
+ * resumed before.
+ */
 export async function pause(
   values: Pick<SharedValues, 'list' | 'write'>,
   names: readonly string[],
   { nowMs, untilMs }: { nowMs: number; untilMs: number | undefined },
 ): Promise<Changed[]> {
-  const pauses = await readPauses(values)
+  const pauses = new Map(await readPauses(values))
   const changed: Changed[] = []
   for (const name of names) {
     const before = pauseOf(pauses, name, nowMs)
-    const own = pauses.get(name)
-    const isSame = own !== undefined && own.resumedMs === undefined && (own.untilMs ?? Infinity) > nowMs
-    const now = { sinceMs: isSame ? own.sinceMs : nowMs, untilMs }
-    await values.write(PREFIX + name, pauseText({ ...now, resumedMs: undefined }))
-    changed.push({ name, before, now })
+    const stated = { sinceMs: sinceOf(pauses, name, nowMs), untilMs, resumedMs: undefined }
+    pauses.set(name, stated)
+    await values.write(PREFIX + name, pauseText(stated))
+    changed.push({ name, before, now: pauseOf(pauses, name, nowMs) })
   }
   return changed
+}
+
+/** Since when a pause is kept that is stated now. */
+function sinceOf(pauses: Pauses, name: string, nowMs: number): number {
+  const own = pauses.get(name)
+  // A pause of ALL leaves out what was resumed since; the clock that dated this may have been ahead.
+  const resumed = name === ALL ? [...pauses.values()].map(({ resumedMs }) => resumedMs ?? -1) : []
+  const leastMs = Math.max(-1, ...resumed) + 1
+  return own !== undefined && isPaused(own, nowMs) && own.sinceMs >= leastMs ? own.sinceMs : Math.max(nowMs, leastMs)
 }
 
 /** Ends the pauses of these organizations; with ALL, every pause there is. */
