@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { backoffMs } from '../../src/backoff.ts'
+import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
 
 /**
  * How far the report of a night, or its heartbeat, has come. Kept in the queue, so that all workers know it:
@@ -40,10 +41,12 @@ export function opened({ dueMs, nowMs, id }: { dueMs: number; nowMs: number; id:
   return { version: 1, dueMs, seenMs: nowMs, id, attempts: 0, notBeforeMs: 0, isDone: false }
 }
 
-/** Whether the next due time has come, and the night before it is done with. */
-export function isToOpen(kept: Delivery | undefined, dueMs: number): boolean {
-  // A due time far ahead comes from a clock that was wrong.
-  return kept === undefined || (kept.isDone && kept.dueMs !== dueMs) || kept.dueMs > dueMs
+/**
+ * Whether the next due time has come, and the night before it is done with. A due time that lies a little ahead was opened by a worker
+ * whose clock is ahead of this one; one that lies far ahead comes from a clock that was wrong.
+ */
+export function isToOpen(kept: Delivery | undefined, { dueMs, nowMs }: { dueMs: number; nowMs: number }): boolean {
+  return kept === undefined || (kept.isDone && kept.dueMs < dueMs) || kept.dueMs > nowMs + LARGEST_STEP_MS
 }
 
 /** Whether an attempt may be made now. A clock that was set back stretches no pause. */

@@ -45,8 +45,11 @@ export function startNotifier(settings: Settings): Notifier {
     if (isLooking || kinds.length === 0 || !followed.accepted.mayWrite) return
     isLooking = true
     try {
-      for (const rota of rotasOf(config.current.organizations))
-        for (const kind of kinds) await deliver(kind, rota, settings, stopping.signal)
+      for (const rota of rotasOf(config.current.organizations)) {
+        const dueMs = lastDueMs(rota, settings.now())
+        if (dueMs === undefined) continue
+        for (const kind of kinds) await deliver(kind, { rota, dueMs }, settings, stopping.signal)
+      }
     } catch (error) {
       // The queue or the mirror is away, which is logged elsewhere: the next look is soon.
       log.debug({ failure: describeError(error) }, 'nights not looked at')
@@ -65,7 +68,12 @@ export function startNotifier(settings: Settings): Notifier {
 }
 
 /** Takes the delivery of one kind one step further, where this worker is the one to do so. */
-async function deliver(kind: Kind, rota: Rota, settings: Settings, signal: AbortSignal): Promise<void> {
+async function deliver(
+  kind: Kind,
+  { rota, dueMs }: { rota: Rota; dueMs: number },
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<void> {
   const { backend, now, random, freshId, log } = settings
   const { values } = backend
   const name = `${kind}:${rota.name}`
@@ -73,8 +81,7 @@ async function deliver(kind: Kind, rota: Rota, settings: Settings, signal: Abort
   const kept = parseDelivery(before)
   if (kept === 'unknown') return
   const keep = (text: string | undefined, next: Delivery) => values.replace(name, text, JSON.stringify(next))
-  const dueMs = lastDueMs(rota, now())
-  if (kept === undefined || isToOpen(kept, dueMs)) {
+  if (kept === undefined || isToOpen(kept, { dueMs, nowMs: now() })) {
     await keep(before, opened({ dueMs, nowMs: now(), id: freshId() }))
     return
   }
@@ -84,7 +91,7 @@ async function deliver(kind: Kind, rota: Rota, settings: Settings, signal: Abort
   const organizations = await lookUpNight(night, settings)
   const facts = { kind, dueAt: new Date(night.dueMs).toISOString(), attempts: kept.attempts }
   const done = (delivery: Delivery) => ({ ...delivery, isDone: true })
-  if (!isWanted(kind, wentWell(organizations), settings.config.current)) {
+  if (organizations.length === 0 || !isWanted(kind, wentWell(organizations), settings.config.current)) {
     await keep(before, done(kept))
     return
   }
@@ -118,7 +125,7 @@ async function post(
   const { config, now } = settings
   const { notify, heartbeat } = config.current
   if (kind === 'heartbeat' && heartbeat !== undefined) return send(heartbeat.url, { signal })
-  if (notify === undefined) return { isTaken: false, answer: 'no longer configured' }
+  if (kind === 'heartbeat' || notify === undefined) return { isTaken: false, answer: 'no longer configured' }
   try {
     const secret = notify.secret && (await readWebhookSecret(notify.secret))
     const headers = webhookHeaders({ id, body }, { unixSeconds: Math.floor(now() / 1000), secret })

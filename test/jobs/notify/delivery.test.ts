@@ -10,14 +10,21 @@ test('what is kept comes back, and what a later version or a person wrote is lef
 })
 
 test('the next night is opened once the one before is done with', () => {
-  expect(isToOpen(undefined, 1000)).toBe(true)
-  expect(isToOpen(open, 2000)).toBe(false)
-  expect(isToOpen({ ...open, isDone: true }, 1000)).toBe(false)
-  expect(isToOpen({ ...open, isDone: true }, 2000)).toBe(true)
+  expect(isToOpen(undefined, { dueMs: 1000, nowMs: 1500 })).toBe(true)
+  expect(isToOpen(open, { dueMs: 2000, nowMs: 2500 })).toBe(false)
+  expect(isToOpen({ ...open, isDone: true }, { dueMs: 1000, nowMs: 1500 })).toBe(false)
+  expect(isToOpen({ ...open, isDone: true }, { dueMs: 2000, nowMs: 2500 })).toBe(true)
 })
 
-test('a night that lies ahead was seen by a wrong clock, and is opened anew', () => {
-  expect(isToOpen({ ...open, dueMs: 9000 }, 1000)).toBe(true)
+test('a night that lies far ahead was seen by a wrong clock, and is opened anew', () => {
+  expect(isToOpen({ ...open, dueMs: 9_000_000 }, { dueMs: 1000, nowMs: 1500 })).toBe(true)
+})
+
+test('a worker whose clock is behind opens no night again that came before', () => {
+  const behind = { dueMs: 1000, nowMs: 8500 }
+
+  expect(isToOpen({ ...open, dueMs: 9000 }, behind)).toBe(false)
+  expect(isToOpen({ ...open, dueMs: 9000, isDone: true }, behind)).toBe(false)
 })
 
 test('attempts have pauses between them that grow, and a clock set back stretches none', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { endedAs, lastDueMs, nightAt, rotasOf } from '../../../jobs/notify/nights.ts'
-import { startDelayMs } from '../../../jobs/schedule/due-times.ts'
+import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
 
 const HOUR_MS = 3_600_000
 const DUE_MS = Date.UTC(2026, 4, 1, 2)
 const nightly = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
 
-function aRota(...organizations: { id: string; schedule: typeof nightly }[]) {
+function aRota(...organizations: { id: string; schedule: Schedule }[]) {
   const [rota] = rotasOf(organizations)
   if (rota === undefined) throw new Error('no rota')
   return rota
@@ -23,6 +23,17 @@ test('organizations with the same cron line and time zone have their nights toge
   expect(rotas.map(({ organizations }) => organizations.map(({ id }) => id))).toEqual([['acme', 'globex'], ['hooli']])
   expect(new Set(rotas.map(({ name }) => name)).size).toBe(2)
   expect(lastDueMs(aRota({ id: 'acme', schedule: nightly }), DUE_MS + 1)).toBe(DUE_MS)
+})
+
+test('a due time outside the hours of an organization is no night of it', () => {
+  const hourly = { ...nightly, cron: '0 * * * *' }
+  const held = { id: 'acme', schedule: { ...hourly, window: { fromMinute: 22 * 60, toMinute: 6 * 60 } } }
+  const inHours = aRota(held)
+  const both = aRota(held, { id: 'globex', schedule: hourly })
+
+  expect(lastDueMs(inHours, DUE_MS + 10.5 * HOUR_MS)).toBe(DUE_MS + 3 * HOUR_MS)
+  expect(lastDueMs(both, DUE_MS + 10.5 * HOUR_MS)).toBe(DUE_MS + 10 * HOUR_MS)
+  expect(nightAt(both, DUE_MS + 10 * HOUR_MS, 0).organizations.map(({ id }) => id)).toEqual(['globex'])
 })
 
 describe('a night ends at the latest', () => {
