@@ -1,3 +1,4 @@
+import type { Organization } from '../../src/config/organization.ts'
 import { pauseOf } from '../../src/pause.ts'
 import type { LatestRun } from '../../src/report.ts'
 import type { Mirror } from '../../src/store.ts'
@@ -5,6 +6,7 @@ import type { Backend } from '../queue/backend.ts'
 import { listCancellations } from '../queue/cancellations.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
+import { lateSinceMs } from '../schedule/due-outlook.ts'
 import type { InNight } from './night-report.ts'
 import { endedAs, type Ended, type Night } from './nights.ts'
 
@@ -40,6 +42,19 @@ export async function lookUpNight(night: Night, sources: Sources): Promise<InNig
     found.push({ organization, ended, run, heldRemovals })
   }
   return found
+}
+
+/** Whether an organization of any night failed when it was last read, or is late. */
+export async function isAnyBehind(
+  organizations: readonly Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>[],
+  { mirror, now }: { mirror: Pick<Mirror, 'listLastRuns'>; now: () => number },
+): Promise<boolean> {
+  const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
+  return organizations.some(({ id, schedule, seenAtMs }) => {
+    const lastRun = lastRuns.get(id)
+    if (schedule === undefined) return false
+    return lastRun?.status === 'failed' || lateSinceMs({ id, schedule, seenAtMs }, lastRun, now()) !== undefined
+  })
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Timings } from '../timings.ts'
 import { claimed, isToOpen, mayTry, MOST_ATTEMPTS, opened, parseDelivery, type Delivery } from './delivery.ts'
 import { reportNight, wentWell } from './night-report.ts'
 import { lastDueMs, nightAt, rotasOf, type Rota } from './nights.ts'
-import { isOver, lookUpNight } from './look-up-night.ts'
+import { isAnyBehind, isOver, lookUpNight } from './look-up-night.ts'
 import { send, type Sent } from './send.ts'
 import { webhookHeaders } from './webhook.ts'
 
@@ -91,7 +91,7 @@ async function deliver(
   const organizations = await lookUpNight(night, settings)
   const facts = { kind, dueAt: new Date(night.dueMs).toISOString(), attempts: kept.attempts }
   const done = (delivery: Delivery) => ({ ...delivery, isDone: true })
-  if (organizations.length === 0 || !isWanted(kind, wentWell(organizations), settings.config.current)) {
+  if (organizations.length === 0 || !(await isWanted(kind, wentWell(organizations), settings))) {
     await keep(before, done(kept))
     return
   }
@@ -113,9 +113,11 @@ async function deliver(
   log.info(said, 'night reported')
 }
 
-/** A heartbeat is for nights that went well. */
-function isWanted(kind: Kind, isWell: boolean, { notify }: Config): boolean {
-  return kind === 'heartbeat' ? isWell : !isWell || notify?.only !== 'failures'
+/** A heartbeat is for nights that went well, while the other organizations are well too: their nights have the same dead-man switch. */
+async function isWanted(kind: Kind, isWell: boolean, settings: Settings): Promise<boolean> {
+  const { organizations, notify } = settings.config.current
+  if (kind === 'heartbeat') return isWell && !(await isAnyBehind(organizations, settings))
+  return !isWell || notify?.only !== 'failures'
 }
 
 async function post(
