@@ -37,5 +37,6 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
   const { cause } = error
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : error.name
+  if (!(cause instanceof Error)) return error.name
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
 }
