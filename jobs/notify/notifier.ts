@@ -38,27 +38,21 @@ type Kind = (typeof KINDS)[number]
 export function startNotifier(settings: Settings): Notifier {
   const { config, followed, log, timings } = settings
   const stopping = new AbortController()
-  let isLooking = false
+  const underWay = new Set<Kind>()
 
-  async function look(): Promise<void> {
-    const kinds = KINDS.filter((kind) => config.current[kind] !== undefined)
-    if (isLooking || kinds.length === 0 || !followed.accepted.mayWrite) return
-    isLooking = true
-    try {
-      for (const rota of rotasOf(config.current.organizations)) {
-        const dueMs = lastDueMs(rota, settings.now())
-        if (dueMs === undefined) continue
-        for (const kind of kinds) await deliver(kind, { rota, dueMs }, settings, stopping.signal)
-      }
-    } catch (error) {
-      // The queue or the mirror is away, which is logged elsewhere: the next look is soon.
-      log.debug({ failure: describeError(error) }, 'nights not looked at')
-    } finally {
-      isLooking = false
+  // A receiver that does not answer delays no deliveries of the other kind.
+  function look(): void {
+    for (const kind of KINDS) {
+      if (config.current[kind] === undefined || underWay.has(kind) || !followed.accepted.mayWrite) continue
+      underWay.add(kind)
+      void deliverAll(kind, settings, stopping.signal)
+        // The queue or the mirror is away, which is logged elsewhere: the next look is soon.
+        .catch((error: unknown) => log.debug({ failure: describeError(error) }, 'nights not looked at'))
+        .finally(() => underWay.delete(kind))
     }
   }
 
-  const looking = setInterval(() => void look(), timings.notifyLookMs)
+  const looking = setInterval(look, timings.notifyLookMs)
   return {
     stop() {
       clearInterval(looking)
@@ -67,20 +61,34 @@ export function startNotifier(settings: Settings): Notifier {
   }
 }
 
-/** Takes the delivery of one kind one step further, where this worker is the one to do so. */
+/** Takes the deliveries of one kind one step further. What is kept of them is read at once, however many cron lines there are. */
+async function deliverAll(kind: Kind, settings: Settings, signal: AbortSignal): Promise<void> {
+  const { backend, config, now } = settings
+  const kept = await backend.values.list(`${kind}:`)
+  for (const rota of rotasOf(config.current.organizations)) {
+    const dueMs = lastDueMs(rota, now())
+    if (signal.aborted) return
+    if (dueMs !== undefined)
+      await deliver(kind, { rota, dueMs, before: kept.get(nameOf(kind, rota)) }, settings, signal)
+  }
+}
+
+function nameOf(kind: Kind, rota: Rota): string {
+  return `${kind}:${rota.name}`
+}
+
+/** Takes a delivery one step further, where this worker is the one to do so: another one may have changed what was kept `before`. */
 async function deliver(
   kind: Kind,
-  { rota, dueMs }: { rota: Rota; dueMs: number },
+  { rota, dueMs, before }: { rota: Rota; dueMs: number; before: string | undefined },
   settings: Settings,
   signal: AbortSignal,
 ): Promise<void> {
   const { backend, now, random, freshId, log } = settings
-  const { values } = backend
-  const name = `${kind}:${rota.name}`
-  const before = await values.read(name)
   const kept = parseDelivery(before)
   if (kept === 'unknown') return
-  const keep = (text: string | undefined, next: Delivery) => values.replace(name, text, JSON.stringify(next))
+  const name = nameOf(kind, rota)
+  const keep = (text: string | undefined, next: Delivery) => backend.values.replace(name, text, JSON.stringify(next))
   if (kept === undefined || isToOpen(kept, { dueMs, nowMs: now() })) {
     await keep(before, opened({ dueMs, nowMs: now(), id: freshId() }))
     return

@@ -6,6 +6,9 @@ import { onTestFinished } from 'vitest'
 /** A request as a receiver got it. */
 type Received = { method: string; path: string; headers: IncomingHttpHeaders; body: string }
 
+/** In the place of a status: the request gets no answer. */
+export const NEVER = 0
+
 /** A server that keeps what it gets, and answers with these statuses in turn; the last one answers everything after it. */
 export type Receiver = { url: string; received: Received[]; statuses: number[] }
 
@@ -16,7 +19,8 @@ export async function aReceiver(...statuses: [number, ...number[]]): Promise<Rec
       const { method = '', url: path = '', headers } = request
       receiver.received.push({ method, path, headers, body })
       const status = receiver.statuses.length > 1 ? receiver.statuses.shift() : receiver.statuses[0]
-      response.writeHead(status ?? 200, { Location: '/elsewhere' }).end('a long answer'.repeat(1000))
+      if (status !== NEVER)
+        response.writeHead(status ?? 200, { Location: '/elsewhere' }).end('a long answer'.repeat(1000))
     })
   })
   server.listen(0, '127.0.0.1')

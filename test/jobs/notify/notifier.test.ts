@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { pause } from '../../../jobs/pauses/pauses.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
-import { aReceiver } from '../../support/receiver.ts'
+import { aReceiver, NEVER } from '../../support/receiver.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
@@ -167,4 +167,18 @@ test('a secret that is none is reported, and the runs go on', async () => {
 
   expect(JSON.stringify(said)).toContain('the secret of notify')
   expect(report.received).toEqual([])
+})
+
+test('a receiver that never answers delays no heartbeat', async () => {
+  const [report, beat] = [await aReceiver(NEVER), await aReceiver(200)]
+  const worker = startWorker(await aNight({ notify: { url: report.url }, heartbeat: { url: beat.url } }), {
+    timings: OFTEN,
+  })
+  await worker.said(logged('heartbeat'))
+  await eventually(
+    () => report.received.length,
+    (received) => received === 1,
+  )
+  expect(worker.lines.filter((line) => line.includes('night not reported'))).toEqual([])
+  await worker.stop()
 })
