@@ -17,6 +17,7 @@ export const AUTO_MOST = 16
  *                                                   trying ── it did not: the service itself is slower, as before
  *
  * A refusal halves the number in any state, and is not forgotten before the next night: until then it grows no further than this.
+ * A night ends with an hour without answers, or after a day, because quick runs leave no such hour.
  * The answers are compared with the best median so far, as TCP Vegas does; trying half as many takes the place of its probes.
  */
 export class AutoConcurrency {
@@ -31,7 +32,7 @@ export class AutoConcurrency {
   #growsAgainMs = -Infinity
   /** How long it does not grow after the next refusal. */
   #patienceMs = PATIENCE_MS
-  #lastMs = -Infinity
+  #night: { sinceMs: number; lastMs: number } | undefined
 
   get atOnce(): number {
     return this.#atOnce
@@ -118,17 +119,21 @@ export class AutoConcurrency {
     this.#round = new AnswerRound(atOnce, nowMs, skip)
   }
 
-  /** After a long time without a request, much may have changed. */
   #noteTime({ startedMs, endedMs }: Outcome): void {
-    if (startedMs - this.#lastMs > NEXT_NIGHT_MS && this.#lastMs > -Infinity) {
-      this.#most = Math.min(AUTO_MOST, this.#most * 2)
-      this.#bestMs = undefined
-      this.#trying = undefined
-      this.#isDoubling = true
-      this.#patienceMs = PATIENCE_MS
-      this.#set(Math.min(AUTO_START, this.#atOnce), startedMs)
-    }
-    this.#lastMs = endedMs
+    const night = (this.#night ??= { sinceMs: startedMs, lastMs: startedMs })
+    const isOver = startedMs - night.lastMs > NEXT_NIGHT_MS || startedMs - night.sinceMs > LONGEST_NIGHT_MS
+    if (isOver) this.#beginNight(startedMs)
+    this.#night = { sinceMs: isOver ? startedMs : night.sinceMs, lastMs: endedMs }
+  }
+
+  /** Since the night before, much may have changed. */
+  #beginNight(nowMs: number): void {
+    this.#most = Math.min(AUTO_MOST, this.#most * 2)
+    this.#bestMs = undefined
+    this.#trying = undefined
+    this.#isDoubling = true
+    this.#patienceMs = PATIENCE_MS
+    this.#set(Math.min(AUTO_START, this.#atOnce), nowMs)
   }
 }
 
@@ -143,6 +148,7 @@ const PATIENCE_MS = 10_000
 /** A limit by the minute would else be found out by refusals in every minute. */
 const LONGEST_PATIENCE_MS = 120_000
 const NEXT_NIGHT_MS = 3_600_000
+const LONGEST_NIGHT_MS = 24 * 3_600_000
 
 function nearer(bestMs: number | undefined, tookMs: number): number {
   if (bestMs === undefined) return tookMs

@@ -152,6 +152,15 @@ describe('refusals', () => {
     answer(auto, { fromMs: 2 * 86_400_000, answers: 500 })
     expect(auto.atOnce).toBe(16)
   })
+
+  test('are no longer held against the service after days in which quick runs ask it every quarter of an hour', () => {
+    const auto = new AutoConcurrency()
+    auto.refused({ startedMs: 0, endedMs: 20 })
+    for (let quarter = 1; quarter < 96; quarter += 1) answer(auto, { fromMs: quarter * 900_000, answers: 40 })
+    expect(auto.atOnce).toBe(4)
+    for (let quarter = 96; quarter < 3 * 96; quarter += 1) answer(auto, { fromMs: quarter * 900_000, answers: 60 })
+    expect(auto.atOnce).toBe(16)
+  })
 })
 
 test('a service that cannot answer gets no more than 4, and no less', () => {
