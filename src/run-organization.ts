@@ -90,7 +90,10 @@ export async function openConfiguredSource(
   })
 }
 
-/** The rate limit of the organization, opened once for each number of requests: that may change while a worker runs. */
+/**
+ * The rate limit of the organization, opened once for each setting of it: those may change while a worker runs. Organizations that
+ * share one may differ in `concurrency`: there the number of the first holds.
+ */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
   {
@@ -100,7 +103,8 @@ function rateLimitOf(
     idleMs,
   }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs' | 'idleMs'>,
 ): RateLimit {
-  const key = `${name === undefined ? `organization ${id}` : `shared ${name}`} ${requestsPerMinute ?? ''}`
+  const owner = name === undefined ? `organization ${id} ${concurrency}` : `shared ${name}`
+  const key = `${owner} ${requestsPerMinute ?? ''}`
   const opened = rateLimits.get(key)
   if (opened !== undefined) return opened
   const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)

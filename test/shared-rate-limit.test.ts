@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runOrganization, type RateLimits } from '../src/run-organization.ts'
+import { openConfiguredSource, runOrganization, type RateLimits } from '../src/run-organization.ts'
 import { openMirror } from '../src/mirror/mirror.ts'
 import { configured } from './support/mirrored-sandbox.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
@@ -37,4 +37,16 @@ test('a limit that other processes share is opened once for each number of reque
     ['vendor', 240],
   ])
   expect(turns).toBe(requests.reduce((sum, count) => sum + count, 0))
+})
+
+test('a changed number of requests at once holds from the next run on', async () => {
+  const sandbox = await aSandbox({ customers: 10 })
+  const rateLimits: RateLimits = new Map()
+  for (const concurrency of [2, 'auto', 8] as const) {
+    const source = await openConfiguredSource(configured(sandbox, { concurrency }), {
+      ...{ rateLimits, longestWaitMs: 1000, now: Date.now, monotonicMs: Date.now, random: () => 0 },
+    })
+    expect(source.atOnce).toBe(concurrency === 'auto' ? 4 : concurrency)
+    await source.close()
+  }
 })
