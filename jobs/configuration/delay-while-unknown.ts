@@ -26,8 +26,8 @@ export async function delayWhileUnknown(
   { organizationOf, mayComeLater, listener, timings, now, mostStarts }: Knowing,
   isKnown: (organization: Organization | undefined) => boolean = (organization) => organization !== undefined,
 ): Promise<void> {
-  const { organization: id } = payload.parse(job.data)
-  if (isKnown(organizationOf(id)) || job.attemptsStarted >= mostStarts) return
+  const id = payload.safeParse(job.data).data?.organization
+  if (id === undefined || isKnown(organizationOf(id)) || job.attemptsStarted >= mostStarts) return
   if (!(await mayComeLater()) || isKnown(organizationOf(id))) return
   listener.onUnknown?.(id)
   if (!(await isHeld(job, token, timings))) return abandon()

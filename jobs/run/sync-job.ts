@@ -8,7 +8,6 @@ import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../sr
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { CancellableJobs } from './cancellable-jobs.ts'
-import { delayWhileUnknown } from '../configuration/delay-while-unknown.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
 import { abandon, isHeld } from './held-job.ts'
@@ -81,7 +80,6 @@ export async function mirrorForJob(
   const { stop, listener, timings } = processing
   const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const { organization: id } = parsePayload(job)
-  await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_STARTS })
   const organization = processing.organizationOf(id)
   const lockLost = () => lost?.aborted === true
   const decide: Decide = (error, { pages }, held = true) =>

@@ -2,6 +2,7 @@ import { withBackend, type IQueueBackend } from 'bullmq'
 import type { JobSettings } from '../../src/config/jobs.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
+import { delayWhileUnknown } from '../configuration/delay-while-unknown.ts'
 import { whenAllowed, type Allowing } from '../pauses/when-allowed.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/backoff.ts'
@@ -22,12 +23,14 @@ export function startSyncWorker(backend: Backend, processing: Processing & Allow
   const worker = new Worker<Payload, Counts, Trigger>(
     queueNames(backend).sync,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    (job, token, lost) =>
-      cancellable.during(job, (cancelled) =>
+    async (job, token, lost) => {
+      await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_STARTS })
+      return cancellable.during(job, (cancelled) =>
         whenAllowed(job, token, processing, (closed) =>
           mirrorForJob(job, token, { lost, cancelled: AbortSignal.any([cancelled, closed]) }, processing),
         ),
-      ),
+      )
+    },
     {
       ...workerOptions(backend),
       concurrency,

@@ -2,6 +2,7 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
+import { pause } from '../../../jobs/pauses/pauses.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { runCli, startCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-here.ts'
@@ -31,14 +32,8 @@ if (!isEmbedded) {
   test('a job of an organization that is new in the file makes the worker read it, and one that is in no file is given up', async () => {
     const { place, organizations } = await aPlaceOf(2)
     const [acme, globex] = organizations
-    // No change is reported where the file is behind a link.
-    const link = join(place.folder, 'data', 'link.yaml')
-    symlinkSync(place.config, link)
-    const document: object = parse(readFileSync(place.config, 'utf8'))
-    writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations: [acme] }))
-    const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, reconcileMs: NEVER } })
-    await worker.ran('acme')
-    writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations: [acme, globex] }))
+    const { worker, write } = await aBlindWorker(place, [acme])
+    write([acme, globex])
     const { queues } = await someQueues(place.queue, place.mirror)
     await queues.requestSync('globex', 'manual')
     await worker.ran('globex')
@@ -47,6 +42,21 @@ if (!isEmbedded) {
 
     expect(gone.report).toMatchObject({ error: { message: expect.stringContaining('no longer in the configuration') } })
     expect(await queues.sync.getDelayed()).toEqual([])
+  })
+
+  test('a job of a paused organization that is new in the file waits for the end of the pause', async () => {
+    const { place, organizations } = await aPlaceOf(2)
+    const [acme, globex] = organizations
+    const { worker, write } = await aBlindWorker(place, [acme])
+    const { backend, queues } = await someQueues(place.queue, place.mirror)
+    await pause(backend.values, ['globex'], { nowMs: Date.now(), untilMs: undefined })
+    write([acme, globex])
+    await queues.requestSync('globex', 'manual')
+
+    expect(await worker.said(({ organization }) => organization === 'globex')).toMatchObject({
+      msg: 'run put off',
+      why: 'pause',
+    })
   })
 
   test('worker --once with another file leaves the schedules of a worker alone', async () => {
@@ -67,6 +77,23 @@ if (!isEmbedded) {
 }
 
 const NEVER = 3_600_000
+
+/** A worker that is told of no change of its file, and looks at it only when a job names an organization that it does not know. */
+async function aBlindWorker(place: ReturnType<typeof aJobsWorkplace>, before: readonly unknown[]) {
+  // No change is reported where the file is behind a link.
+  const link = join(place.folder, 'data', 'link.yaml')
+  symlinkSync(place.config, link)
+  const document: object = parse(readFileSync(place.config, 'utf8'))
+  const write = (organizations: readonly unknown[]) =>
+    writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations }))
+  write(before)
+  const worker = startWorker(
+    { config: link },
+    { timings: { configLookMs: NEVER, reconcileMs: NEVER, unknownWaitMs: 50 } },
+  )
+  await worker.ran('acme')
+  return { worker, write }
+}
 
 async function aPlaceOf(count: number) {
   const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
