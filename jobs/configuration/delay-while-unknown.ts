@@ -14,21 +14,24 @@ export type Knowing = {
   now: () => number
   /** The last start of the job does what it can with what is known. */
   mostStarts: number
+  /** The same where the accepted configuration lacks the organization: its file may be on the way. */
+  mostStartsIfGone: number
 }
 
 /**
  * Delays the job of an organization that is not in the configuration of this worker, and may come yet: then it throws, and the job uses no
- * attempt. Returns where the organization is known, is gone for good, or has been waited for long enough.
+ * attempt. Returns where the organization is known, or has been waited for long enough.
  */
 export async function delayWhileUnknown(
   job: Job<Payload>,
   token: string | undefined,
-  { organizationOf, mayComeLater, listener, timings, now, mostStarts }: Knowing,
+  { organizationOf, mayComeLater, listener, timings, now, mostStarts, mostStartsIfGone }: Knowing,
   isKnown: (organization: Organization | undefined) => boolean = (organization) => organization !== undefined,
 ): Promise<void> {
   const id = payload.safeParse(job.data).data?.organization
   if (id === undefined || isKnown(organizationOf(id)) || job.attemptsStarted >= mostStarts) return
-  if (!(await mayComeLater()) || isKnown(organizationOf(id))) return
+  const most = (await mayComeLater()) ? mostStarts : mostStartsIfGone
+  if (isKnown(organizationOf(id)) || job.attemptsStarted >= most) return
   listener.onUnknown?.(id)
   if (!(await isHeld(job, token, timings))) return abandon()
   const { unknownWaitMs: firstMs, longestUnknownWaitMs: longestMs } = timings

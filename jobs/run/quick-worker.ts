@@ -15,7 +15,7 @@ import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 /** Quick runs made at the same time by one worker, beside its full runs. */
 const AT_ONCE = 4
 /** How often a job of an organization that no worker knows is looked at: the next tick makes a new one. */
-const MOST_UNKNOWN = 5
+const MOST_UNKNOWN = { mostStarts: 5, mostStartsIfGone: 5 }
 
 export type QuickWorker = ReturnType<typeof startQuickWorker>
 
@@ -30,7 +30,7 @@ export function startQuickWorker(
     queueNames(backend).quick,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     async (job, token, lost) => {
-      await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_UNKNOWN })
+      await delayWhileUnknown(job, token, { ...processing, ...MOST_UNKNOWN })
       return processing.cancellable.during(job, (cancelled) =>
         quickWhenAllowed(job, processing, (closed) => {
           const signals = { lost, cancelled: AbortSignal.any([cancelled, closed]) }

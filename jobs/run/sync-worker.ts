@@ -13,6 +13,8 @@ import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
 
 /** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
 const MOST_STALLS = 3
+/** How often the job of an organization that the accepted configuration lacks is looked at: with the waits between, for four minutes. */
+const MOST_IF_GONE = 5
 
 export type SyncWorker = ReturnType<typeof startSyncWorker>
 
@@ -24,7 +26,7 @@ export function startSyncWorker(backend: Backend, processing: Processing & Allow
     queueNames(backend).sync,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     async (job, token, lost) => {
-      await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_STARTS })
+      await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_STARTS, mostStartsIfGone: MOST_IF_GONE })
       return cancellable.during(job, (cancelled) =>
         whenAllowed(job, token, processing, (closed) =>
           mirrorForJob(job, token, { lost, cancelled: AbortSignal.any([cancelled, closed]) }, processing),

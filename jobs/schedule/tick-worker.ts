@@ -20,10 +20,13 @@ export type Ticking = {
   mirror: Pick<Mirror, 'listLastRuns'>
   timings: Pick<Timings, 'leftJobsMs'>
   now: () => number
-} & Omit<Knowing, 'mostStarts'>
+} & Omit<Knowing, keyof typeof MOST_UNKNOWN>
 
-/** A tick that is lost after so many looks is made up for by the comparison of schedules. */
-const MOST_UNKNOWN = 10
+/**
+ * A tick that is lost after so many looks is made up for by the comparison of schedules. An organization that is gone has no schedule for
+ * long.
+ */
+const MOST_UNKNOWN = { mostStarts: 10, mostStartsIfGone: 1 }
 
 /**
  * Starts turning ticks into sync jobs and quick jobs. A tick only adds a job, so a long run never delays the next tick; and while an
@@ -37,7 +40,7 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
     async (tick, token) => {
       const { organization } = payload.parse(tick.data)
       const isQuick = tick.name === QUICK_TICK
-      await delayWhileUnknown(tick, token, { ...ticking, mostStarts: MOST_UNKNOWN }, (known) =>
+      await delayWhileUnknown(tick, token, { ...ticking, ...MOST_UNKNOWN }, (known) =>
         isQuick ? known?.schedule?.quick !== undefined : known?.schedule !== undefined,
       )
       const schedule = organizationOf(organization)?.schedule

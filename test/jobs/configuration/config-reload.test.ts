@@ -6,6 +6,7 @@ import { pause } from '../../../jobs/pauses/pauses.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { runCli, startCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
@@ -42,6 +43,19 @@ if (!isEmbedded) {
 
     expect(gone.report).toMatchObject({ error: { message: expect.stringContaining('no longer in the configuration') } })
     expect(await queues.sync.getDelayed()).toEqual([])
+  })
+
+  test('a job of an organization whose file is on the way waits for it', async () => {
+    const { place, organizations } = await aPlaceOf(2)
+    const [acme, globex] = organizations
+    const { worker, write } = await aBlindWorker(place, [acme])
+    const { queues } = await someQueues(place.queue, place.mirror)
+    await queues.requestSync('globex', 'manual')
+    await worker.said(message('organization is not in this configuration yet, its job waits'))
+    write([acme, globex])
+    await worker.ran('globex')
+
+    expect(worker.lines.join()).not.toContain('run given up')
   })
 
   test('a job of a paused organization that is new in the file waits for the end of the pause', async () => {
