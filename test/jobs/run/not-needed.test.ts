@@ -37,6 +37,7 @@ describe('a job that starts', () => {
     ['after the clock was set back', { lastRun: read, nowMs: DUE_MS - 60 * SECOND_MS }, 'read-since'],
     ['that is due by the clock of the one who asked', { lastRun: dayBefore(read), nowMs: DUE_MS - 1 }, undefined],
     ['again, after it was read by it', { trigger: 'manual', starts: 2, lastRun: ofThisJob }, 'ended-before'],
+    ['again, after another run, that a person wants', { starts: 2, lastRun: ofThisJob, isAsked: true }, undefined],
     ['again, after a read before it', { trigger: 'manual', starts: 2, lastRun: aLastRun({}) }, undefined],
     [
       'again, after a pause',
