@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { followConfig } from '../../../jobs/configuration/followed-config.ts'
 import { openLiveConfig } from '../../../jobs/configuration/live-config.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
@@ -89,18 +89,25 @@ test('a link that leads elsewhere is followed', async () => {
   await knows('globex')
 })
 
+test('jobs that miss their organizations have the file read once, and again when it has changed', async () => {
+  const { folder, config, live, followed, written } = await aFollowed()
+  const reload = vi.spyOn(live, 'reload')
+  for (const text of [written('acme'), written('globex'), 'organizations: [']) {
+    reload.mockClear()
+    // Another file in the place of the one before, as a write in the same moment could look like none.
+    writeFileSync(join(folder, 'next'), text)
+    renameSync(join(folder, 'next'), config)
+    for (let job = 1; job <= 3; job += 1) await followed.mayComeLater()
+    expect(reload).toHaveBeenCalledOnce()
+  }
+})
+
 /** The configuration of acme, watched; and texts for that of another organization. */
 async function aWatched(
   timings: { configLookMs: number },
   { prepare = () => {} }: { prepare?: (file: string) => void } = {},
 ) {
-  const { folder, config } = aWorkplace([organizationAt(AT)])
-  const text = readFileSync(config, 'utf8')
-  prepare(config)
-  const live = await openLiveConfig({ file: config, cwd: folder }, Date.now)
-  const log = { info: () => {}, warn: () => {} }
-  const parts = { values: someValues(), isAlone: true, timings: TIMINGS, now: Date.now, monotonicMs: Date.now, log }
-  const followed = followConfig(live, parts)
+  const { live, followed, ...file } = await aFollowed(prepare)
   const watch = watchConfig(followed, {
     reconcile: () => followed.look(),
     timings: { ...timings, acceptedLookMs: 3_600_000 },
@@ -109,8 +116,18 @@ async function aWatched(
   const state = () =>
     live.brokenSinceMs === undefined ? live.current.organizations.map(({ id }) => id).join() : 'mistakes'
   return {
-    ...{ folder, config, live },
-    written: (id: string) => text.replaceAll('acme', id),
+    ...{ ...file, live },
     knows: (what: string) => eventually(state, (now) => now === what),
   }
+}
+
+async function aFollowed(prepare: (file: string) => void = () => {}) {
+  const { folder, config } = aWorkplace([organizationAt(AT)])
+  const text = readFileSync(config, 'utf8')
+  prepare(config)
+  const live = await openLiveConfig({ file: config, cwd: folder }, Date.now)
+  const log = { info: () => {}, warn: () => {} }
+  const parts = { values: someValues(), isAlone: true, timings: TIMINGS, now: Date.now, monotonicMs: Date.now, log }
+  const followed = followConfig(live, parts)
+  return { folder, config, live, followed, written: (id: string) => text.replaceAll('acme', id) }
 }
