@@ -1,6 +1,7 @@
 import { DelayedError, type Job } from 'bullmq'
 import { backoffMs } from '../../src/backoff.ts'
 import type { Organization } from '../../src/config/organization.ts'
+import { withPutOff } from '../pauses/put-off.ts'
 import { payload, type Payload } from '../queue/queues.ts'
 import { abandon, isHeld } from '../run/held-job.ts'
 import type { Timings } from '../timings.ts'
@@ -36,6 +37,8 @@ export async function delayWhileUnknown(
   if (!(await isHeld(job, token, timings))) return abandon()
   const { unknownWaitMs: firstMs, longestUnknownWaitMs: longestMs } = timings
   const waitMs = backoffMs(job.attemptsStarted, 1, { firstMs, longestMs })
-  await job.moveToDelayed(now() + waitMs, token)
+  const untilMs = now() + waitMs
+  await job.updateProgress(withPutOff(job, { why: 'configuration', untilMs }))
+  await job.moveToDelayed(untilMs, token)
   throw new DelayedError()
 }

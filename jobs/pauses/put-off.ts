@@ -1,14 +1,19 @@
 import { z } from 'zod'
 
-/** Why a job waits although its turn has come: its organization is paused, or runs may not start at this hour. */
-export type WhyPutOff = 'pause' | 'window'
+const WHYS = ['pause', 'window', 'configuration'] as const
+
+/**
+ * Why a job waits although its turn has come: its organization is paused, or runs may not start at this hour, or the worker that looked
+ * does not have the organization in its configuration yet.
+ */
+export type WhyPutOff = (typeof WHYS)[number]
 
 /** A job that waits for that, in Unix milliseconds; `untilMs` is undefined where the end is not known. */
 export type PutOff = { why: WhyPutOff; untilMs: number | undefined }
 
 type Progressing = { progress: unknown }
 
-const putOff = z.object({ putOff: z.object({ why: z.enum(['pause', 'window']), untilMs: z.number().optional() }) })
+const putOff = z.object({ putOff: z.object({ why: z.enum(WHYS), untilMs: z.number().optional() }) })
 
 /** Why a job was put off when it was last started; undefined if it was not, or if a newer version says why. */
 export function putOffOf({ progress }: Progressing): PutOff | undefined {

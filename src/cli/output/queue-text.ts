@@ -10,7 +10,7 @@ export type QueuedJob = {
   isQuick: boolean
   trigger: string
   state: 'running' | 'waiting' | 'delayed'
-  why: 'pause' | 'window' | 'schedule' | 'rate-limit' | 'retry' | undefined
+  why: 'pause' | 'window' | 'configuration' | 'schedule' | 'rate-limit' | 'retry' | undefined
   sinceMs: number
   untilMs: number | undefined
   /** The process of its worker, as `process-name.ts` names it. */
@@ -64,6 +64,7 @@ function noteWords({ state, worker, why, failures }: Line): string {
 const WHY: Readonly<Record<NonNullable<QueuedJob['why']>, string>> = {
   pause: 'paused',
   window: 'outside its window',
+  configuration: 'not in the configuration yet',
   schedule: 'its start is spread',
   'rate-limit': 'its service said when',
   retry: 'next attempt',

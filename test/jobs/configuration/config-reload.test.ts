@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
 import { pause } from '../../../jobs/pauses/pauses.ts'
+import { putOffOf } from '../../../jobs/pauses/put-off.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { runCli, startCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-here.ts'
@@ -48,13 +50,18 @@ if (!isEmbedded) {
   test('a job of an organization whose file is on the way waits for it', async () => {
     const { place, organizations } = await aPlaceOf(2)
     const [acme, globex] = organizations
-    const { worker, write } = await aBlindWorker(place, [acme])
+    const { worker, write } = await aBlindWorker(place, [acme], { unknownWaitMs: 300 })
     const { queues } = await someQueues(place.queue, place.mirror)
-    await queues.requestSync('globex', 'manual')
+    const { id = '' } = await queues.requestSync('globex', 'manual')
     await worker.said(message('organization is not in this configuration yet, its job waits'))
+    const waiting = await eventually(
+      async () => putOffOf((await queues.sync.getJob(id)) ?? { progress: 0 }),
+      (putOff) => putOff !== undefined,
+    )
     write([acme, globex])
     await worker.ran('globex')
 
+    expect(waiting).toEqual({ why: 'configuration', untilMs: expect.any(Number) })
     expect(worker.lines.join()).not.toContain('run given up')
   })
 
@@ -93,7 +100,11 @@ if (!isEmbedded) {
 const NEVER = 3_600_000
 
 /** A worker that is told of no change of its file, and looks at it only when a job names an organization that it does not know. */
-async function aBlindWorker(place: ReturnType<typeof aJobsWorkplace>, before: readonly unknown[]) {
+async function aBlindWorker(
+  place: ReturnType<typeof aJobsWorkplace>,
+  before: readonly unknown[],
+  { unknownWaitMs = 50 } = {},
+) {
   // No change is reported where the file is behind a link.
   const link = join(place.folder, 'data', 'link.yaml')
   symlinkSync(place.config, link)
@@ -101,10 +112,7 @@ async function aBlindWorker(place: ReturnType<typeof aJobsWorkplace>, before: re
   const write = (organizations: readonly unknown[]) =>
     writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations }))
   write(before)
-  const worker = startWorker(
-    { config: link },
-    { timings: { configLookMs: NEVER, reconcileMs: NEVER, unknownWaitMs: 50 } },
-  )
+  const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, reconcileMs: NEVER, unknownWaitMs } })
   await worker.ran('acme')
   return { worker, write }
 }
