@@ -58,6 +58,11 @@ export class AcceptedConfiguration {
     return mayWrite(this.#ownNow(), this.#seen.value)
   }
 
+  /** When the configuration was accepted on which this worker may write schedules; undefined while it may not. Unix milliseconds. */
+  get writesSinceMs(): number | undefined {
+    return this.mayWrite ? this.#seen.value?.acceptedMs : undefined
+  }
+
   /** Whether this worker runs on the accepted configuration, even where its file has mistakes by now. */
   get isMine(): boolean {
     return this.#seen.value?.hash === this.#ownNow().hash

@@ -50,9 +50,10 @@ export function followConfig(live: LiveConfig, following: Omit<Following, 'confi
   }
 
   async function look(): Promise<void> {
-    const couldWrite = accepted.mayWrite
+    const before = accepted.writesSinceMs
     await accepted.look()
-    if (!couldWrite && accepted.mayWrite) report()
+    // A queue that forgot what was accepted has forgotten its schedules too.
+    if (accepted.mayWrite && accepted.writesSinceMs !== before) report()
   }
 
   async function mayComeLater(): Promise<boolean> {

@@ -102,12 +102,27 @@ test('jobs that miss their organizations have the file read once, and again when
   }
 })
 
+test('the schedules are compared again when the queue has forgotten everything', async () => {
+  const { followed, values } = await aFollowed()
+  const compare = vi.fn<() => void>()
+  followed.onNews(compare)
+  for (const looks of [1, 2, 3]) {
+    values.forget()
+    // Two moments at which it is accepted differ by a millisecond at least.
+    const lastMs = Date.now()
+    await vi.waitUntil(() => Date.now() > lastMs, { interval: 1 })
+    await followed.look()
+    await followed.look()
+    expect(compare).toHaveBeenCalledTimes(looks)
+  }
+})
+
 /** The configuration of acme, watched; and texts for that of another organization. */
 async function aWatched(
   timings: { configLookMs: number },
   { prepare = () => {} }: { prepare?: (file: string) => void } = {},
 ) {
-  const { live, followed, ...file } = await aFollowed(prepare)
+  const { live, followed, folder, config, written } = await aFollowed(prepare)
   const watch = watchConfig(followed, {
     reconcile: () => followed.look(),
     timings: { ...timings, acceptedLookMs: 3_600_000 },
@@ -116,7 +131,7 @@ async function aWatched(
   const state = () =>
     live.brokenSinceMs === undefined ? live.current.organizations.map(({ id }) => id).join() : 'mistakes'
   return {
-    ...{ ...file, live },
+    ...{ folder, config, live, written },
     knows: (what: string) => eventually(state, (now) => now === what),
   }
 }
@@ -127,7 +142,8 @@ async function aFollowed(prepare: (file: string) => void = () => {}) {
   prepare(config)
   const live = await openLiveConfig({ file: config, cwd: folder }, Date.now)
   const log = { info: () => {}, warn: () => {} }
-  const parts = { values: someValues(), isAlone: true, timings: TIMINGS, now: Date.now, monotonicMs: Date.now, log }
+  const values = someValues()
+  const parts = { values, isAlone: true, timings: TIMINGS, now: Date.now, monotonicMs: Date.now, log }
   const followed = followConfig(live, parts)
-  return { folder, config, live, followed, written: (id: string) => text.replaceAll('acme', id) }
+  return { folder, config, live, followed, values, written: (id: string) => text.replaceAll('acme', id) }
 }
