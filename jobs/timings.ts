@@ -64,7 +64,7 @@ export const TIMINGS: Timings = {
   renewMs: 20_000,
   abandonedMs: 90_000,
   unknownWaitMs: 15_000,
-  longestUnknownWaitMs: 300_000,
+  longestUnknownWaitMs: 120_000,
   longestWaitMs: 30_000,
   leasedWaitMs: 30_000,
   quickLookMs: 500,

@@ -31,6 +31,7 @@ export const QUICK: Partial<Timings> = {
   configLookMs: 200,
   acceptedLookMs: 200,
   unknownWaitMs: 300,
+  longestUnknownWaitMs: 600,
   leasedWaitMs: 500,
   quickLookMs: 50,
   cancelLookMs: 50,
