@@ -1,6 +1,7 @@
 import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
 import { Pool } from 'pg'
 import type { Store } from '../backend.ts'
+import { within } from '../deadline.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresLimits } from './postgres-limits.ts'
 import { postgresValues } from './postgres-values.ts'
@@ -21,7 +22,7 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
   // An idle connection that breaks is replaced; without this listener its error would end the process.
   pool.on('error', () => {})
   try {
-    await migrate(pool)
+    await migrate(pool, connectMs)
   } catch (error) {
     await pool.end()
     throw error
@@ -50,11 +51,17 @@ export const WRITE_PROBE = `INSERT INTO ${DEFAULT_SCHEMA}.meta (queue, field, va
   ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
 
 /** Migrations hold a lock and a transaction, so they need a session of their own. */
-async function migrate(pool: Pool): Promise<void> {
+async function migrate(pool: Pool, connectMs: number): Promise<void> {
   const client = await pool.connect()
+  let isDone = false
   try {
+    // Migrations may take long, so a server that accepts connections and answers nothing is found before.
+    const answer = await within(client.query('SELECT 1'), connectMs, undefined)
+    if (answer === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
     await runMigrations(client)
+    isDone = true
   } finally {
-    client.release()
+    // The pool could not end while it waits for an answer.
+    client.release(!isDone)
   }
 }

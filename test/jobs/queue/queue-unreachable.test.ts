@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { onThisMachine } from '../../support/busy-machine.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { freePort } from '../../support/redis-server.ts'
@@ -19,3 +21,23 @@ test.each(['redis', 'postgres'])(
     expect(failure).not.toHaveProperty('cause')
   },
 )
+
+test('a PostgreSQL that accepts connections and answers nothing is reported, and its connection is closed', async () => {
+  const closed = Promise.withResolvers<void>()
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).on('close', () => closed.resolve())
+    // It is ready for queries: https://www.postgresql.org/docs/current/protocol-message-formats.html
+    socket.once('data', () => socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49])))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const at = server.address()
+  const port = typeof at === 'object' ? at?.port : undefined
+
+  const failure: unknown = await someQueues(`postgres://127.0.0.1:${port}/x`, '/nowhere/customers.db').catch(
+    (error: unknown) => error,
+  )
+
+  expect(failure).toMatchObject({ code: 'queue', message: expect.stringContaining('does not answer') })
+  await closed.promise
+})
