@@ -36,12 +36,14 @@ export function valueOf(limit: string): string {
   return `limit:${limit}`
 }
 
-/**
- * How long a worker counts that does not ask again, and how far ahead turns are believed: further ahead, the value was written by
- * another clock.
- */
+/** How long a worker counts that does not ask again. */
 export function believableMs(spacingMs: number): number {
   return 60_000 + 10 * spacingMs
+}
+
+/** How far ahead turns are believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote the value. */
+export function farthestMs(spacingMs: number): number {
+  return 10 * believableMs(spacingMs)
 }
 
 /** A clock that is behind the one before by more than this was set back, and all moments with it. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Queryable, sharedRows, TABLE } from './postgres-values.ts'
 import {
   believableMs,
+  farthestMs,
   type Reserved,
   SET_BACK_MS,
   type SharedLimits,
@@ -14,7 +15,7 @@ export function postgresLimits(pool: Queryable, prefix: string): SharedLimits {
   const queue = sharedRows(prefix)
   const reserve = async (name: string, wanted: Wanted): Promise<Reserved | undefined> => {
     const { turns, spacingMs, pauseMs, worker } = wanted
-    const settings = [turns, spacingMs, pauseMs, worker, believableMs(spacingMs), SET_BACK_MS]
+    const settings = [turns, spacingMs, pauseMs, worker, believableMs(spacingMs), SET_BACK_MS, farthestMs(spacingMs)]
     const { rows } = await pool.query(RESERVE, [queue, valueOf(name), ...settings])
     return rows.length === 0 ? undefined : reservedIn(stored.parse(rows)[0].value, wanted)
   }
@@ -85,7 +86,7 @@ const RESERVE = `
       )))::text
     FROM (
       SELECT old, at,
-        CASE WHEN next + shift BETWEEN at AND at + $7::numeric THEN next + shift ELSE at END AS turn,
+        CASE WHEN next + shift BETWEEN at AND at + $9::numeric THEN next + shift ELSE at END AS turn,
         greatest(paused + shift, CASE WHEN $5::numeric > 0 THEN at + $5::numeric END) AS paused
       FROM (
         SELECT old, at,

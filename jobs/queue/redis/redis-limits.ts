@@ -1,14 +1,14 @@
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { sharedKey } from './redis-values.ts'
-import { believableMs, SET_BACK_MS, valueOf, type SharedLimits } from '../../limits/shared-limits.ts'
+import { believableMs, farthestMs, SET_BACK_MS, valueOf, type SharedLimits } from '../../limits/shared-limits.ts'
 
 /** Rate limits beside the other shared values. One script reads Redis' own clock, reserves and writes. */
 export function redisLimits(client: Redis, prefix: string): SharedLimits {
   const key = sharedKey(prefix)
   return {
     async reserve(name, { turns, spacingMs, pauseMs, worker }) {
-      const wanted = [turns, spacingMs, pauseMs, worker, believableMs(spacingMs), SET_BACK_MS]
+      const wanted = [turns, spacingMs, pauseMs, worker, believableMs(spacingMs), SET_BACK_MS, farthestMs(spacingMs)]
       const answer = await client.eval(RESERVE, 1, key, valueOf(name), ...wanted)
       const [granted, firstInMs, pausedMs, workers] = answered.parse(answer)
       return { turns: granted, firstInMs, pausedMs, workers }
@@ -22,7 +22,7 @@ const answered = z.tuple([z.coerce.number(), z.coerce.number(), z.coerce.number(
 /** A value that is not ours is written anew; fields of a newer version stay. */
 const RESERVE = `
   local turns, spacing, pause = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-  local worker, believable, setBack = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+  local worker, believable, setBack, farthest = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
   local time = redis.call('TIME')
   local now = time[1] * 1000 + time[2] / 1000
   local isJson, limit = pcall(cjson.decode, redis.call('HGET', KEYS[1], ARGV[1]) or '{}')
@@ -31,7 +31,7 @@ const RESERVE = `
   if now < at - setBack then
     first, paused = first + now - at, paused + now - at
   end
-  if first < now or first > now + believable then first = now end
+  if first < now or first > now + farthest then first = now end
   if pause > 0 then paused = math.max(paused, now + pause) end
   if paused > now then turns = 0 end
   local workers, count = {}, 1

@@ -66,6 +66,18 @@ describe.each(STORES)('shared rate limits in %s', (address) => {
     expect(inHours(pausedMs)).toBe(1)
   })
 
+  test('fifty workers that wait at six requests a minute have turns of their own', async () => {
+    const { limits, name } = await aStore(address)
+    const turns: number[] = []
+    for (let worker = 0; worker < 50; worker += 1) {
+      const wanted = { turns: 1, spacingMs: 10_000, pauseMs: 0, worker: `worker ${worker}` }
+      turns.push(Math.round((await limits.reserve(name, wanted)).firstInMs / 10_000))
+    }
+
+    expect(turns.at(-1)).toBeGreaterThan(40)
+    expect(turns).toEqual(turns.toSorted((one, other) => one - other))
+  })
+
   test('turns further ahead than workers reserve them are not believed', async () => {
     const { limits, values, name, value } = await aStore(address)
     await values.write(value, JSON.stringify({ nextMs: Date.now() + 5 * HOUR_MS }))
