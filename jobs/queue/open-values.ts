@@ -27,7 +27,12 @@ async function openInRedis({ address, connectMs, prefix }: Place): Promise<Reada
 
 async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Readable> {
   const [{ Pool }, { postgresValues }] = await Promise.all([import('pg'), import('./postgres/postgres-values.ts')])
-  const pool = new Pool({ connectionString: address, max: 1, connectionTimeoutMillis: connectMs })
+  const pool = new Pool({
+    connectionString: address,
+    max: 1,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: connectMs,
+  })
   pool.on('error', () => {})
   return { values: postgresValues(pool, prefix), close: () => pool.end() }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { onThisMachine } from '../../support/busy-machine.ts'
+import { openValues } from '../../../jobs/queue/open-values.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { freePort } from '../../support/redis-server.ts'
 
@@ -22,7 +23,16 @@ test.each(['redis', 'postgres'])(
   },
 )
 
-test('a PostgreSQL that accepts connections and answers nothing is reported, and its connection is closed', async () => {
+const silentPostgres: [what: string, ask: (address: string) => Promise<unknown>, failure: object][] = [
+  [
+    'is reported, and its connection is closed',
+    (address) => someQueues(address, '/nowhere/customers.db'),
+    { code: 'queue', message: expect.stringContaining('does not answer') },
+  ],
+  ['does not keep what only reads its values waiting', readPausesAt, { message: expect.stringContaining('timeout') }],
+]
+
+test.each(silentPostgres)('a PostgreSQL that accepts connections and answers nothing %s', async (_, ask, expected) => {
   const closed = Promise.withResolvers<void>()
   const server = createServer((socket) => {
     socket.on('error', () => {}).on('close', () => closed.resolve())
@@ -34,10 +44,17 @@ test('a PostgreSQL that accepts connections and answers nothing is reported, and
   const at = server.address()
   const port = typeof at === 'object' ? at?.port : undefined
 
-  const failure: unknown = await someQueues(`postgres://127.0.0.1:${port}/x`, '/nowhere/customers.db').catch(
-    (error: unknown) => error,
-  )
+  const failure: unknown = await ask(`postgres://127.0.0.1:${port}/x`).catch((error: unknown) => error)
 
-  expect(failure).toMatchObject({ code: 'queue', message: expect.stringContaining('does not answer') })
+  expect(failure).toMatchObject(expected)
   await closed.promise
 })
+
+async function readPausesAt(address: string): Promise<unknown> {
+  const opened = await openValues(address, 100)
+  try {
+    return await opened.values.list('pause:')
+  } finally {
+    await opened.close()
+  }
+}
