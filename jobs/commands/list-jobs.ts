@@ -4,7 +4,7 @@ import type { Pauses } from '../../src/pause.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { putOffOf, type WhyPutOff } from '../pauses/put-off.ts'
-import type { Counts, Payload, Queues } from '../queue/queues.ts'
+import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import { withAnyQueue } from './with-any-queue.ts'
 import { answerOf } from './with-queues.ts'
 
@@ -16,6 +16,7 @@ export type WhyDelayed = WhyPutOff | 'schedule' | 'rate-limit' | 'retry'
 
 /** A job in the queue. Times in Unix milliseconds. */
 export type ListedJob = {
+  /** A question mark where another program made the job. */
   organization: string
   isQuick: boolean
   trigger: string
@@ -62,7 +63,7 @@ const STATES = [
 function listed(job: Job<Payload, Counts>, state: ListedJob['state'], isQuick: boolean): ListedJob {
   const why = state === 'delayed' ? whyDelayed(job) : undefined
   return {
-    organization: job.data.organization,
+    organization: payload.safeParse(job.data).data?.organization ?? '?',
     isQuick,
     trigger: job.name,
     state,

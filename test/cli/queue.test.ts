@@ -45,6 +45,20 @@ test('queue shows what waits and what is delayed, and that nothing does', async 
   })
 })
 
+test('a job of another program shows nothing that a terminal would act on', async () => {
+  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+  const { queues, close } = await someQueues(place.queue, place.mirror)
+  await queues.sync.add('manual', { organization: 'acme\u001b[2J' })
+  await queues.sync.add('manual', JSON.parse('{"other": true}'))
+  await close()
+  const { code, stdout } = await runCommand(queueCommand, ['--config', place.config])
+
+  expect(code).toBe(0)
+  expect(stdout).not.toContain('\u001b')
+  expect(stdout).toContain('acme\\u001b[2J')
+  expect(stdout).toMatch(/^\W*\? /m)
+})
+
 if (!isEmbedded) {
   test('queue shows who runs and how far it is, what is paused, and when a failed job is tried again', async () => {
     const gate = aGate({ key: () => sandbox.organizations[0]?.apiKey ?? '', fromPage: 3 })

@@ -2,6 +2,7 @@ import { ALL } from '../../pause.ts'
 import { processWords } from '../../process-name.ts'
 import { moment } from '../../wording.ts'
 import type { Screen } from '../io.ts'
+import { plainText } from './plain-text.ts'
 import { renderTable } from './table.ts'
 
 /** A job of the queue, as far as it is shown. Times in Unix milliseconds. */
@@ -32,7 +33,7 @@ export function queueText(
       : renderTable(
           ['organization', 'run', 'state', 'when (UTC)', ''],
           lines.map((line) => [
-            line.organization,
+            plainText(line.organization),
             line.isQuick ? 'quick' : 'full',
             line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
             whenWords(line, nowMs),
