@@ -110,7 +110,7 @@ test('the schedules are compared again when the queue has forgotten everything',
     values.forget()
     // Two moments at which it is accepted differ by a millisecond at least.
     const lastMs = Date.now()
-    await vi.waitUntil(() => Date.now() > lastMs, { interval: 1 })
+    await eventually(Date.now, (nowMs) => nowMs > lastMs)
     await followed.look()
     await followed.look()
     expect(compare).toHaveBeenCalledTimes(looks)
