@@ -1,12 +1,12 @@
 import { Registry } from 'prom-client'
-import type { Organization } from '../../src/config/organization.ts'
-import { pauseOf, type Pauses } from '../../src/pause.ts'
+import type { Pauses } from '../../src/pause.ts'
 import { readStandings } from '../../src/page/overview.ts'
 import { within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
-import { dueOutlooks } from '../schedule/due-outlook.ts'
+import type { Scheduled } from '../schedule/due-outlook.ts'
 import { countersIn, type Counting } from './counters.ts'
 import { metersIn, type Meters } from './meters.ts'
+import { overviewFacts } from './overview-facts.ts'
 import { measureAges, measureBuild, measureStandings, type Standing } from './organization-gauges.ts'
 
 export type Metrics = Counting & {
@@ -21,7 +21,7 @@ export type Measured = {
   mirror: Parameters<typeof readStandings>[0]
   queues: Pick<Queues, 'tick' | 'sync' | 'quick'>
   /** The organizations configured now. */
-  organizations: () => readonly Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>[]
+  organizations: () => readonly Scheduled[]
   /** Which organizations are paused. Never rejects. */
   pauses?: () => Promise<Pauses>
   now: () => number
@@ -42,12 +42,8 @@ export function createMetrics({ mirror, queues, organizations, pauses, now, mono
   measureJobs(meters, { queues, look: () => health })
 
   const look = async () => {
-    const paused = (await pauses?.()) ?? new Map()
-    const nowMs = now()
-    const pausedOf = (id: string) => pauseOf(paused, id, nowMs)
-    const configured = organizations()
-    const asked = { organizations: idsOf(configured), dueOf: dueOutlooks(configured, nowMs), pausedOf, nowMs }
-    return readStandings(mirror, { ...asked, monotonicMs: monotonicMs() })
+    const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
+    return readStandings(mirror, overviewFacts(organizations(), moment))
   }
 
   return {
@@ -56,14 +52,10 @@ export function createMetrics({ mirror, queues, organizations, pauses, now, mono
       health = found
       // A mirror that cannot be read says so by not being ready, and the rest is worth knowing all the more.
       standings = await look().catch(() => [])
-      counters.keepOnly(idsOf(organizations()))
+      counters.keepOnly(organizations().map(({ id }) => id))
       return registry.metrics()
     },
   }
-}
-
-function idsOf(organizations: readonly Pick<Organization, 'id'>[]): string[] {
-  return organizations.map(({ id }) => id)
 }
 
 function measureHealth({ gauge }: Meters, look: () => Health): void {

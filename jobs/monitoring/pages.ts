@@ -4,9 +4,9 @@ import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
 import { readPart, type Overview, type Served } from '../../src/page/overview.ts'
 import { errorPage, runPage } from '../../src/page/run-page.ts'
-import { pauseOf, type Pauses } from '../../src/pause.ts'
+import type { Pauses } from '../../src/pause.ts'
 import type { Mirror } from '../../src/store.ts'
-import { dueOutlooks } from '../schedule/due-outlook.ts'
+import { overviewFacts } from './overview-facts.ts'
 
 export type Shown = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
@@ -49,17 +49,8 @@ async function readShown(
   { mirror, organizations, notices = () => [], pauses, now, monotonicMs }: Shown,
   wanted: { find: string; page: number },
 ): Promise<[Overview, Served]> {
-  const configured = organizations()
-  const nowMs = now()
-  const paused = (await pauses?.()) ?? new Map()
-  const asked = {
-    organizations: configured.map(({ id }) => id),
-    dueOf: dueOutlooks(configured, nowMs),
-    pausedOf: (id: string) => pauseOf(paused, id, nowMs),
-    nowMs,
-    monotonicMs: monotonicMs(),
-  }
-  const [overview, served] = await readPart(mirror, asked, wanted)
+  const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
+  const [overview, served] = await readPart(mirror, overviewFacts(organizations(), moment), wanted)
   return [overview, { ...served, notices: notices().map(asSentence) }]
 }
 

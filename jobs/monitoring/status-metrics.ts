@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client'
 import type { Config } from '../../src/config/read-config.ts'
-import { pauseOf, type Pauses } from '../../src/pause.ts'
+import type { Pauses } from '../../src/pause.ts'
 import { readStandings } from '../../src/page/overview.ts'
-import { dueOutlooks } from '../schedule/due-outlook.ts'
 import { checkSchedules } from '../schedule/reconcile.ts'
 import { metersIn } from './meters.ts'
 import { measureBuild, measureStandings } from './organization-gauges.ts'
+import { overviewFacts } from './overview-facts.ts'
 
 type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number; monotonicMs: number }
 
@@ -18,10 +18,7 @@ export async function statusMetrics(
   { config, pauses, nowMs, monotonicMs }: Asked,
 ): Promise<string> {
   checkSchedules(config, nowMs)
-  const organizations = config.organizations.map(({ id }) => id)
-  const dueOf = dueOutlooks(config.organizations, nowMs)
-  const pausedOf = pauses && ((id: string) => pauseOf(pauses, id, nowMs))
-  const standings = await readStandings(mirror, { organizations, dueOf, pausedOf, nowMs, monotonicMs })
+  const standings = await readStandings(mirror, overviewFacts(config.organizations, { pauses, nowMs, monotonicMs }))
   const registry = new Registry()
   const meters = metersIn(registry)
   measureBuild(meters)

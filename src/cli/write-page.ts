@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
-import { pauseOf, type Pauses } from '../pause.ts'
+import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
 
 type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number }
@@ -18,21 +18,15 @@ export async function writePage(file: string, mirror: Mirror, asked: Asked): Pro
 
 /** The overview of a mirror, as one file that nothing has to be loaded for. */
 export async function pageOf(mirror: Mirror, { config, pauses, nowMs }: Asked): Promise<string> {
-  const [{ overviewPage }, { readOverview }, { dueOutlooks }, { checkSchedules }] = await Promise.all([
+  const [{ overviewPage }, { readOverview }, { overviewFacts }, { checkSchedules }] = await Promise.all([
     import('../page/overview-page.ts'),
     import('../page/overview.ts'),
-    import('../../jobs/schedule/due-outlook.ts'),
+    import('../../jobs/monitoring/overview-facts.ts'),
     import('../../jobs/schedule/reconcile.ts'),
   ])
   checkSchedules(config, nowMs)
-  const overview = await readOverview(mirror, {
-    organizations: config.organizations.map(({ id }) => id),
-    dueOf: dueOutlooks(config.organizations, nowMs),
-    pausedOf: pauses && ((id) => pauseOf(pauses, id, nowMs)),
-    nowMs,
-    monotonicMs: monotonicMs(),
-  })
-  return overviewPage(overview)
+  const facts = overviewFacts(config.organizations, { pauses, nowMs, monotonicMs: monotonicMs() })
+  return overviewPage(await readOverview(mirror, facts))
 }
 
 /** Throws UsageError for a file that is no page, such as the configuration. */

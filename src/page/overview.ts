@@ -64,7 +64,10 @@ export const DRAWN_RUNS = 30
 /** How many of its runs say how it stands: one may be under way. */
 const LEAST_RUNS = 2
 
-type Asked = Pick<Known, 'organizations' | 'dueOf' | 'pausedOf' | 'nowMs'> & { monotonicMs: number | undefined }
+/** What is said of the organizations beside what the mirror holds. */
+export type OverviewFacts = Pick<Known, 'organizations' | 'dueOf' | 'pausedOf' | 'nowMs'> & {
+  monotonicMs: number | undefined
+}
 
 type Runs = Pick<Mirror, 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>
 type Readable = Runs & Pick<Mirror, 'listFreshness'>
@@ -72,13 +75,13 @@ type Readable = Runs & Pick<Mirror, 'listFreshness'>
 /** How each organization stands: what the overview shows, without counts of customers and without the runs that it draws. */
 export async function readStandings(
   mirror: Runs & Pick<Mirror, 'listUncountedFreshness'>,
-  asked: Asked,
+  asked: OverviewFacts,
 ): Promise<OrganizationView<UncountedFreshness>[]> {
   return viewsOf(await readKnown(mirror, mirror.listUncountedFreshness(), asked, LEAST_RUNS))
 }
 
 /** Looks up in the mirror what the overview shows. */
-export async function readOverview(mirror: Readable, asked: Asked): Promise<Overview> {
+export async function readOverview(mirror: Readable, asked: OverviewFacts): Promise<Overview> {
   return overviewOf(await readKnown(mirror, mirror.listFreshness(), asked, DRAWN_RUNS))
 }
 
@@ -88,7 +91,7 @@ export async function readOverview(mirror: Readable, asked: Asked): Promise<Over
  */
 export async function readPart(
   mirror: Readable,
-  asked: Asked,
+  asked: OverviewFacts,
   wanted: { find: string; page: number },
 ): Promise<[Overview, Served]> {
   const known = await readKnown(mirror, mirror.listFreshness(), asked, LEAST_RUNS)
@@ -101,7 +104,7 @@ export async function readPart(
 async function readKnown<Shown extends UncountedFreshness>(
   mirror: Runs,
   listing: Promise<Shown[]>,
-  { monotonicMs, ...asked }: Asked,
+  { monotonicMs, ...asked }: OverviewFacts,
   limit: number,
 ): Promise<Known<Shown>> {
   const { organizations, nowMs } = asked
