@@ -1,19 +1,21 @@
-import { readFileSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
+import { replaceOwnFile } from './replace-own-file.ts'
 
 type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number }
 
-/** Writes the overview of a mirror as one file. Throws UsageError and ExportFailed for a bad target, and then leaves it as it was. */
+/** Writes the overview of a mirror as one file. */
 export async function writePage(file: string, mirror: Mirror, asked: Asked): Promise<void> {
-  const { writeFileWhole } = await import('../reading/write-file.ts')
-  if (file.trim() === '') throw new UsageError('The name of the page is empty: name a file, or - for standard output.')
-  const target = /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
-  writeFileWhole(target, await pageOf(mirror, asked), { mirror: mirror.file, example: 'status.html', mayReplace })
+  await replaceOwnFile(file, mirror, { kind: PAGE, text: () => pageOf(mirror, asked) })
+}
+
+const PAGE = {
+  example: 'status.html',
+  beginning: '<!doctype html>',
+  whenUnnamed: 'The name of the page is empty: name a file, or - for standard output.',
+  whenForeign: 'is there already, and is not a page made by this command. Name another file.',
 }
 
 /** The overview of a mirror, as one file that nothing has to be loaded for. */
@@ -27,11 +29,4 @@ export async function pageOf(mirror: Mirror, { config, pauses, nowMs }: Asked): 
   checkSchedules(config, nowMs)
   const facts = overviewFacts(config.organizations, { pauses, nowMs, monotonicMs: monotonicMs() })
   return overviewPage(await readOverview(mirror, facts))
-}
-
-/** Throws UsageError for a file that is no page, such as the configuration. */
-function mayReplace(file: string): void {
-  const isThere = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0
-  if (isThere && !readFileSync(file, 'utf8').startsWith('<!doctype html>'))
-    throw new UsageError(`${file}: is there already, and is not a page made by this command. Name another file.`)
 }
