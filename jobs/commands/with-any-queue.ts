@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../src/config/read-config.ts'
+import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors.ts'
 import { openBackend } from '../queue/backend.ts'
 import { withQueues, workIn, type OpenedQueue } from './with-queues.ts'
@@ -14,7 +15,7 @@ export async function withAnyQueue<Result>(
   work: (opened: OpenedQueue) => Promise<Result>,
 ): Promise<Result> {
   const { mirror, queue } = config
-  if (queue !== undefined && queue !== 'embedded') return withQueues(config, NO_QUEUE, work)
+  if (isSharedQueue(queue)) return withQueues(config, NO_QUEUE, work)
   if (queue === undefined && !existsSync(join(dirname(mirror), 'queue'))) throw new UsageError(NO_QUEUE)
   const backend = await openBackend('embedded', { mirrorFile: mirror }).catch((error: unknown) => {
     throw factsOf(error).from === 'queue'

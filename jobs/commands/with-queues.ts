@@ -1,4 +1,5 @@
 import type { Config } from '../../src/config/read-config.ts'
+import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { QueueUnavailable, UsageError } from '../../src/errors.ts'
 import { openBackend, type Backend } from '../queue/backend.ts'
 import { within } from '../queue/deadline.ts'
@@ -20,7 +21,7 @@ export async function withQueues<Result>(
   noSharedQueue: string,
   work: (opened: OpenedQueue) => Promise<Result>,
 ): Promise<Result> {
-  if (config.queue === undefined || !hasSharedQueue(config)) throw new UsageError(noSharedQueue)
+  if (!isSharedQueue(config.queue)) throw new UsageError(noSharedQueue)
   return workIn(await openBackend(config.queue, { mirrorFile: config.mirror }), work)
 }
 
@@ -39,11 +40,6 @@ export async function workIn<Result>(
     await within(queues.close(), ANSWER_MS, undefined).catch(() => {})
     await within(backend.close(), ANSWER_MS, undefined).catch(() => {})
   }
-}
-
-/** Whether the configuration names a queue that other processes than its worker reach. */
-export function hasSharedQueue({ queue }: Pick<Config, 'queue'>): boolean {
-  return queue !== undefined && queue !== 'embedded'
 }
 
 /** The answer of the queue. Throws QueueUnavailable when it takes too long. */

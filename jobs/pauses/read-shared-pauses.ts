@@ -1,4 +1,5 @@
 import type { Config } from '../../src/config/read-config.ts'
+import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import type { Pauses } from '../../src/pause.ts'
 import { openValues } from '../queue/open-values.ts'
 import { readPauses } from './pauses.ts'
@@ -9,7 +10,7 @@ const LONGEST_MS = 1000
 
 /** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */
 export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promise<Pauses | undefined> {
-  if (queue === undefined || queue === 'embedded') return undefined
+  if (!isSharedQueue(queue)) return undefined
   const opened = openValues(queue, LONGEST_MS)
   try {
     return await within(

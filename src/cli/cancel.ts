@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
+import { isSharedQueue } from '../config/shared-queue.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { processWords } from '../process-name.ts'
 import type { LeasedRun } from '../report.ts'
@@ -15,17 +16,16 @@ export function cancelCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file }) => {
-      const [{ readConfig }, { chooseOrganizations }, { cancelRuns }, { hasSharedQueue }] = await Promise.all([
+      const [{ readConfig }, { chooseOrganizations }, { cancelRuns }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../config/organization.ts'),
         import('../../jobs/commands/cancel-runs.ts'),
-        import('../../jobs/commands/with-queues.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = chooseOrganizations(config, ids).map(({ id }) => id)
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
       const before = await listUnderway(file)
-      const alone = hasSharedQueue(config) ? [] : organizations.filter((id) => before.has(id))
+      const alone = isSharedQueue(config.queue) ? [] : organizations.filter((id) => before.has(id))
       const cancelled: { organization: string; end: CancelEnd }[] =
         alone.length > 0
           ? alone.map((organization) => ({ organization, end: 'nothing' }))

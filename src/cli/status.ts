@@ -3,6 +3,7 @@ import type { Freshness, LastQuickRun } from '../store.ts'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
+import { isSharedQueue } from '../config/shared-queue.ts'
 import { UsageError } from '../errors.ts'
 import { isFirstLoad } from '../first-load.ts'
 import { pauseOf, type Pause, type Pauses } from '../pause.ts'
@@ -55,7 +56,7 @@ export function statusCommand(io: Io) {
 
 /** Undefined where no queue is shared, and where it does not answer within a second. */
 async function readPauses(config: Config): Promise<Pauses | undefined> {
-  if (config.queue === undefined || config.queue === 'embedded') return undefined
+  if (!isSharedQueue(config.queue)) return undefined
   const { readSharedPauses } = await import('../../jobs/pauses/read-shared-pauses.ts')
   return readSharedPauses(config)
 }
