@@ -8,7 +8,7 @@ export type JobEnd =
   | { end: 'lost' }
   | { end: 'left' }
 
-/** What a person who waits wants to know meanwhile. `untilMs` is known where the service has said it. */
+/** What a person who waits wants to know meanwhile. */
 export type WaitNews = { news: 'not-taken' | 'queue-lost' | 'queue-back' } | { news: 'delayed'; reason: string }
 
 export type WaitingForJob = {

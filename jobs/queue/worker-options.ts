@@ -1,7 +1,7 @@
 import type { Backend } from './backend.ts'
 import { lockName } from './lock-names.ts'
 
-/** The options of every worker: it finds the queue by its backend, takes no job before it is told to run, and leaves its name at its jobs. */
+/** The options of every worker: it finds the queue by its backend, takes no job until `run` is called, and writes its name into its jobs. */
 export function workerOptions({ telemetry }: Pick<Backend, 'telemetry'>) {
   return { connection: {}, autorun: false, name: lockName(), ...(telemetry !== undefined && { telemetry }) }
 }

@@ -90,7 +90,7 @@ function appendWindow(window: RecordedWindow, gathered: Gathered): void {
     gathered.listed.push({ place, count: window.count, digest, outline })
 }
 
-/** Adds the customer at `at`, of whom no window before told: behind the nearest one before it in its window, or before the first one. */
+/** Adds the customer at `at`, who is in no earlier window: behind the nearest known one in its window, or before the first known one. */
 function add(gathered: Gathered, { columns: source, from, count }: RecordedWindow, at: number): number {
   const { columns, index, order } = gathered
   const standsAt = (other: number) => index.find(source.rowIds[other] ?? 0)

@@ -56,7 +56,7 @@ test.each([
   expect((await ask(resumeCommand)).stdout).toBe('Nothing was paused.\n')
 })
 
-test('an embedded queue whose worker runs is told to be stopped first', async () => {
+test('pause asks to stop the worker of an embedded queue first', async () => {
   const { config, ask } = await aPlace({ queue: 'embedded' })
   const worker = startWorker({ config })
   await worker.ran('acme')

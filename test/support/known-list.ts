@@ -10,7 +10,7 @@ export type Person = {
   spans: Span[]
   versions: { from: number; name: string }[]
   odd: Span[]
-  /** The mirror is to know nothing of this customer, whom the service goes on listing: the history is empty. */
+  /** The mirror must hold nothing of this customer, although the service goes on listing it: the history is empty. */
   isForgotten?: true
 }
 

@@ -99,7 +99,7 @@ if (!isEmbedded) {
 
 const NEVER = 3_600_000
 
-/** A worker that is told of no change of its file, and looks at it only when a job names an organization that it does not know. */
+/** A worker that does not watch its file, and reads it again only for a job of an organization that it does not know. */
 async function aBlindWorker(
   place: ReturnType<typeof aJobsWorkplace>,
   before: readonly unknown[],
