@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseValue } from '../queue/shared-values.ts'
 import type { Accepted } from './acceptance.ts'
 
 /** The name of the accepted configuration among the values that the workers of a queue share. */
@@ -20,10 +21,10 @@ export type AcceptedValue = Accepted & { acceptedMs: number; kept: z.output<type
 
 /** Undefined where the text is not one of ours. */
 export function parseAccepted(text: string): AcceptedValue | undefined {
-  const parsed = form.safeParse(parseJson(text))
-  if (!parsed.success) return undefined
-  const { hash, changedAt, acceptedAt } = parsed.data
-  return { hash, changedMs: Date.parse(changedAt), acceptedMs: Date.parse(acceptedAt), kept: parsed.data }
+  const kept = parseValue(form, text)
+  if (kept === undefined) return undefined
+  const { hash, changedAt, acceptedAt } = kept
+  return { hash, changedMs: Date.parse(changedAt), acceptedMs: Date.parse(acceptedAt), kept }
 }
 
 /** The text that says that a configuration is accepted, or still is. */
@@ -36,12 +37,4 @@ export function acceptedText({ hash, changedMs }: Accepted, before: AcceptedValu
     acceptedAt: isSame ? before.kept.acceptedAt : new Date(nowMs).toISOString(),
     renewals: isSame ? (before.kept.renewals + 1) % Number.MAX_SAFE_INTEGER : 0,
   })
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

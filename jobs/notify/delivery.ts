@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { backoffMs } from '../../src/backoff.ts'
+import { parseValue } from '../queue/shared-values.ts'
 import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
 
 /**
@@ -29,12 +30,7 @@ export const MOST_ATTEMPTS = 8
 
 /** What is kept, or `unknown` where a later version wrote it. */
 export function parseDelivery(text: string | undefined): Delivery | undefined | 'unknown' {
-  if (text === undefined) return undefined
-  try {
-    return delivery.parse(JSON.parse(text))
-  } catch {
-    return 'unknown'
-  }
+  return text === undefined ? undefined : (parseValue(delivery, text) ?? 'unknown')
 }
 
 export function opened({ dueMs, nowMs, id }: { dueMs: number; nowMs: number; id: string }): Delivery {

@@ -1,5 +1,5 @@
 import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../../src/pause.ts'
-import { parsePause, pauseText } from '../../src/stored-pause.ts'
+import { parsePause, pauseText } from './stored-pause.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
 
 const PREFIX = 'pause:'

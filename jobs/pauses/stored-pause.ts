@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { Stated } from './pause.ts'
+import type { Stated } from '../../src/pause.ts'
+import { parseValue } from '../queue/shared-values.ts'
 
 const moment = z.iso.datetime().transform((text) => Date.parse(text))
 const stored = z
@@ -8,11 +9,7 @@ const stored = z
 
 /** What is kept about a pause; undefined for a text that cannot be read, such as one of a newer version. */
 export function parsePause(text: string): Stated | undefined {
-  try {
-    return stored.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
+  return parseValue(stored, text)
 }
 
 /** A pause as it is kept: `{"since": …, "until": …}`, and `resumed` once a person ended it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { SharedValues } from './shared-values.ts'
+import { parseValue, type SharedValues } from './shared-values.ts'
 
 /**
  * A person cancelled an organization: these jobs end with their runs, and no run is made up for a due time until then. Jobs have
@@ -25,9 +25,9 @@ export async function listCancellations(
 ): Promise<Map<string, Cancellation>> {
   const found = new Map<string, Cancellation>()
   for (const [name, text] of await values.list(PREFIX)) {
-    const parsed = cancellation.safeParse(parseJson(text))
-    if (parsed.success) found.set(name.slice(PREFIX.length), parsed.data)
-    else onUnreadable(name)
+    const parsed = parseValue(cancellation, text)
+    if (parsed === undefined) onUnreadable(name)
+    else found.set(name.slice(PREFIX.length), parsed)
   }
   return found
 }
@@ -45,11 +45,3 @@ export async function deleteCancellation(values: Pick<SharedValues, 'delete'>, o
 }
 
 const PREFIX = 'cancel:'
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+
 /**
  * Small texts that all workers of a queue share, by name, kept in its database until they are deleted or the database loses them.
  * They hold no personal data and no secrets. Every verb rejects, or never settles, while the queue cannot be reached.
@@ -14,4 +16,13 @@ export type SharedValues = {
    * writers with the same `before` succeeds.
    */
   replace(name: string, before: string | undefined, value: string): Promise<boolean>
+}
+
+/** A value that is kept as JSON in this form; undefined for a text that cannot be read, such as one of a newer version. */
+export function parseValue<Form extends z.ZodType>(form: Form, text: string): z.output<Form> | undefined {
+  try {
+    return form.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
 }
