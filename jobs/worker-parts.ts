@@ -65,7 +65,8 @@ export type EngineOptions = {
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(config: LiveConfig, options: EngineOptions): Promise<Engine> {
   const { embedded, listenerFor, timings, now, monotonicMs, idleMs } = options
-  const { onSetBack, onUnreadable = () => {}, onLimit } = options
+  const { onSetBack, onLimit } = options
+  const onUnreadable = oncePerName(options.onUnreadable ?? (() => {}))
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
   const mirror = await openLiveMirror(config.current.mirror)
@@ -121,13 +122,16 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
 
 /** An embedded queue is open only in this process, so that no person can cancel its jobs. */
 function cancelsOf({ kind, values }: Backend, onUnreadable: (name: string) => void) {
-  if (kind === 'embedded') return undefined
+  return kind === 'embedded' ? undefined : () => listCancellations(values, onUnreadable)
+}
+
+/** Values are read again and again: what cannot be read is reported once. */
+function oncePerName(report: (name: string) => void): (name: string) => void {
   const named = new Set<string>()
-  return () =>
-    listCancellations(values, (name) => {
-      if (!named.has(name)) onUnreadable(name)
-      named.add(name)
-    })
+  return (name) => {
+    if (!named.has(name)) report(name)
+    named.add(name)
+  }
 }
 
 /** What was read in one window is continued in the next: the hours between them do not count. */

@@ -12,7 +12,7 @@ export type Watching = {
   lookMs: number
   /** Unix milliseconds. */
   now: () => number
-  /** Called once for each pause that cannot be read: a newer version wrote it. */
+  /** Called at each look for each pause that cannot be read: a newer version wrote it. */
   onUnreadable: (name: string) => void
 }
 
@@ -34,13 +34,9 @@ export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watchin
   let known: Pauses = new Map()
   let seen: string | undefined
   let looking: Promise<void> | undefined
-  const named = new Set<string>()
 
   async function look(): Promise<void> {
-    known = await readPauses(values, (name) => {
-      if (!named.has(name)) onUnreadable(name)
-      named.add(name)
-    })
+    known = await readPauses(values, onUnreadable)
     const nowMs = now()
     // A pause may end by itself, and earlier than was known when its jobs were put off.
     const text = JSON.stringify([...known].map(([name, stated]) => [name, stated, isPaused(stated, nowMs)]))

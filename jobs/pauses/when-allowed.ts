@@ -11,13 +11,10 @@ import type { Processing, SyncJob } from '../run/sync-job.ts'
 
 type Schedule = Organization['schedule']
 
-/** Why a run may not start now; undefined if it may. A run that a person asked for starts at any hour, but no paused one. */
-function whyNotNow(
-  schedule: Schedule,
-  { paused, isAsked, nowMs }: { paused: Pause | undefined; isAsked: boolean; nowMs: number },
-): PutOff | undefined {
+/** Why a run that no person asked for may not start now; undefined if it may. */
+function whyNotNow(schedule: Schedule, paused: Pause | undefined, nowMs: number): PutOff | undefined {
   if (paused !== undefined) return { why: 'pause', untilMs: paused.untilMs }
-  if (isAsked || schedule === undefined || isOpenAt(schedule, nowMs)) return undefined
+  if (schedule === undefined || isOpenAt(schedule, nowMs)) return undefined
   return { why: 'window', untilMs: opensAfter(schedule, nowMs) }
 }
 
@@ -70,8 +67,8 @@ async function findWhyNotNow(job: SyncJob, allowing: Allowing): Promise<{ putOff
   const { id, schedule } = organization
   const nowMs = allowing.now()
   const paused = pauseOf(await allowing.pauses.latest(), id, nowMs)
-  const putOff = whyNotNow(schedule, { paused, isAsked: false, nowMs })
-  // Only then, because it costs a look into the queue.
+  const putOff = whyNotNow(schedule, paused, nowMs)
+  // A run that a person asked for starts at any hour, but no paused one. To find out costs a look into the queue.
   const isHeld = putOff !== undefined && (putOff.why === 'pause' || !(await isAskedFor(job, allowing)))
   return isHeld ? { putOff } : undefined
 }
