@@ -16,7 +16,7 @@ const PURE = [
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
   /^src\/run\/(sort-records|outline)\.ts$/,
-  /^src\/mirror\/removal-rule\.ts$/,
+  /^src\/mirror\/(removal-rule|changed-fields|row-ids|sql-time)\.ts$/,
 ]
 
 test('there is a program to read, and its imports are seen', () => {
@@ -25,7 +25,7 @@ test('there is a program to read, and its imports are seen', () => {
   expect(src.length).toBeGreaterThan(20)
   expect(story?.imports).toContainEqual({ target: 'src/run/read-list.ts', typeOnly: false })
   expect(story?.imports).toContainEqual({ target: 'src/run.ts', typeOnly: true })
-  expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/database.ts')
+  expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/sqlite/database.ts')
 })
 
 describe('which files may import which', () => {

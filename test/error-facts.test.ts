@@ -189,7 +189,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/errors.ts',
   'src/window-failure.ts',
   'src/cli/statement-suggestion.ts',
-  'src/mirror/mirror.ts',
+  'src/mirror/sqlite/sqlite-mirror.ts',
   'src/reading/backup/open-backup.ts',
   'src/cli/output/explain-failure.ts',
   'src/cli/output/failure-blocks.ts',

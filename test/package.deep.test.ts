@@ -35,7 +35,7 @@ describe('the package, packed and installed', () => {
       .map((path) => `dist/${path.replace(/\.ts$/, '.js')}`)
     const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
 
-    expect(read).toContain('dist/src/mirror/migrations/0001-initial.sql')
+    expect(read).toContain('dist/src/mirror/sqlite/migrations/0001-initial.sql')
     expect(read).toContain('dist/src/cli/completion/customer-mirror.bash')
     expect(files).toEqual([...ALWAYS, ...compiled, ...read, ...launcherFiles()].toSorted())
   })

@@ -1,157 +1,41 @@
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror } from '../store.ts'
-import { MirrorUnusable } from '../errors.ts'
-import {
-  findDamage,
-  openDatabase,
-  openRehearsal,
-  readTransaction,
-  writeTransaction,
-  type Connection,
-} from './database.ts'
-import { writeDictionary } from './dictionary.ts'
-import type * as Erase from './forget/erase.ts'
-import type * as Retention from './retention/retention-verbs.ts'
-import { flushWal, type WalFlush } from './wal-flush.ts'
-import { nameOfProcess } from '../process-name.ts'
-import { renewLease } from './lease.ts'
-import { openFile, type OpenFile } from './open-file.ts'
-import { addSaved, savePages } from './pages.ts'
-import { privacyVerbs } from './privacy/privacy-verbs.ts'
-import { listRejects } from './rejects.ts'
-import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
-import { findGone, findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
-import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
-import { finishRun, startRun } from './runs.ts'
-import { listLastRuns } from './last-runs.ts'
-import { listLatestRuns, listUnderway } from './overview.ts'
-import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
-import { findKnownElsewhere } from './known-elsewhere.ts'
-import { recallWindows } from './windows.ts'
+import type * as Sqlite from './sqlite/sqlite-mirror.ts'
 
-export { replaced } from './open-file.ts'
+export { replaced } from './replaced.ts'
 
-/** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
-export async function openMirror(file: string): Promise<Mirror> {
-  const db = openDatabase(file, 'write', writeDictionary)
-  return mirrorOf(file, db, { wal: flushWal(file), place: openFile(file) })
+/*
+ * The door to the mirror, wherever it is. Each store is loaded only when an address leads to it.
+ */
+
+/** Opens the mirror at `address` to write; creates it if there is none: a file is 0600 in a folder of 0700. */
+export async function openMirror(address: string): Promise<Mirror> {
+  return (await sqlite()).openMirror(address)
 }
 
-/** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
-export async function openMirrorToRead(file: string): Promise<Mirror> {
-  return mirrorOf(file, openDatabase(file, 'read', writeDictionary))
+/** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
+export async function openMirrorToRead(address: string): Promise<Mirror> {
+  return (await sqlite()).openMirrorToRead(address)
 }
 
 /**
  * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `file`. Nothing of it remains,
  * even if the process is killed. A full run reads every record there; `withLists`, for a quick run, copies the lists as last read.
  */
-export async function rehearseMirror(...asked: Parameters<typeof openRehearsal>): Promise<Mirror> {
-  return mirrorOf(asked[0], openRehearsal(...asked))
+export async function rehearseMirror(...asked: Parameters<typeof Sqlite.rehearseMirror>): Promise<Mirror> {
+  return (await sqlite()).rehearseMirror(...asked)
 }
 
-/** The organizations of the mirror at `file`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
-export async function openOrganizations(file: string): Promise<Organizations> {
-  const organizations = await import('./organizations/organizations.ts')
-  return organizations.openOrganizations(file)
+/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
+export async function openOrganizations(address: string): Promise<Organizations> {
+  return (await sqlite()).openOrganizations(address)
 }
 
-/** As `erase.ts` has it, which is loaded only when it is called. */
-export async function eraseTraces(...args: Parameters<typeof Erase.eraseTraces>): Promise<Erased> {
-  const erase = await import('./forget/erase.ts')
-  return erase.eraseTraces(...args)
+/** Erases what is left of a forgotten customer in the bytes of the mirror at `file`; its connections are closed before. */
+export async function eraseTraces(...asked: Parameters<typeof Sqlite.eraseTraces>): Promise<Erased> {
+  return (await sqlite()).eraseTraces(...asked)
 }
 
-/** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
-type Written = { wal: WalFlush; place: OpenFile }
-
-function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written> = {}): Mirror {
-  const holder = nameOfProcess()
-  /** One transaction, only if the path of the mirror still leads to the open file. */
-  const writeInPlace = <Result>(work: () => Result): Result =>
-    writeTransaction(db, file, () => {
-      place?.requireInPlace()
-      const result = work()
-      place?.requireInPlace()
-      return result
-    })
-  /** The run is complete without the indexes, and the next one tries again. */
-  const indexForReaders = (nowMs: number): void => {
-    if (!lacksReadingIndexes(db, nowMs)) return
-    try {
-      writeInPlace(() => createReadingIndexes(db))
-    } catch (error) {
-      if (!(error instanceof MirrorUnusable)) throw error
-    }
-  }
-  return {
-    file,
-    standing: () => place?.standing() ?? 'same',
-    startRun: async (start) => writeInPlace(() => startRun(db, start, holder)),
-    ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
-    savePages: async (run, pages, nowMs) => {
-      const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
-      addSaved(run, saved)
-      wal?.wrote(saved.records.inserted + saved.records.updated)
-      return saved
-    },
-    renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
-    recallWindows: async (run) => recallWindows(db, run),
-    findKnownElsewhere: async (organization, ids) =>
-      readTransaction(db, file, () => findKnownElsewhere(db, organization, ids)),
-    findRemovalCandidates: async (run, ending) =>
-      readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
-    findGone: async (run, rowIds) => readTransaction(db, file, () => findGone(db, run, rowIds)),
-    findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),
-    // A failed run is recorded in its file, even if that was moved away.
-    finishRun: async (run, ending, nowMs) => {
-      const finish = () => finishRun(db, run, ending, nowMs)
-      if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
-      const report = writeInPlace(finish)
-      if (place !== undefined) indexForReaders(nowMs)
-      return report
-    },
-    approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
-    discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
-    ...readingVerbs(db, file),
-    ...rareVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
-    close: async () => {
-      place?.letGo(db)
-      await wal?.close()
-      db.close()
-    },
-  }
-}
-
-type Rare = Pick<Mirror, 'forgetCustomer' | 'readmitCustomer' | 'prune'>
-
-/** Verbs that few commands and runs need: each is loaded when it is called. */
-function rareVerbs(db: Connection, file: string, place: Parameters<typeof Retention.retentionVerbs>[1]): Rare {
-  const forget = async () => (await import('./forget/forget.ts')).forgetting(db, file)
-  let retention: Pick<Mirror, 'prune'> | undefined
-  return {
-    forgetCustomer: async (asked) => (await forget()).forgetCustomer(asked),
-    readmitCustomer: async (asked) => (await forget()).readmitCustomer(asked),
-    prune: async (...args) => {
-      const { retentionVerbs } = await import('./retention/retention-verbs.ts')
-      retention ??= retentionVerbs(db, place)
-      return retention.prune(...args)
-    },
-  }
-}
-
-/** The verbs that read what earlier runs left. Each reads one state of the file. */
-function readingVerbs(db: Connection, file: string) {
-  return {
-    listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
-    findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
-    listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),
-    listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
-    listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
-    listUncountedFreshness: async () => readTransaction(db, file, () => listUncountedFreshness(db)),
-    listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
-    listLatestRuns: async (filter) => readTransaction(db, file, () => listLatestRuns(db, filter)),
-    listUnderway: async (clocks) => readTransaction(db, file, () => listUnderway(db, clocks)),
-    findDamage: async () => readTransaction(db, file, () => findDamage(db)),
-  } satisfies Partial<Mirror>
+function sqlite(): Promise<typeof Sqlite> {
+  return import('./sqlite/sqlite-mirror.ts')
 }

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { APPLICATION_ID } from '../mirror/database.ts'
+import { APPLICATION_ID } from '../mirror/sqlite/database.ts'
 
 /** `CPUB`: marks a copy published by this program, which it may replace and remove. */
 export const COPY_APPLICATION_ID = 0x43505542

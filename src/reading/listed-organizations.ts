@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { openDatabase } from '../mirror/database.ts'
+import { openDatabase } from '../mirror/sqlite/database.ts'
 import type { LeftOut } from './publish/publish-plan.ts'
 
 /**

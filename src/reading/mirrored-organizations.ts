@@ -1,4 +1,4 @@
-import type { Connection } from '../mirror/database.ts'
+import type { Connection } from '../mirror/sqlite/database.ts'
 import { fromSqlTime } from '../mirror/sql-time.ts'
 import { hasTable } from './has-table.ts'
 import { openToRead } from './open-to-read.ts'

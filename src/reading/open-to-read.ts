@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { MirrorUnusable } from '../errors.ts'
-import { APPLICATION_ID, refuseNewer, type Connection } from '../mirror/database.ts'
-import { fileError } from '../mirror/file-errors.ts'
+import { APPLICATION_ID, refuseNewer, type Connection } from '../mirror/sqlite/database.ts'
+import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
 
 /** A mirror, or a published copy, that is open to read only. */

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { UsageError } from '../errors.ts'
-import type { Connection } from '../mirror/database.ts'
+import type { Connection } from '../mirror/sqlite/database.ts'
 
 /** A value as SQLite has it; an INTEGER is a bigint, and a REAL a number. */
 export type SqlValue = string | number | bigint | Buffer | null

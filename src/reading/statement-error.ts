@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { UsageError } from '../errors.ts'
-import { sqliteError } from '../mirror/file-errors.ts'
+import { sqliteError } from '../mirror/sqlite/file-errors.ts'
 
 /** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
 export function statementError(error: unknown, file: string): unknown {

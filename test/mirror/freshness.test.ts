@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { APPLICATION_ID } from '../../src/mirror/database.ts'
+import { APPLICATION_ID } from '../../src/mirror/sqlite/database.ts'
 import { aCustomer, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
@@ -155,7 +155,7 @@ test('a mirror of version 4 gains the columns at the end, filled from the runs i
   const db = new Database(file)
   const old = ['0001-initial', '0002-scan', '0003-remembered-pages', '0004-remembered-rows']
   for (const name of old)
-    db.exec(readFileSync(new URL(`../../src/mirror/migrations/${name}.sql`, import.meta.url), 'utf8'))
+    db.exec(readFileSync(new URL(`../../src/mirror/sqlite/migrations/${name}.sql`, import.meta.url), 'utf8'))
   const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all('freshness')
   const run = db.prepare(`INSERT INTO runs (organization, "trigger", started_at, data_as_of, status, proof, reasons)
     VALUES ('acme', 'sync', @at, @at, 'complete', @proof, @reasons)`)

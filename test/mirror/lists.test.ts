@@ -247,7 +247,7 @@ async function aMirrorOfVersion(migrations: readonly string[]) {
     db.exec(`DROP TABLE ${String(name)}`)
   }
   for (const name of migrations)
-    db.exec(readFileSync(new URL(`../../src/mirror/migrations/${name}.sql`, import.meta.url), 'utf8'))
+    db.exec(readFileSync(new URL(`../../src/mirror/sqlite/migrations/${name}.sql`, import.meta.url), 'utf8'))
   db.pragma(`user_version = ${migrations.length}`)
   return { file, db }
 }

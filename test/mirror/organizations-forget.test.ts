@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { ORGANIZATION_TABLES } from '../../src/mirror/organizations/organization-tables.ts'
+import { ORGANIZATION_TABLES } from '../../src/mirror/sqlite/organizations/organization-tables.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { night } from './nights.ts'
@@ -168,8 +168,8 @@ const MODULE = (path: string) => JSON.stringify(new URL(path, import.meta.url).h
 
 /** Ends as soon as it is about to run that statement. */
 const KILLED = `
-  import { openDatabase } from ${MODULE('../../src/mirror/database.ts')}
-  import { forgetOrganization } from ${MODULE('../../src/mirror/organizations/forget.ts')}
+  import { openDatabase } from ${MODULE('../../src/mirror/sqlite/database.ts')}
+  import { forgetOrganization } from ${MODULE('../../src/mirror/sqlite/organizations/forget.ts')}
   const [file, last] = process.argv.slice(-2)
   const db = openDatabase(file, 'write')
   for (const name of ['exec', 'prepare']) {

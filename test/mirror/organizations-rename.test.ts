@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { ORGANIZATION_TABLES } from '../../src/mirror/organizations/organization-tables.ts'
+import { ORGANIZATION_TABLES } from '../../src/mirror/sqlite/organizations/organization-tables.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night } from './nights.ts'
@@ -180,8 +180,8 @@ const MODULE = (path: string) => JSON.stringify(new URL(path, import.meta.url).h
 
 /** Ends in the middle of the transaction, when every row is written and the triggers are made again. */
 const KILLED = `
-  import { openDatabase, writeTransaction } from ${MODULE('../../src/mirror/database.ts')}
-  import { renameOrganization } from ${MODULE('../../src/mirror/organizations/rename.ts')}
+  import { openDatabase, writeTransaction } from ${MODULE('../../src/mirror/sqlite/database.ts')}
+  import { renameOrganization } from ${MODULE('../../src/mirror/sqlite/organizations/rename.ts')}
   const [file, names] = process.argv.slice(-2)
   const db = openDatabase(file, 'write')
   const exec = db.exec.bind(db)

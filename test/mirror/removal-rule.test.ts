@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { areTooMany, decideAbsences, type Evidence, isCandidate } from '../../src/mirror/removals/removal-rule.ts'
+import { areTooMany, decideAbsences, type Evidence, isCandidate } from '../../src/mirror/removal-rule.ts'
 import type { Absent, Searched } from '../../src/run.ts'
 
 const RULE = { after: 2, maxShare: 0.1 }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { APPLICATION_ID } from '../../src/mirror/database.ts'
+import { APPLICATION_ID } from '../../src/mirror/sqlite/database.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -78,7 +78,7 @@ function aMirrorOfVersion4({ empty = false } = {}): string {
   const file = aMirrorFile()
   const db = new Database(file)
   for (const name of ['0001-initial', '0002-scan', '0003-remembered-pages', '0004-remembered-rows'])
-    db.exec(readFileSync(new URL(`../../src/mirror/migrations/${name}.sql`, import.meta.url), 'utf8'))
+    db.exec(readFileSync(new URL(`../../src/mirror/sqlite/migrations/${name}.sql`, import.meta.url), 'utf8'))
   db.pragma('user_version = 4')
   db.pragma(`application_id = ${APPLICATION_ID}`)
   if (!empty) db.exec(ROWS)

@@ -2,12 +2,12 @@ import Database from 'better-sqlite3'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openOrganizations } from '../../src/mirror/mirror.ts'
-import { APPLICATION_ID } from '../../src/mirror/database.ts'
+import { APPLICATION_ID } from '../../src/mirror/sqlite/database.ts'
 import { listMirroredOrganizations, listNamesInMirror } from '../../src/reading/mirrored-organizations.ts'
 import { customerId, START_MS } from '../support/builders.ts'
 import { aMirrorFile, valueOf } from '../support/mirror-file.ts'
 
-const FOLDER = new URL('../../src/mirror/migrations/', import.meta.url)
+const FOLDER = new URL('../../src/mirror/sqlite/migrations/', import.meta.url)
 const MIGRATIONS = readdirSync(FOLDER).toSorted()
 const AT = '2026-01-05 02:00:00.000'
 

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { idHash } from '../../forgotten.ts'
-import { purgeCustomer } from '../../mirror/forget/purge-customer.ts'
-import { forgetWindows } from '../../mirror/windows.ts'
+import { purgeCustomer } from '../../mirror/sqlite/forget/purge-customer.ts'
+import { forgetWindows } from '../../mirror/sqlite/windows.ts'
 import { hasTable } from '../has-table.ts'
 
 type Key = { organization: string; key: Buffer }

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
 import { existsSync, statSync } from 'node:fs'
 import { MirrorUnusable, OrganizationLeased } from '../../errors.ts'
-import { APPLICATION_ID } from '../../mirror/database.ts'
-import { fileError } from '../../mirror/file-errors.ts'
-import { findHeldLease } from '../../mirror/lease.ts'
+import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
+import { fileError } from '../../mirror/sqlite/file-errors.ts'
+import { findHeldLease } from '../../mirror/sqlite/lease.ts'
 import { hasTable } from '../has-table.ts'
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */

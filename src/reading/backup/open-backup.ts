@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../errors.ts'
-import { APPLICATION_ID } from '../../mirror/database.ts'
+import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 
 /** Opens a backup to read only. Throws MirrorUnusable for a file that is none, or that is damaged. */

@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts'
-import type { Connection } from '../../mirror/database.ts'
+import type { Connection } from '../../mirror/sqlite/database.ts'
 import { feedStart, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import { selectOrganizations, type LeftOut, type UnknownOrganization } from './select-organizations.ts'

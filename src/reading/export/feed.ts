@@ -1,4 +1,4 @@
-import type { Connection } from '../../mirror/database.ts'
+import type { Connection } from '../../mirror/sqlite/database.ts'
 import { hasTable } from '../has-table.ts'
 
 /** The highest seq that was ever given; 0 where there was no change. A copy for readers knows only its own. */

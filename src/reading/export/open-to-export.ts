@@ -1,4 +1,4 @@
-import { APPLICATION_ID, LATEST_VERSION, openDatabase, type Connection } from '../../mirror/database.ts'
+import { APPLICATION_ID, LATEST_VERSION, openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 
 /**

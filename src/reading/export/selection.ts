@@ -1,4 +1,4 @@
-import type { Connection } from '../../mirror/database.ts'
+import type { Connection } from '../../mirror/sqlite/database.ts'
 import { PUBLIC_TABLES, type PublicColumn } from '../../public-tables.ts'
 import { selectFeed } from './feed-rows.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'

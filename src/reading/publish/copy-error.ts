@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { CopyFailed } from '../../errors.ts'
-import { sqliteError } from '../../mirror/file-errors.ts'
+import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
 import { isFull, PLACES, systemCode } from '../place-error.ts'
 
 const NO_ROOM =

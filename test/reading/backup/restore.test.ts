@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { syncCommand } from '../../../src/cli/sync.ts'
-import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/database.ts'
+import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
 import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
@@ -403,7 +403,7 @@ async function aBackupOf(count: number): Promise<string> {
 function anOldMirror(version: number): string {
   const file = aBackupFile('old.db')
   const db = new Database(file)
-  const folder = new URL('../../../src/mirror/migrations/', import.meta.url)
+  const folder = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
   for (const name of readdirSync(folder).toSorted().slice(0, version))
     db.exec(readFileSync(new URL(name, folder), 'utf8'))
   db.pragma(`application_id = ${APPLICATION_ID}`)

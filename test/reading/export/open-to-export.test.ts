@@ -2,13 +2,13 @@ import Database from 'better-sqlite3'
 import { chmodSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
-import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/database.ts'
+import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
 import { customerId } from '../../support/builders.ts'
 import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aMirrorOfNights, publishAll } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
 
-const MIGRATIONS = new URL('../../../src/mirror/migrations/', import.meta.url)
+const MIGRATIONS = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
 const AT = '2026-01-04 02:00:00.000'
 
 /** A mirror as the first version left it, with one customer. */

@@ -1,0 +1,83 @@
+import type { Absent, RemovalRule, RemovingProof, Searched } from '../run.ts'
+
+/** This few absences at once are never held back, whatever their share. */
+const ALWAYS_BELIEVED = 20
+
+/** Everything the decision about absent customers depends on. */
+export type Evidence = {
+  /** At least one. */
+  absent: readonly Absent[]
+  /** Rows whose absence counts for nothing, because the list may be older than the one read before. */
+  unjudged: ReadonlySet<number>
+  proof: RemovingProof
+  rule: RemovalRule
+  searched: Searched
+  /** Whether so many absences at once are to be held back. */
+  isTooMuch: boolean
+}
+
+/** A customer to be marked missing; `isCounted` when the absence counts towards a removal. */
+export type Missing = { row: Absent; isCounted: boolean; isRemoved: boolean }
+
+/** What to do about the absent customers. */
+export type Decision = {
+  reasons: readonly ('contradicted' | 'older-list')[]
+  /** Whether the scan keeps its proof. */
+  isBelieved: boolean
+  /** Customers that a search found: they are listed. */
+  listed: readonly Absent[]
+  /** Customers whose removal is held back; undefined leaves what is held as it is. */
+  held: readonly Absent[] | undefined
+  missing: readonly Missing[]
+}
+
+/**
+ * Decides about the absent customers of a proven, settled or converged scan. All absences are disbelieved where exactly the newest
+ * customers are absent, or where a search found one of them; too many at once are held back. Otherwise each customer becomes
+ * missing, and one that was absent often enough is removed: after a proven scan unless a search is outstanding, after a
+ * settled or converged one only when its searches confirm that it is gone.
+ */
+export function decideAbsences(evidence: Evidence): Decision {
+  const { absent, unjudged, proof, rule, searched, isTooMuch } = evidence
+  const nothing = { isBelieved: true, listed: [], held: undefined, missing: [] }
+  const older = unjudged.size > 0 ? (['older-list'] as const) : []
+  if (unjudged.size === absent.length) return { ...nothing, reasons: older, isBelieved: false }
+  const isDue = (row: Absent) => !unjudged.has(row.rowId) && isCandidate(row, rule, proof)
+  const listed = absent.filter(({ id }) => searched.found?.has(id))
+  if (listed.length > 0) {
+    const others = absent.filter((row) => !listed.includes(row) && isDue(row))
+    const held = searched.isSample === true && others.length > 0 ? others : undefined
+    return { ...nothing, reasons: [...older, 'contradicted'], isBelieved: false, listed, held }
+  }
+  if (isTooMuch) return { ...nothing, reasons: older, held: absent }
+  const missing = absent.map((row) => ({
+    row,
+    isCounted: !unjudged.has(row.rowId),
+    isRemoved: isDue(row) && maySearchRemove(row, searched, proof),
+  }))
+  return { ...nothing, reasons: older, missing }
+}
+
+/** Whether this absence leads to the removal of the customer. */
+export function isCandidate(
+  { missingScans, missingProven }: Absent,
+  { after }: RemovalRule,
+  proof: RemovingProof,
+): boolean {
+  return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
+}
+
+/** Whether too many are absent at once to be marked: a large share of those listed before, who are counted only then, or all. */
+export function areTooMany(
+  absent: number,
+  listed: { before: () => number; now: number },
+  { maxShare }: RemovalRule,
+): boolean {
+  return listed.now === 0 || (absent > ALWAYS_BELIEVED && absent > maxShare * listed.before())
+}
+
+/** Whether the searches allow the removal of the customer. */
+function maySearchRemove({ id }: Absent, searched: Searched, proof: RemovingProof): boolean {
+  if (searched.isPostponed === true || searched.unanswered?.has(id) === true) return false
+  return proof === 'proven' || searched.confirmed.has(id)
+}

@@ -1,0 +1,249 @@
+import Database from 'better-sqlite3'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { MirrorUnusable } from '../../errors.ts'
+import { fileError, sqliteError } from './file-errors.ts'
+import { identityOf } from './file-identity.ts'
+import { fingerprintKey } from './fingerprint-key.ts'
+import { createReadingIndexes } from './reading-indexes.ts'
+import { forgetStamp } from './update-stamp.ts'
+
+export type Connection = Database.Database
+
+/** `CMIR`: identifies the SQLite file, also for the command `file`. */
+export const APPLICATION_ID = 0x434d4952
+
+/** How long a write waits for another program's transaction before it gives up. */
+const BUSY_TIMEOUT_MS = 15_000
+
+/**
+ * The size of the WAL, in pages of 4 KB, at which a checkpoint runs. An initial sync with random UUIDs writes the same index pages
+ * again and again; with fewer checkpoints, each page is copied once for many writes.
+ */
+const CHECKPOINT_PAGES = 32_768
+
+/**
+ * The page cache, in KB: enough for the index of a hundred thousand customers, and for the writes of one transaction. The index of a
+ * million would not fit into any reasonable cache, and a night hardly reads it.
+ */
+const CACHE_KB = 8_000
+
+/** The migrations in order; a file's place here is the `user_version` after it. */
+const MIGRATIONS = [
+  '0001-initial.sql',
+  '0002-scan.sql',
+  '0003-remembered-pages.sql',
+  '0004-remembered-rows.sql',
+  '0005-trust.sql',
+  '0006-lists.sql',
+  '0007-reading.sql',
+  '0008-privacy.sql',
+  '0009-organizations.sql',
+  '0010-forgotten.sql',
+  '0011-retention.sql',
+  '0012-order-facts.sql',
+  '0013-settled.sql',
+  '0014-quick-runs.sql',
+  '0015-full-runs.sql',
+]
+
+export const LATEST_VERSION = MIGRATIONS.length
+
+/**
+ * Opens the mirror at `file`, and migrates an older one. `complete` runs in the transaction in which it is opened to write. Throws
+ * MirrorUnusable without having changed anything.
+ */
+export function openDatabase(
+  file: string,
+  access: 'read' | 'write',
+  complete: (db: Connection) => void = () => {},
+): Connection {
+  if (access === 'read' && !existsSync(file)) {
+    throw new MirrorUnusable(`${file}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
+      code: 'missing',
+    })
+  }
+  try {
+    if (access === 'write') createPrivately(file)
+    refuseDirectory(file)
+    const db = openChecked(file, access, complete)
+    if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
+    db.close()
+    openChecked(file, 'write', complete).close()
+    return openChecked(file, 'read', complete)
+  } catch (error) {
+    throw fileError(error, file)
+  }
+}
+
+/** The tables that a run reads or writes, except the memory of the list. */
+const REHEARSED = [
+  'runs',
+  'customers',
+  'absences',
+  'rejects',
+  'held_removals',
+  'privacy_policies',
+  'forgotten_keys',
+  'forgotten',
+]
+const MEMORY = ['lists', 'list_chunks', 'list_windows', 'edited_customers']
+
+/** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */
+export function openRehearsal(file: string, organizations: readonly string[], { withLists = false } = {}): Connection {
+  const exists = existsSync(file)
+  if (exists) openDatabase(file, 'read').close()
+  const db = new Database('')
+  try {
+    migrate(db)
+    if (!exists) return db
+    db.prepare('ATTACH ? AS original').run(file)
+    // One transaction, so that the copy is one state of the original.
+    db.transaction(() => {
+      for (const table of withLists ? [...REHEARSED, ...MEMORY] : REHEARSED) copyRows(db, table, organizations)
+    })()
+    db.exec('DETACH original')
+    return db
+  } catch (error) {
+    db.close()
+    throw fileError(error, file)
+  }
+}
+
+function copyRows(db: Connection, table: string, organizations: readonly string[]): void {
+  const columns = db
+    .prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'original')`)
+    .pluck()
+    .all(table)
+    .map((column) => `"${column}"`)
+    .join(', ')
+  db.prepare(
+    `INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM original.${table}
+     WHERE organization IN (SELECT value FROM json_each(?))`,
+  ).run(JSON.stringify(organizations))
+}
+
+/** Runs `work` in one immediate transaction: all of its writes, or none. */
+export function writeTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
+  forgetStamp(db)
+  try {
+    return db.transaction(work).immediate()
+  } catch (error) {
+    throw sqliteError(error, file)
+  }
+}
+
+/** Runs `work` on one snapshot of the file. */
+export function readTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
+  try {
+    return db.transaction(work).deferred()
+  } catch (error) {
+    throw sqliteError(error, file)
+  }
+}
+
+/** The damage that SQLite finds when it reads the whole file. */
+export function findDamage(db: Connection): string[] {
+  const found = db.prepare<[], string>('PRAGMA integrity_check(10)').pluck().all()
+  return found.filter((line) => line !== 'ok')
+}
+
+/** SQLite gives its `-wal` and `-shm` files the mode of the main file, so the main file is created first, with its mode. */
+function createPrivately(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+}
+
+function refuseDirectory(file: string): void {
+  if (!statSync(file).isDirectory()) return
+  throw new MirrorUnusable(`${file}: is a folder; 'mirror' must name a file, e.g. ${file}/customers.db`, {
+    code: 'directory',
+  })
+}
+
+function openChecked(file: string, access: 'read' | 'write', complete: (db: Connection) => void): Connection {
+  const before = identityOf(file)
+  const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  try {
+    refuseForeign(db, file)
+    // A migration may replace a table that others refer to; this setting cannot be changed within a transaction.
+    db.pragma('foreign_keys = OFF')
+    // Nor do views stop it that someone added to the mirror, over a table or a view that is put back a moment later.
+    db.pragma('legacy_alter_table = ON')
+    db.pragma(`cache_size = -${CACHE_KB}`)
+    if (access === 'write') {
+      makePrivate(file)
+      db.pragma('journal_mode = WAL')
+      db.pragma('synchronous = NORMAL')
+      // A restore may have had the old file locked until a moment ago. From here on it finds this one in use.
+      if (identityOf(file) !== before) throw replacedMeanwhile(file)
+      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      db.transaction(() => {
+        db.pragma(`application_id = ${APPLICATION_ID}`)
+        // A backup that was put back by hand is a mirror from now on.
+        db.exec('DROP TABLE IF EXISTS backup_mark')
+        migrate(db)
+        complete(db)
+      }).immediate()
+    }
+    db.pragma('legacy_alter_table = OFF')
+    db.pragma('foreign_keys = ON')
+    return db
+  } catch (error) {
+    db.close()
+    // SQLite finds out by itself when it writes, and only says that it may not.
+    throw identityOf(file) === before ? error : replacedMeanwhile(file)
+  }
+}
+
+function replacedMeanwhile(file: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${file}: was replaced by another file while it was opened. Nothing was written; try again.`,
+    {
+      code: 'replaced',
+    },
+  )
+}
+
+/** Makes a mirror that others could read private again, with its `-wal` and `-shm`. */
+function makePrivate(file: string): void {
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600)
+}
+
+function refuseForeign(db: Connection, file: string): void {
+  const applicationId = Number(db.pragma('application_id', { simple: true }))
+  const tables = db.prepare('SELECT COUNT(*) FROM sqlite_schema').pluck().get()
+  if (applicationId !== APPLICATION_ID && !(applicationId === 0 && tables === 0)) {
+    throw new MirrorUnusable(
+      `${file}: is a SQLite file, but not a mirror of ours. It was left as it is; name another file as 'mirror'.`,
+      { code: 'foreign' },
+    )
+  }
+  refuseNewer(db, file)
+}
+
+/** Throws MirrorUnusable `mirror-newer` for a file that a later version wrote. */
+export function refuseNewer(db: Connection, file: string): void {
+  const version = versionOf(db)
+  if (version <= LATEST_VERSION) return
+  throw new MirrorUnusable(
+    `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
+      'Upgrade this program, or name another file.',
+    { code: 'newer' },
+  )
+}
+
+function versionOf(db: Connection): number {
+  return Number(db.pragma('user_version', { simple: true }))
+}
+
+/** Applies the missing migrations, and creates the key. The caller holds the transaction. */
+function migrate(db: Connection): void {
+  const version = Number(db.pragma('user_version', { simple: true }))
+  for (const name of MIGRATIONS.slice(version)) {
+    db.exec(readFileSync(new URL(`migrations/${name}`, import.meta.url), 'utf8'))
+  }
+  if (version > 0 && version < LATEST_VERSION) createReadingIndexes(db)
+  fingerprintKey(db)
+  if (version < LATEST_VERSION) db.pragma(`user_version = ${LATEST_VERSION}`)
+}

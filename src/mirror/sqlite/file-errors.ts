@@ -1,0 +1,84 @@
+import Database from 'better-sqlite3'
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { MirrorUnusable, type MirrorCode } from '../../errors.ts'
+
+const FULL = 'the disk is full. Nothing of this step was kept; free some space, then run the command again.'
+
+/** The meaning of SQLite's and the system's codes for the mirror, each with its fix. */
+const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
+  ['SQLITE_NOTADB', 'foreign', 'is not a SQLite file. It was left as it is; name another file as mirror.'],
+  [
+    'SQLITE_CORRUPT',
+    'corrupt',
+    'is damaged. Put back a backup, or move it away and sync anew; sqlite3 can save what is readable with .recover',
+  ],
+  ['SQLITE_FULL', 'full', FULL],
+  // The `-shm` file could not grow.
+  ['SQLITE_IOERR_SHMSIZE', 'full', FULL],
+  ['SQLITE_READONLY', 'read-only', 'cannot be written. Make the file and its folder writable for this user.'],
+  ['SQLITE_CANTOPEN', 'unreadable', 'cannot be opened. Check that this user may read and write it and its folder.'],
+  ['SQLITE_PERM', 'unreadable', 'may not be opened by this user.'],
+  ['SQLITE_AUTH', 'unreadable', 'may not be opened by this user.'],
+  [
+    'SQLITE_IOERR',
+    'unreadable',
+    'the disk failed while it was read or written. Check the disk and any quota, then run the command again.',
+  ],
+  ['SQLITE_BUSY', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
+  ['SQLITE_LOCKED', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
+  ['EACCES', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
+  ['EPERM', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
+  ['EROFS', 'read-only', 'lies on a read-only file system.'],
+  ['ENOSPC', 'full', 'the disk is full. Free some space, then run the command again.'],
+  ['EDQUOT', 'full', 'the disk quota is used up. Free some space, then run the command again.'],
+  ['ENOTDIR', 'unreadable', 'has a file where a folder should be in its path.'],
+  ['EEXIST', 'unreadable', 'has a file where a folder should be in its path.'],
+  ['ENOENT', 'unreadable', 'cannot be made there.'],
+]
+
+/** A failure of SQLite as MirrorUnusable; any other error unchanged. `room` returns the free space at a file. */
+export function sqliteError(error: unknown, file: string, room = roomAt): unknown {
+  return error instanceof Database.SqliteError ? described(error, codeWith(error.code, file, room), file) : error
+}
+
+/** A failure of SQLite or of the file system while a mirror is opened, as MirrorUnusable; any other error unchanged. */
+export function fileError(error: unknown, file: string): unknown {
+  if (error instanceof Error && 'syscall' in error && 'code' in error) return described(error, String(error.code), file)
+  const taken = error instanceof Database.SqliteError ? / (\S+) already exists$/.exec(error.message)?.[1] : undefined
+  if (taken === undefined) return sqliteError(error, file)
+  const sentence =
+    `holds a table, view or index "${taken}" that someone added, and this version needs that name. The mirror was left as it ` +
+    'is: rename or drop what was added, and try again.'
+  return new MirrorUnusable(`${file}: ${sentence}`, { code: 'foreign' }, { cause: error })
+}
+
+/** The free space on a disk; undefined if the system does not report it. */
+type Room = { bytes: number | undefined; files: number | undefined }
+
+/** Less than this counts as full: SQLite needs 32 KiB at once, and other programs may have freed a little since. */
+const NO_ROOM_BYTES = 256 * 1024
+
+/** SQLite does not pass on why a read or a write failed, so a full disk is recognized by its free space. */
+function codeWith(code: string, file: string, room: (file: string) => Room): string {
+  if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return code
+  const { bytes, files } = room(file)
+  const isFull = files === 0 || (code.startsWith('SQLITE_IOERR') && bytes !== undefined && bytes < NO_ROOM_BYTES)
+  return isFull ? `ENOSPC, ${code}` : code
+}
+
+function roomAt(file: string): Room {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
+    // Some file systems have no fixed number of files, and report 0 of 0.
+    return { bytes: bavail * bsize, files: files === 0 ? undefined : ffree }
+  } catch {
+    return { bytes: undefined, files: undefined }
+  }
+}
+
+function described(error: Error, code: string, file: string): unknown {
+  const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix))
+  if (meaning === undefined) return error
+  return new MirrorUnusable(`${file}: ${meaning[2]} (${code})`, { code: meaning[1] }, { cause: error })
+}

@@ -1,0 +1,51 @@
+import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
+import { UsageError } from '../../../errors.ts'
+import { writeTransaction, type Connection } from '../database.ts'
+import { deletingSecurely } from '../purge.ts'
+import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
+import { requireUnleased } from '../organizations/organization-tables.ts'
+import { purgeCustomer } from './purge-customer.ts'
+import { forgetWindows } from '../windows.ts'
+
+/** The verbs of a mirror about forgotten customers, each in one transaction. */
+export function forgetting(db: Connection, file: string): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {
+  return {
+    forgetCustomer: async (asked) =>
+      deletingSecurely(db, () => writeTransaction(db, file, () => forgetCustomer(db, asked))),
+    readmitCustomer: async (asked) => writeTransaction(db, file, () => readmitCustomer(db, asked)),
+  }
+}
+
+function forgetCustomer(db: Connection, asked: Forgetting): ForgottenCustomer {
+  const { organization, id, nowMs } = asked
+  takeFromRuns(db, asked)
+  const sinceMs = forgottenSinceMs(db, organization, id)
+  const purged = purgeCustomer(db, asked)
+  const isKnown = Object.values(purged.deleted).some((count) => count > 0)
+  if (sinceMs === undefined && !isKnown) throw unknownCustomer(organization)
+  rememberForgotten(db, organization, id, nowMs)
+  return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
+}
+
+function readmitCustomer(db: Connection, asked: Forgetting): void {
+  const { organization, id } = asked
+  takeFromRuns(db, asked)
+  if (!deleteForgotten(db, organization, id))
+    throw new UsageError(
+      `${organization}: no forgotten customer has this id. Check the id; ids are kept as hashes, so they cannot be listed.`,
+    )
+  // A window of an interrupted run that holds its number is not read again.
+  forgetWindows(db, organization)
+}
+
+/** A run whose lease has expired may only be paused: without the lease it can write nothing. */
+function takeFromRuns(db: Connection, { organization, nowMs, monotonicMs }: Forgetting): void {
+  requireUnleased(db, organization, 'changed', { nowMs, monotonicMs })
+}
+
+function unknownCustomer(organization: string): UsageError {
+  return new UsageError(
+    `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
+      `'customer-mirror query ${organization}' lists the customers.`,
+  )
+}

@@ -1,0 +1,34 @@
+import type { KnownElsewhere } from '../../store.ts'
+import type { Connection } from './database.ts'
+import { statement } from './statement.ts'
+
+/**
+ * Each id costs one index look-up for each organization of the file, so the caller passes only a few. The names of organizations come
+ * from the index too, with one look-up for each, since `customers` may have millions of rows and `runs` thousands for each.
+ */
+const FIND = `
+  WITH RECURSIVE others (organization) AS (
+    SELECT MIN(organization) FROM customers
+    UNION ALL
+    SELECT (SELECT MIN(organization) FROM customers WHERE organization > others.organization) FROM others
+    WHERE others.organization IS NOT NULL
+  ),
+  unknown (id) AS MATERIALIZED (
+    SELECT DISTINCT value FROM json_each(@ids)
+    WHERE NOT EXISTS (SELECT 1 FROM customers WHERE organization = @organization AND id = value)
+  )
+  SELECT unknown.id, others.organization FROM unknown CROSS JOIN others CROSS JOIN customers
+    ON customers.organization = others.organization AND customers.id = unknown.id`
+
+/** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key or address. */
+export function findKnownElsewhere(db: Connection, organization: string, ids: readonly string[]): KnownElsewhere {
+  const find = statement<[Record<string, unknown>], { id: string; organization: string }>(db, FIND)
+  const known = new Set<string>()
+  const byOrganization = new Map<string, number>()
+  for (const row of find.all({ organization, ids: JSON.stringify(ids) })) {
+    known.add(row.id)
+    byOrganization.set(row.organization, (byOrganization.get(row.organization) ?? 0) + 1)
+  }
+  const [most] = [...byOrganization].toSorted(([, one], [, other]) => other - one)
+  return { count: known.size, mostlyOf: most?.[0] }
+}

@@ -1,0 +1,120 @@
+import { hostname } from 'node:os'
+import { bootName } from '../../boot-name.ts'
+import { OrganizationLeased } from '../../errors.ts'
+import { isGone } from '../../process-name.ts'
+import type { Connection } from './database.ts'
+import { statement } from './statement.ts'
+
+/** How long a lease lasts after its last renewal. */
+export const LEASE_MS = 60_000
+
+type Lease = {
+  run_id: number
+  holder: string
+  /** By the wall clock. */
+  expires_at_ms: number
+  /** By the monotonic clock that counts from `boot`; null if the run had none. */
+  boot: string | null
+  expires_monotonic_ms: number | null
+}
+
+/** The moment by the wall clock, and by the monotonic clock if the run has one: the wall clock may be set at any time. */
+export type Clocks = { nowMs: number; monotonicMs: number | undefined }
+
+/**
+ * Takes the lease of the organization for a run that is about to start: when it is free, when its holder has not renewed it for
+ * LEASE_MS, or when the holder was a process of this machine that has ended. Throws OrganizationLeased otherwise.
+ */
+export function takeLease(
+  db: Connection,
+  { organization, id }: { organization: string; id: number },
+  holder: string,
+  clocks: Clocks,
+): void {
+  const lease = findLease(db, organization, clocks)
+  if (lease !== undefined) {
+    throw new OrganizationLeased(
+      `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
+        'Let it finish, or stop it; a run that died is given up after a minute.',
+      { code: 'held' },
+    )
+  }
+  statement(
+    db,
+    `REPLACE INTO leases (organization, run_id, holder, expires_at_ms, boot, expires_monotonic_ms)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  ).run(organization, id, holder, ...expiries(clocks))
+}
+
+/** The first lease of a run that may still be under way; undefined if there is none. */
+export function findHeldLease(db: Connection, clocks: Clocks): { organization: string; runId: number } | undefined {
+  const leases = db.prepare<[], Lease & { organization: string }>('SELECT * FROM leases ORDER BY organization').all()
+  const held = leases.find((lease) => !hasExpired(lease, clocks) && isGone(lease.holder) !== true)
+  return held && { organization: held.organization, runId: held.run_id }
+}
+
+/** The lease of the organization that a run still holds; undefined if it is free. */
+export function findLease(db: Connection, organization: string, clocks: Clocks): Lease | undefined {
+  const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
+  if (lease === undefined || hasExpired(lease, clocks) || isGone(lease.holder) === true) return undefined
+  return lease
+}
+
+/** Throws OrganizationLeased unless the run still holds its lease; renews the lease when a third of it is used. */
+export function renewLease(
+  db: Connection,
+  run: { id: number; organization: string; monotonicMs?: (() => number) | undefined },
+  nowMs: number,
+): void {
+  const find = 'SELECT * FROM leases WHERE organization = ? AND run_id = ?'
+  const lease = statement<[string, number], Lease>(db, find).get(run.organization, run.id)
+  if (lease === undefined) {
+    throw new OrganizationLeased(
+      `${run.organization}: another run took over while this one was paused. What this run had saved is kept.`,
+      { code: 'lease-lost' },
+    )
+  }
+  const clocks = { nowMs, monotonicMs: run.monotonicMs?.() }
+  if (isWorn(lease.expires_at_ms - nowMs) || isWorn(leftByMonotonic(lease, clocks) ?? LEASE_MS)) {
+    statement(db, 'UPDATE leases SET expires_at_ms = ?, boot = ?, expires_monotonic_ms = ? WHERE organization = ?').run(
+      ...expiries(clocks),
+      run.organization,
+    )
+  }
+}
+
+/** Whether a third of the lease is used, or more is left than a whole lease: then the clock was set back. */
+function isWorn(leftMs: number): boolean {
+  return leftMs < (LEASE_MS * 2) / 3 || leftMs > LEASE_MS
+}
+
+/** The monotonic clock decides if the holder uses the same one. */
+function hasExpired(lease: Lease, clocks: Clocks): boolean {
+  const leftMs = leftByMonotonic(lease, clocks)
+  if (leftMs === undefined) return lease.expires_at_ms <= clocks.nowMs
+  // No lease lasts longer than LEASE_MS: one that seems to is from before a restart of the machine.
+  return leftMs <= 0 || leftMs > LEASE_MS
+}
+
+function leftByMonotonic({ boot, expires_monotonic_ms: endMs }: Lease, { monotonicMs }: Clocks): number | undefined {
+  if (endMs === null || monotonicMs === undefined || boot !== thisBoot()) return undefined
+  return endMs - monotonicMs
+}
+
+function expiries({ nowMs, monotonicMs }: Clocks): [number, string | null, number | null] {
+  if (monotonicMs === undefined) return [nowMs + LEASE_MS, null, null]
+  return [nowMs + LEASE_MS, thisBoot(), monotonicMs + LEASE_MS]
+}
+
+/** Releases the lease, if the run still holds it; whether it did. */
+export function releaseLease(db: Connection, run: { id: number; organization: string }): boolean {
+  return (
+    statement(db, 'DELETE FROM leases WHERE organization = ? AND run_id = ?').run(run.organization, run.id).changes ===
+    1
+  )
+}
+
+/** Where the system does not name its start, processes of one machine are taken to read the same clock. */
+function thisBoot(): string {
+  return bootName() ?? hostname()
+}

@@ -1,0 +1,218 @@
+import type { Run } from '../../run.ts'
+import { readLaterOrder, type LaterOrder } from '../../later-order.ts'
+import { readOrderFacts } from '../../order-facts.ts'
+import { EMPTY_LIST, emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../../list-as-read.ts'
+import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
+import { RowSet } from '../../row-set.ts'
+import { version } from '../../version.ts'
+import type { Connection } from './database.ts'
+import { IS_QUICK } from './stored-runs.ts'
+import { statement } from './statement.ts'
+
+/** The number of customers in a stored chunk of the list. */
+const CHUNK = 4096
+
+/** A program with other fields stores the same record in another way, so it reads every record again. */
+const READER = `${version()} ${TEXT_FIELDS.join(' ')}`
+
+/** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
+export function loadList(db: Connection, organization: string): ListAsRead {
+  const list = statement<[string, string], StoredList>(
+    db,
+    'SELECT customers, warnings, order_facts, later_order FROM lists WHERE organization = ? AND reader = ?',
+  ).get(organization, READER)
+  if (list === undefined) return EMPTY_LIST
+  const columns = emptyColumns(list.customers)
+  const chunks = statement<[string], Chunk>(db, 'SELECT * FROM list_chunks WHERE organization = ? ORDER BY chunk')
+  let copied = 0
+  for (const chunk of chunks.iterate(organization)) copied += copyChunk(chunk, columns)
+  // A damaged list is ignored.
+  if (copied !== list.customers) return EMPTY_LIST
+  const warnings: Warnings[] = JSON.parse(list.warnings)
+  return {
+    ...{ columns, windows: loadWindows(db, organization), warnings },
+    order: readOrderFacts(list.order_facts),
+    later: readLaterOrder(list.later_order),
+  }
+}
+
+type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
+
+type Chunk = { chunk: number } & Record<
+  'row_ids' | 'fingerprints' | 'id_fingerprints' | 'comparisons' | 'oddities',
+  Buffer
+>
+
+/** Copies a chunk; the number of customers copied, 0 if the chunk does not fit. */
+function copyChunk({ chunk, ...stored }: Chunk, columns: ListColumns): number {
+  const at = chunk * CHUNK
+  const count = stored.oddities.length
+  if (at + count > columns.rowIds.length) return 0
+  const copied = [
+    [stored.row_ids, columns.rowIds],
+    [stored.fingerprints, columns.fingerprints],
+    [stored.id_fingerprints, columns.idFingerprints],
+    [stored.comparisons, columns.comparisons],
+    [stored.oddities, columns.oddities],
+  ] as const
+  if (copied.some(([bytes, column]) => bytes.length !== count * column.BYTES_PER_ELEMENT)) return 0
+  for (const [bytes, column] of copied) bytesOf(column).set(bytes, at * column.BYTES_PER_ELEMENT)
+  return count
+}
+
+function loadWindows(db: Connection, organization: string): ListedWindow[] {
+  return statement<[string], ListedWindow>(
+    db,
+    'SELECT place, count, digest, outline FROM list_windows WHERE organization = ? ORDER BY number',
+  ).all(organization)
+}
+
+/** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
+export function storeList(db: Connection, run: ListOfRun, list: ListAsRead): void {
+  const { organization, id } = run
+  const { columns, windows, warnings, order } = list
+  if (columns !== run.list.columns) storeChunks(db, organization, { before: run.list.columns, after: columns })
+  if (windows !== run.list.windows) storeWindows(db, organization, { before: run.list.windows, after: windows })
+  statement(
+    db,
+    `INSERT INTO lists (organization, run_id, reader, customers, warnings, order_facts) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader,
+       customers = excluded.customers, warnings = excluded.warnings, order_facts = excluded.order_facts,
+       later_order = NULL`,
+  ).run(organization, id, READER, columns.rowIds.length, JSON.stringify(warnings), JSON.stringify(order))
+  // Edits since the run began are for the next run.
+  statement(db, 'DELETE FROM edited_customers WHERE organization = ? AND edit <= ?').run(organization, run.lastEdit)
+}
+
+/** Stores what a quick run found out about the order of the list since it was read. */
+export function storeLaterOrder(db: Connection, organization: string, later: LaterOrder): void {
+  statement(db, 'UPDATE lists SET later_order = ? WHERE organization = ? AND reader = ?').run(
+    JSON.stringify(later),
+    organization,
+    READER,
+  )
+}
+
+type ListOfRun = Pick<Run, 'id' | 'organization' | 'list' | 'lastEdit'>
+
+type Change<Value> = { before: Value; after: Value }
+
+function storeChunks(db: Connection, organization: string, { before, after }: Change<ListColumns>): void {
+  const chunks = Math.ceil(after.rowIds.length / CHUNK)
+  const store = statement(
+    db,
+    `REPLACE INTO list_chunks (organization, chunk, row_ids, fingerprints, id_fingerprints, comparisons, oddities)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  for (let chunk = 0; chunk < chunks; chunk += 1) {
+    const [was, is] = [chunkOf(before, chunk), chunkOf(after, chunk)]
+    if (is.every((column, place) => column.equals(was[place] ?? NO_BYTES))) continue
+    store.run(organization, chunk, ...is)
+  }
+  statement(db, 'DELETE FROM list_chunks WHERE organization = ? AND chunk >= ?').run(organization, chunks)
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** The columns of one chunk, as they are stored. */
+function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
+  const { rowIds, fingerprints, idFingerprints, comparisons, oddities } = columns
+  const [from, to] = [chunk * CHUNK, (chunk + 1) * CHUNK]
+  return [rowIds, fingerprints, idFingerprints, comparisons, oddities].map((column) =>
+    bytesOf(column.subarray(from, to)),
+  )
+}
+
+/** The bytes of a column: little-endian, as on all supported machines. */
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+function storeWindows(db: Connection, organization: string, { before, after }: Change<readonly ListedWindow[]>): void {
+  const store = statement(
+    db,
+    'REPLACE INTO list_windows (organization, number, place, count, digest, outline) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  for (const [number, { place, count, digest, outline }] of after.entries()) {
+    const was = before[number]
+    if (was?.digest === digest && was.place === place && was.count === count && was.outline === outline) continue
+    store.run(organization, number, place, count, digest, outline)
+  }
+  statement(db, 'DELETE FROM list_windows WHERE organization = ? AND number >= ?').run(organization, after.length)
+}
+
+/** Deletes the list of an organization: its next run reads every record again. */
+export function forgetList(db: Connection, organization: string): void {
+  statement(db, 'DELETE FROM lists WHERE organization = ?').run(organization)
+}
+
+/** The number of the last edit by hand; 0 before the first. */
+export function lastEdit(db: Connection): number {
+  return statement<[], number>(db, 'SELECT MAX(edit) FROM edited_customers').pluck().get() ?? 0
+}
+
+/**
+ * Customers that may differ from the list: written since it was read, by a run or by hand, or no longer listed.
+ */
+export function doubtedRows(db: Connection, organization: string): RowSet {
+  const doubted = new RowSet()
+  const add = (sql: string, ...parameters: unknown[]) => {
+    for (const rowId of statement<unknown[], number>(db, sql)
+      .pluck()
+      .iterate(...parameters))
+      doubted.add(rowId)
+  }
+  const readBy = statement<[string], number>(db, 'SELECT run_id FROM lists WHERE organization = ?').pluck()
+  const runId = readBy.get(organization) ?? 0
+  const hasWritten = statement(
+    db,
+    'SELECT 1 FROM runs WHERE organization = ? AND id > ? AND inserted + updated > 0 LIMIT 1',
+  )
+  if (runId > 0 && hasWritten.get(organization, runId) !== undefined) {
+    add(
+      `SELECT row_id FROM ${tableOf(db, organization)} WHERE organization = ? AND last_run_id > ?`,
+      organization,
+      runId,
+    )
+  }
+  add('SELECT row_id FROM edited_customers WHERE organization = ?', organization)
+  add(
+    `SELECT row_id FROM customers
+     WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)`,
+    organization,
+  )
+  return doubted
+}
+
+/** The table, to read every customer of the organization. Reading most of a table is three times as fast without an index. */
+function tableOf(db: Connection, organization: string): string {
+  const isMost = statement<[string], number>(
+    db,
+    'SELECT 10 * customers > (SELECT MAX(row_id) FROM customers) FROM lists WHERE organization = ?',
+  ).pluck()
+  return isMost.get(organization) === 1 ? 'customers NOT INDEXED' : 'customers'
+}
+
+/** Customers that quick runs found changed in the service since the list was read, and that were not edited by hand. */
+export function changedRows(db: Connection, organization: string): RowSet {
+  const changed = new RowSet()
+  const rows = statement<[Record<string, unknown>], number>(
+    db,
+    `SELECT row_id FROM ${tableOf(db, organization)} WHERE organization = @organization
+       AND last_run_id IN (
+         SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND updated > 0
+           AND id > (SELECT run_id FROM lists WHERE organization = @organization))
+       AND EXISTS (
+         SELECT 1 FROM changes WHERE changes.organization = @organization AND changes.id = customers.id
+           AND run_id = last_run_id AND change = 'changed')
+       AND row_id NOT IN (SELECT row_id FROM edited_customers WHERE organization = @organization)`,
+  ).pluck()
+  const hasWritten = statement<[Record<string, unknown>], number>(
+    db,
+    `SELECT 1 FROM runs WHERE organization = @organization AND ${IS_QUICK} AND updated > 0
+       AND id > (SELECT run_id FROM lists WHERE organization = @organization) LIMIT 1`,
+  )
+  if (hasWritten.get({ organization }) !== undefined)
+    for (const rowId of rows.iterate({ organization })) changed.add(rowId)
+  return changed
+}

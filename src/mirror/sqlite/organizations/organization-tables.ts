@@ -1,0 +1,86 @@
+import { OrganizationLeased } from '../../../errors.ts'
+import type { Connection } from '../database.ts'
+import { findLease, type Clocks } from '../lease.ts'
+import { statement } from '../statement.ts'
+
+/** Every table of the mirror with a column `organization`. A test compares them with the schema. */
+export const ORGANIZATION_TABLES = [
+  'customers',
+  'changes',
+  'runs',
+  'rejects',
+  'absences',
+  'held_removals',
+  'lists',
+  'list_chunks',
+  'list_windows',
+  'edited_customers',
+  'leases',
+  'privacy_policies',
+  'retired_organizations',
+  'unfinished_forgets',
+  'horizons',
+  'pruned_runs',
+  'forgotten',
+  'forgotten_keys',
+] as const
+export type OrganizationTable = (typeof ORGANIZATION_TABLES)[number]
+
+/** What is kept from run to run to recognize a list. Without it, the next run reads every record. */
+export const MEMORY_OF_LIST = ['lists', 'list_chunks', 'list_windows', 'edited_customers'] as const
+
+/** The organizations of which the mirror holds rows, in order. */
+export function listNames(db: Connection): string[] {
+  return statement<[], string>(
+    db,
+    `SELECT organization FROM runs UNION SELECT organization FROM customers
+     UNION SELECT organization FROM forgotten_keys ORDER BY 1`,
+  )
+    .pluck()
+    .all()
+}
+
+/** Whether the table has a row of the organization. */
+export function hasRows(db: Connection, table: OrganizationTable, organization: string): boolean {
+  return statement(db, `SELECT 1 FROM ${table} WHERE organization = ? LIMIT 1`).get(organization) !== undefined
+}
+
+/** Deletes the organization's rows from these tables; returns the number of each. */
+export function deleteRows<Table extends OrganizationTable>(
+  db: Connection,
+  tables: readonly Table[],
+  organization: string,
+): Map<Table, number> {
+  return new Map(
+    tables.map((table) => [
+      table,
+      statement(db, `DELETE FROM ${table} WHERE organization = ?`).run(organization).changes,
+    ]),
+  )
+}
+
+/** Throws OrganizationLeased while a run has the organization; deletes a lease that was left behind. */
+export function requireUnleased(db: Connection, organization: string, what: string, clocks: Clocks): void {
+  const lease = findLease(db, organization, clocks)
+  if (lease !== undefined) {
+    throw new OrganizationLeased(
+      `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now, so it cannot be ${what}. ` +
+        'Nothing was changed. Let the run finish, or stop it, then try again; a run that died is given up after a minute.',
+      { code: 'held' },
+    )
+  }
+  deleteRows(db, ['leases'], organization)
+}
+
+/**
+ * Runs `work` without these triggers, which note what is changed by hand row by row. The caller holds the transaction, so
+ * nothing else writes meanwhile, and they are there again even if the process is killed.
+ */
+export function withoutTriggers<Result>(db: Connection, names: readonly string[], work: () => Result): Result {
+  const find = statement<[string], string>(db, `SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?`)
+  const triggers = names.flatMap((name) => find.pluck().get(name) ?? [])
+  for (const name of names) db.exec(`DROP TRIGGER IF EXISTS ${name}`)
+  const result = work()
+  for (const sql of triggers) db.exec(sql)
+  return result
+}

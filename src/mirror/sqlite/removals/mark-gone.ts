@@ -1,0 +1,30 @@
+import type { Ending, Run } from '../../../run.ts'
+import { markMissing } from './absences.ts'
+import type { Absences } from './mark-absent.ts'
+import type { Connection } from '../database.ts'
+import { findUnjudged } from '../older-list.ts'
+import { areTooManyAbsent, findListedBefore } from './removals.ts'
+
+/** The results for customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
+type Gone = Pick<Absences, 'missing' | 'held' | 'reasons'> & {
+  /** Rows that are absent, and were not marked. */
+  unmarked: readonly number[]
+}
+
+const NONE_GONE: Gone = { missing: 0, held: 0, reasons: [], unmarked: [] }
+
+/**
+ * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs
+ * do. The newest customers alone are not marked, since the list may be older than the last one read.
+ */
+export function markGone(db: Connection, run: Run, { absentRows = [], removals }: Ending, nowMs: number): Gone {
+  const gone = absentRows.flatMap((rowId) => findListedBefore(db, run, rowId) ?? [])
+  if (gone.length === 0 || removals === undefined) return NONE_GONE
+  if (areTooManyAbsent(db, run, gone.length, removals.rule))
+    return { ...NONE_GONE, held: gone.length, unmarked: absentRows }
+  const unjudged = findUnjudged(db, run, gone)
+  const missing = gone.filter(({ rowId }) => !unjudged.has(rowId))
+  for (const row of missing) markMissing(db, run, row, undefined, nowMs)
+  const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
+  return { missing: missing.length, held: 0, reasons, unmarked: [...unjudged] }
+}

@@ -1,0 +1,46 @@
+import type { Run } from '../../../run.ts'
+import type { Connection } from '../database.ts'
+import { IS_QUICK } from '../stored-runs.ts'
+import { statement } from '../statement.ts'
+import { updateStamp } from '../update-stamp.ts'
+import { forgetAbsences } from './absences.ts'
+
+/**
+ * The customers that quick runs wrote while the scan of this run was interrupted. They are listed, and may stand in a part that was read
+ * before, where the scan does not look again: not to have read them is no absence.
+ */
+export function writtenMeanwhile(db: Connection, run: Pick<Run, 'organization' | 'resumedFrom'>): Set<number> {
+  if (run.resumedFrom === undefined) return new Set()
+  const written = statement<[Record<string, unknown>], number>(
+    db,
+    `WITH RECURSIVE scan (id) AS (
+       SELECT @resumedFrom UNION ALL SELECT resumed_from FROM runs JOIN scan USING (id) WHERE resumed_from IS NOT NULL
+     )
+     SELECT row_id FROM customers WHERE organization = @organization AND last_run_id IN (
+       SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND inserted + updated > 0
+         AND id > (SELECT MIN(id) FROM scan))`,
+  ).pluck()
+  return new Set(written.all({ organization: run.organization, resumedFrom: run.resumedFrom }))
+}
+
+/**
+ * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows
+ * them as it read them, as if there had been no quick run.
+ */
+export function markListed(
+  db: Connection,
+  run: Pick<Run, 'organization' | 'resumedFrom' | 'seen'>,
+  nowMs: number,
+): void {
+  if (run.resumedFrom === undefined) return
+  const missing = statement<[string], number>(
+    db,
+    'SELECT row_id FROM customers WHERE organization = ? AND missing_since IS NOT NULL AND removed_at IS NULL',
+  ).pluck()
+  const list = statement(db, 'UPDATE customers SET missing_since = NULL, updated_at = ? WHERE row_id = ?')
+  for (const rowId of missing.all(run.organization)) {
+    if (!run.seen.has(rowId)) continue
+    list.run(updateStamp(db, nowMs), rowId)
+    forgetAbsences(db, rowId)
+  }
+}

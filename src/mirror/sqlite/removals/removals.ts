@@ -1,0 +1,196 @@
+import type { Absent, RemovalRule, Run } from '../../../run.ts'
+import type { HeldRemovals } from '../../../store.ts'
+import { UsageError } from '../../../errors.ts'
+import { forgetAbsences } from './absences.ts'
+import type { Connection } from '../database.ts'
+import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
+import { areTooMany } from '../../removal-rule.ts'
+import { IS_QUICK } from '../stored-runs.ts'
+import { fromSqlTime, sqlTime } from '../../sql-time.ts'
+import { statement } from '../statement.ts'
+import { updateStamp } from '../update-stamp.ts'
+
+/**
+ * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if
+ * received customers are no longer in the mirror: rows with the same id replaced them, which no trigger reports.
+ */
+export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
+  if (run.seen.size === countListed(db, run.organization)) return []
+  const find = statement<[number], AbsentColumns>(db, FIND_NOT_REMOVED)
+  const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
+  const unseen: number[] = []
+  let found = 0
+  // All at once: one by one, each row costs three times as much.
+  for (const rowId of everybody.all(run.organization)) {
+    if (run.seen.has(rowId)) found += 1
+    else unseen.push(rowId)
+  }
+  if (found < run.seen.size) return undefined
+  const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
+  const written = absent.length === 0 ? new Set() : writtenMeanwhile(db, run)
+  return absent.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
+}
+
+const FIND_NOT_REMOVED = `
+  SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
+    coalesce(absences.scans, 0) AS missing_scans
+  FROM customers LEFT JOIN absences ON absences.row_id = customers.row_id AND missing_since IS NOT NULL
+  WHERE customers.row_id = ? AND removed_at IS NULL`
+
+const FIND_LISTED_BEFORE = `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.organization = ?`
+
+/** One customer that was listed until now and that the run did not receive; undefined for any other, and one missing already. */
+export function findListedBefore(db: Connection, run: Run, rowId: number): Absent | undefined {
+  const find = statement<[number, string], AbsentColumns>(db, FIND_LISTED_BEFORE)
+  const row = run.seen.has(rowId) ? undefined : find.get(rowId, run.organization)
+  return row === undefined || run.rejectedIds.has(row.id) ? undefined : fromColumns(row)
+}
+
+/** The rows of an organization whose removal is held back. */
+export function findHeldRows(db: Connection, organization: string): Set<number> {
+  const held = statement<[string], number>(db, 'SELECT row_id FROM held_removals WHERE organization = ?').pluck()
+  return new Set(held.all(organization))
+}
+
+/** Deletes held removals of customers that were just received: they are listed. */
+export function releaseListed(db: Connection, run: Run, received: Iterable<number>): void {
+  if (run.heldRows.size === 0) return
+  for (const rowId of received) if (run.heldRows.has(rowId)) release(db, rowId)
+}
+
+/** The same for one customer by the id of its rejected record. */
+export function releaseHeld(db: Connection, run: Run, id: string): void {
+  if (run.heldRows.size === 0) return
+  const rowId = statement<[string, string], number>(
+    db,
+    'SELECT row_id FROM customers WHERE organization = ? AND id = ?',
+  )
+    .pluck()
+    .get(run.organization, id)
+  if (rowId !== undefined) release(db, rowId)
+}
+
+export function release(db: Connection, rowId: number): void {
+  statement(db, 'DELETE FROM held_removals WHERE row_id = ?').run(rowId)
+}
+
+/** Removals that were held back and not yet decided, newest first. */
+export function listHeldRemovals(db: Connection): HeldRemovals[] {
+  return statement<[], { run_id: number; organization: string; held: number; started_at: string }>(
+    db,
+    `SELECT run_id, held_removals.organization, COUNT(*) AS held, started_at
+     FROM held_removals JOIN runs ON runs.id = run_id GROUP BY run_id ORDER BY run_id DESC`,
+  )
+    .all()
+    .map(({ run_id, started_at, ...held }) => ({ ...held, runId: run_id, startedAtMs: fromSqlTime(started_at) }))
+}
+
+/** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */
+export function approveRemovals(db: Connection, runId: number, nowMs: number): number {
+  const held = statement<[number], { organization: string; row_id: number; id: string }>(
+    db,
+    `SELECT held_removals.organization, row_id, id FROM held_removals JOIN customers USING (row_id)
+     WHERE run_id = ? AND removed_at IS NULL`,
+  ).all(runId)
+  for (const { organization, row_id, id } of held) {
+    statement(db, 'UPDATE customers SET missing_since = coalesce(missing_since, ?) WHERE row_id = ?').run(
+      sqlTime(nowMs),
+      row_id,
+    )
+    remove(db, { id: runId, organization }, { rowId: row_id, id }, nowMs)
+  }
+  if (held.length === 0) discardRemovals(db, runId)
+  return held.length
+}
+
+/** Discards the removals that run held back; the next scan may hold them back again. Returns their number. */
+export function discardRemovals(db: Connection, runId: number): number {
+  const { changes } = statement(db, 'DELETE FROM held_removals WHERE run_id = ?').run(runId)
+  if (changes > 0) return changes
+  throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
+}
+
+/** Whether an absence could lead to a removal for any customer. */
+export function mayBeCandidates(db: Connection, organization: string, { after }: RemovalRule): boolean {
+  if (after <= 1) return true
+  const missing = statement<[string], number>(
+    db,
+    'SELECT 1 FROM customers WHERE organization = ? AND missing_since IS NOT NULL AND removed_at IS NULL LIMIT 1',
+  ).pluck()
+  return missing.get(organization) !== undefined
+}
+
+/** Whether so many customers of the run are absent at once that they are held back. */
+export function areTooManyAbsent(db: Connection, run: Run, absent: number, rule: RemovalRule): boolean {
+  const before = () => countListed(db, run.organization) - countInserted(db, run)
+  return areTooMany(absent, { before, now: run.seen.size + run.rejectedIds.size }, rule)
+}
+
+function countListed(db: Connection, organization: string): number {
+  const everybody = statement<[string], number>(db, 'SELECT COUNT(*) FROM customers WHERE organization = ?').pluck()
+  const removed = statement<[string], number>(
+    db,
+    'SELECT COUNT(*) FROM customers WHERE organization = ? AND removed_at IS NOT NULL',
+  ).pluck()
+  return (everybody.get(organization) ?? 0) - (removed.get(organization) ?? 0)
+}
+
+/**
+ * The customers inserted by this run and those it continued, which share the start of their scan, and by quick runs since the last full
+ * one: they are as new to the list.
+ */
+function countInserted(db: Connection, run: Run): number {
+  return (
+    statement<[Record<string, unknown>], number>(
+      db,
+      `SELECT SUM(inserted) FROM runs WHERE organization = @organization AND (data_as_of = @dataAsOf
+         OR (${IS_QUICK} AND id > (SELECT coalesce(MAX(id), 0) FROM runs
+           WHERE organization = @organization AND status = 'complete' AND id < @id)))`,
+    )
+      .pluck()
+      .get({ organization: run.organization, dataAsOf: sqlTime(run.dataAsOfMs), id: run.id }) ?? 0
+  )
+}
+
+/** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
+export function holdBack(db: Connection, run: Run, absent: readonly Absent[]): void {
+  statement(db, 'DELETE FROM held_removals WHERE organization = ?').run(run.organization)
+  const hold = statement(db, 'INSERT INTO held_removals (organization, row_id, run_id) VALUES (?, ?, ?)')
+  for (const { rowId } of absent) hold.run(run.organization, rowId, run.id)
+}
+
+export function remove(
+  db: Connection,
+  run: Pick<Run, 'id' | 'organization'>,
+  { rowId, id }: Pick<Absent, 'rowId' | 'id'>,
+  nowMs: number,
+): void {
+  const now = sqlTime(nowMs)
+  statement(
+    db,
+    'UPDATE customers SET removed_at = ?, is_active = 0, last_run_id = ?, updated_at = ? WHERE row_id = ?',
+  ).run(now, run.id, updateStamp(db, nowMs), rowId)
+  forgetAbsences(db, rowId)
+  release(db, rowId)
+  statement(
+    db,
+    `INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+     SELECT ?, ?, ?, 'removed', ?, missing_since FROM customers WHERE row_id = ?`,
+  ).run(run.id, run.organization, id, now, rowId)
+}
+
+type AbsentColumns = {
+  row_id: number
+  id: string
+  name: string | null
+  username: string | null
+  email: string | null
+  created_at_utc: string | null
+  missing_proven: number
+  missing_scans: number
+}
+
+function fromColumns({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
+  const counted = { missingProven: missing_proven, missingScans: missing_scans }
+  return { ...same, rowId: row_id, createdAtUtc: created_at_utc, ...counted }
+}

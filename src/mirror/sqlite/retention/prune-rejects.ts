@@ -1,0 +1,16 @@
+import type { Connection } from '../database.ts'
+import type { Step } from './retention-verbs.ts'
+import { sqlTime } from '../../sql-time.ts'
+import { statement } from '../statement.ts'
+
+/** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
+export function rejectsPruning(db: Connection, organization: string, beforeMs: number): Step {
+  const before = sqlTime(Math.max(0, beforeMs))
+  return (most) =>
+    statement(
+      db,
+      `DELETE FROM rejects WHERE reject_id IN (
+         SELECT reject_id FROM rejects
+         WHERE organization = ? AND resolved_at < ? AND resolved_at >= first_seen_at LIMIT ?)`,
+    ).run(organization, before, most).changes
+}

@@ -1,0 +1,57 @@
+import type { Connection } from '../database.ts'
+import type { Step } from './retention-verbs.ts'
+import { sqlTime } from '../../sql-time.ts'
+import { statement } from '../statement.ts'
+import { IS_FULL, READ_TO_END } from '../stored-runs.ts'
+
+const DAY_MS = 86_400_000
+
+/** To find the runs that no customer refers to, every customer is read: not more often than this. */
+const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
+
+/**
+ * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay,
+ * and its latest: they are what freshness, history and the removal of customers rest on.
+ */
+export function runsPruning(db: Connection, organization: string, beforeMs: number): Step {
+  const before = sqlTime(Math.max(0, beforeMs))
+  return (most) => {
+    if (!isDue(db, organization, beforeMs)) return 0
+    const { changes } = statement(db, DELETE_UNUSED).run({ organization, before, most })
+    if (changes < most) {
+      statement(db, 'REPLACE INTO pruned_runs (organization, before_day) VALUES (?, ?)').run(
+        organization,
+        before.slice(0, 10),
+      )
+    }
+    return changes
+  }
+}
+
+function isDue(db: Connection, organization: string, beforeMs: number): boolean {
+  const find = statement<[string], string>(db, 'SELECT before_day FROM pruned_runs WHERE organization = ?').pluck()
+  const done = find.get(organization)
+  if (done !== undefined && done > sqlTime(Math.max(0, beforeMs - LOOKED_THROUGH_EVERY_MS)).slice(0, 10)) return false
+  const oldest = 'SELECT 1 FROM runs WHERE organization = ? AND started_at < ? LIMIT 1'
+  return statement(db, oldest).get(organization, sqlTime(Math.max(0, beforeMs))) !== undefined
+}
+
+const OF = 'FROM runs WHERE organization = @organization'
+
+/** Each list of runs that are in use is made once. */
+const DELETE_UNUSED = `
+  DELETE FROM runs WHERE id IN (
+    SELECT id ${OF} AND started_at < @before AND finished_at >= started_at AND status <> 'running'
+      AND id NOT IN (SELECT last_run_id FROM customers WHERE organization = @organization)
+      AND id NOT IN (SELECT run_id FROM changes WHERE organization = @organization)
+      AND id NOT IN (SELECT run_id FROM rejects WHERE organization = @organization)
+      AND id NOT IN (SELECT run_id FROM held_removals UNION ALL SELECT run_id FROM lists UNION ALL SELECT run_id FROM leases
+        UNION ALL SELECT run_id FROM windows)
+      AND id NOT IN (SELECT resumed_from ${OF} AND resumed_from IS NOT NULL)
+      AND id NOT IN (SELECT MAX(id) ${OF} UNION ALL SELECT MAX(id) ${OF} AND status <> 'running'
+        UNION ALL SELECT MAX(id) ${OF} AND status <> 'running' AND ${IS_FULL}
+        UNION ALL SELECT MIN(id) ${OF} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${OF} AND ${READ_TO_END}
+        UNION ALL SELECT MAX(id) ${OF} AND status = 'complete' AND proof IN ('proven', 'settled')
+        UNION ALL SELECT MAX(id) ${OF} AND status = 'complete'
+          AND (proof <> 'unproven' OR reasons = '["plain-scan"]'))
+    LIMIT @most)`

@@ -1,0 +1,214 @@
+import type { LaterOrder } from '../../later-order.ts'
+import type { Ending, Run, RunPrivacy, Start } from '../../run.ts'
+import { AccountingBroken } from '../../errors.ts'
+import { fingerprintWith, KEY_BYTES } from '../../fingerprint.ts'
+import { addsUp, emptyReport, noRecords, type RecordCounts, type Report } from '../../report.ts'
+import type { Connection } from './database.ts'
+import { fingerprintKey } from './fingerprint-key.ts'
+import { loadForgotten } from './forget/forgotten.ts'
+import { READ_TO_END } from './stored-runs.ts'
+import { changedRows, doubtedRows, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
+import { releaseLease, renewLease, takeLease } from './lease.ts'
+import { noteFilled, startPrivacy } from './privacy/privacy.ts'
+import { resolveRejects } from './rejects.ts'
+import { doubted, markAbsent } from './removals/mark-absent.ts'
+import { markGone } from './removals/mark-gone.ts'
+import { markListed } from './removals/quick-runs-meanwhile.ts'
+import { findHeldRows, findListedBefore } from './removals/removals.ts'
+import { endRetirement } from './organizations/retirement.ts'
+import { findResumable } from './resume.ts'
+import { RowSet } from '../../row-set.ts'
+import { fromSqlTime, sqlTime } from '../sql-time.ts'
+import { statement } from './statement.ts'
+import { startStopwatch } from './stopwatch.ts'
+import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
+
+/**
+ * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. The caller
+ * holds the transaction.
+ */
+export function startRun(db: Connection, start: Start, holder: string): Run {
+  const { organization, trigger, nowMs, monotonicMs } = start
+  const isBaseline = !hasBaseline(db, organization)
+  // First of all: it may forget the windows to continue from, and the list.
+  const privacy = startPrivacy(db, start)
+  const isQuick = start.isQuick === true
+  const resumable = isQuick ? undefined : findResumable(db, start)
+  const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
+  const { lastInsertRowid } = statement(
+    db,
+    `INSERT INTO runs (organization, "trigger", started_at, data_as_of, resumed_from, trusted_pages, status)
+     VALUES (?, ?, ?, ?, ?, ?, 'running')`,
+  ).run(organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), resumable?.id ?? null, isQuick ? 0 : null)
+  const id = Number(lastInsertRowid)
+  takeLease(db, { organization, id }, holder, { nowMs, monotonicMs: monotonicMs?.() })
+  closeAbandoned(db, { organization, but: id }, nowMs)
+  if (!isQuick) endRetirement(db, organization)
+  if (!isQuick) takeOver(db, { organization, id, from: resumable?.id })
+  const list = loadList(db, organization)
+  const { seen, rejectedIds, suppressed } = recallSeen(db, { id, list })
+  const readBefore = seen.size + rejectedIds.size + suppressed.size
+  if (readBefore > 0) statement(db, 'UPDATE runs SET read_before = ? WHERE id = ?').run(readBefore, id)
+  return {
+    id,
+    organization,
+    trigger,
+    startedAtMs: nowMs,
+    monotonicMs,
+    tookMs: startStopwatch(nowMs, monotonicMs),
+    dataAsOfMs,
+    resumedFrom: resumable?.id,
+    readBefore,
+    isQuick,
+    isBaseline,
+    seen,
+    rejectedIds,
+    forgotten: loadForgotten(db, organization),
+    suppressed,
+    heldRows: findHeldRows(db, organization),
+    list,
+    fingerprint: fingerprintWith(keyOfRun(fingerprintKey(db), privacy)),
+    doubted: doubtedRows(db, organization),
+    changedSince: isQuick ? new RowSet() : changedRows(db, organization),
+    lastEdit: lastEdit(db),
+    written: new RowSet(),
+    records: noRecords(),
+    warnings: {},
+    privacy,
+    pages: 0,
+  }
+}
+
+/** Gives the run the windows of the one that it continues, or forgets those that nothing continues. */
+function takeOver(
+  db: Connection,
+  { organization, id, from }: { organization: string; id: number; from: number | undefined },
+): void {
+  if (from === undefined) forgetWindows(db, organization)
+  else inheritWindows(db, from, id)
+}
+
+/** With a configured key, a reader of the file cannot try out which hidden values give a stored fingerprint. */
+function keyOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Uint8Array {
+  return privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key
+}
+
+/** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
+export function closeAbandoned(
+  db: Connection,
+  { organization, but = 0 }: { organization: string; but?: number },
+  nowMs: number,
+): void {
+  statement(
+    db,
+    `UPDATE runs SET status = 'interrupted', finished_at = max(?, started_at), reasons = '["interrupted"]', error_code = 'interrupted',
+       error = 'The process ended before the run did. What it had saved is kept.'
+     WHERE organization = ? AND status = 'running' AND id <> ?`,
+  ).run(sqlTime(nowMs), organization, but)
+}
+
+/**
+ * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete or partial if it lost its lease to
+ * another one (throws OrganizationLeased), or if its stored numbers do not add up (throws AccountingBroken). A run that failed
+ * after it lost its lease changes nothing.
+ */
+export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {
+  let ending = asked
+  const report = reportOf(run, ending, nowMs)
+  if (ending.status === 'complete' || ending.status === 'partial') {
+    renewLease(db, run, nowMs)
+    requireSum(db, run)
+  }
+  if (ending.status === 'partial') {
+    const { unmarked, ...found } = markGone(db, run, ending, nowMs)
+    if (ending.later !== undefined && found.held === 0) keepLaterOrder(db, run, ending.later, unmarked)
+    ending = { ...ending, reasons: [...ending.reasons, ...found.reasons] }
+    Object.assign(report, { ...found, reasons: [...ending.reasons] })
+  }
+  if (ending.status === 'complete') {
+    // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
+    if (ending.list !== undefined) storeList(db, run, ending.list)
+    markListed(db, run, nowMs)
+    const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
+    ending = doubted(ending, doubts)
+    Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })
+    if (ending.readToEnd) resolveRejects(db, run, nowMs)
+    if (ending.readToEnd) noteFilled(db, run)
+    forgetWindows(db, run.organization)
+  }
+  if (!releaseLease(db, run)) return report
+  statement(
+    db,
+    `UPDATE runs SET finished_at = @finishedAt, duration_ms = @durationMs, status = @status, proof = @proof, reasons = @reasons,
+       certificate = @certificate,
+       requests = @requests, throttled = @throttled, waited_ms = @waitedMs, warnings = @warnings,
+       missing = @missing, removed = @removed, held = @held, trusted_pages = coalesce(@trustedPages, trusted_pages),
+       error_code = @errorCode, error = @errorMessage
+     WHERE id = @id`,
+  ).run({
+    ...ending.source,
+    id: run.id,
+    finishedAt: sqlTime(report.finishedAtMs ?? nowMs),
+    durationMs: report.durationMs,
+    status: ending.status,
+    proof: ending.proof,
+    reasons: JSON.stringify(ending.reasons),
+    certificate: ending.certificate === undefined ? null : JSON.stringify(ending.certificate),
+    warnings: JSON.stringify(run.warnings),
+    missing: report.missing,
+    removed: report.removed,
+    held: report.held,
+    trustedPages: report.trustedPages ?? null,
+    errorCode: ending.error?.code ?? null,
+    errorMessage: ending.error?.message ?? null,
+  })
+  return report
+}
+
+/**
+ * Customers that are absent and were not marked stay pending for the next quick run. A customer whose record was rejected has no row in
+ * the order, and is listed.
+ */
+function keepLaterOrder(db: Connection, run: Run, later: LaterOrder, unmarked: readonly number[]): void {
+  const pending = [...later.pending, ...unmarked].filter((rowId) => findListedBefore(db, run, rowId) !== undefined)
+  storeLaterOrder(db, run.organization, { ...later, pending })
+}
+
+function requireSum(db: Connection, run: Run): void {
+  const stored = statement<[number], RecordCounts>(db, 'SELECT * FROM runs WHERE id = ?').get(run.id)
+  if (stored !== undefined && addsUp(stored) && addsUp(run.records)) return
+  throw new AccountingBroken(
+    `${run.organization}: the numbers of run ${run.id} do not add up. What it saved is kept, but it does not count as ` +
+      'complete. This is a defect of Customer Mirror; please report it.',
+  )
+}
+
+function hasBaseline(db: Connection, organization: string): boolean {
+  return (
+    statement(db, `SELECT 1 FROM runs WHERE organization = ? AND ${READ_TO_END} LIMIT 1`).get(organization) !==
+    undefined
+  )
+}
+
+function reportOf(run: Run, ending: Ending, nowMs: number): Report {
+  const { organization, trigger, startedAtMs } = run
+  return {
+    ...emptyReport({ organization, trigger, startedAtMs }),
+    ...run.records,
+    ...ending.source,
+    runId: run.id,
+    status: ending.status,
+    proof: ending.proof,
+    reasons: [...ending.reasons],
+    pages: run.pages,
+    warnings: run.warnings,
+    resumedFrom: run.resumedFrom,
+    readBefore: run.readBefore,
+    // The wall clock may have been set back since.
+    finishedAtMs: Math.max(nowMs, startedAtMs),
+    durationMs: run.tookMs(nowMs),
+    dataAsOfMs: run.dataAsOfMs,
+    trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
+    error: ending.error,
+  }
+}
