@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { comingRuns } from '../../jobs/schedule/due-times.ts'
+import { abandonedForNothing } from './checks/abandoned-runs.ts'
 import { compareCustomers } from './checks/customers.ts'
 import { missedDueTimes } from './checks/due-times.ts'
 import { badlyEnded } from './checks/ended-runs.ts'
@@ -32,6 +33,7 @@ export function inspect(world: World, { health, begunMs, endMs }: { health: Heal
     ...compareAll(world),
     ...overlappingRuns(runs),
     ...requestsOfTwo(runs, service.requests, fates),
+    ...abandonedForNothing(runs, service.requests, fates),
     ...missedByAll(runs, { world, health, begunMs, endMs }),
     ...badlyEnded(runs),
     ...oddEnds(lived, world.troubles),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { abandonedForNothing } from '../../bench/soak/checks/abandoned-runs.ts'
 import { compareCustomers, type Compared } from '../../bench/soak/checks/customers.ts'
 import { missedDueTimes } from '../../bench/soak/checks/due-times.ts'
 import { badlyEnded } from '../../bench/soak/checks/ended-runs.ts'
@@ -189,6 +190,34 @@ describe('no two runs of an organization may overlap', () => {
       expect(requestsOfTwo(runs, requests, [fate('a'), fate('b', [35], 36)])).toHaveLength(1)
       expect(requestsOfTwo(runs, many, [fate('a'), fate('b', [15])])).toHaveLength(1)
     })
+  })
+})
+
+describe('a run that was given up is found', () => {
+  const givenUp = aRun(1, 10, 20, {
+    ...{ status: 'interrupted', error_code: 'interrupted' },
+    error: 'The process ended before the run did. What it had saved is kept.',
+  })
+  const requests = [{ organization: 'acme', life: 'a', atMs: 12 }]
+  const alive = { name: 'a', frozenAtMs: [], endedAtMs: undefined }
+
+  test('where its worker went on all the time, even when another one ended', () => {
+    const other = { name: 'b', frozenAtMs: [], endedAtMs: 15 }
+
+    expect(abandonedForNothing([givenUp], requests, [alive, other])).toEqual([
+      'acme: run 1 was given up although no worker had ended or stood still',
+    ])
+  })
+
+  test('and not where its worker ended or stood still, before it sent a request or after', () => {
+    for (const struck of [
+      { ...alive, endedAtMs: 15 },
+      { ...alive, frozenAtMs: [5, 14] },
+    ]) {
+      expect(abandonedForNothing([givenUp], requests, [struck])).toEqual([])
+      expect(abandonedForNothing([givenUp], [], [{ ...alive, name: 'b' }, struck])).toEqual([])
+    }
+    expect(abandonedForNothing([aRun(1, 10, 20)], requests, [alive])).toEqual([])
   })
 })
 
