@@ -1,3 +1,4 @@
+import { folderBeside } from '../src/config/beside-mirror.ts'
 import type { Organization } from '../src/config/organization.ts'
 import type { Mirror } from '../src/store.ts'
 import { UsageError } from '../src/errors.ts'
@@ -71,7 +72,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
   if (address === undefined) throw new UsageError(NO_QUEUE)
   const mirror = await openLiveMirror(config.current.mirror)
   try {
-    const backend = await openBackend(address, { mirrorFile: mirror.file })
+    const backend = await openBackend(address, { folder: folderBeside(config.current) })
     const queues = openQueues(backend)
     const isAlone = backend.kind === 'embedded'
     const { values } = backend

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { openBackend } from '../../jobs/queue/backend.ts'
@@ -108,7 +108,7 @@ export function isWell({ workers, redis, service }: World): boolean {
 /** Has a run end after its page, as a person does. */
 export async function cancelRun({ queue, mirror, now }: World, organization: string): Promise<void> {
   const waiting = { now, monotonicMs: () => performance.now(), longestMs: 2000, signal: new AbortController().signal }
-  await cancelRuns({ queue, mirror }, [organization], waiting)
+  await cancelRuns({ file: mirror, queue, mirror }, [organization], waiting)
 }
 
 /** Puts a request for a run of each organization into the queue. Only one process can open the embedded queue at a time. */
@@ -117,7 +117,7 @@ export async function requestRuns(
   organizations: readonly string[],
   kind: 'full' | 'quick' = 'full',
 ): Promise<void> {
-  const backend = await openBackend(queue, { mirrorFile: mirror })
+  const backend = await openBackend(queue, { folder: dirname(mirror) })
   const queues = openQueues(backend)
   for (const each of queues.all) each.on('error', () => {})
   try {

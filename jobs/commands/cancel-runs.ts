@@ -24,7 +24,7 @@ export type CancelWaiting = {
 
 /** Cancels the runs of these organizations, quick runs included, and waits until their workers have ended them. */
 export async function cancelRuns(
-  config: Pick<Config, 'mirror' | 'queue'>,
+  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
   organizations: readonly string[],
   waiting: CancelWaiting,
 ): Promise<{ organization: string; end: CancelEnd }[]> {

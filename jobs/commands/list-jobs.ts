@@ -36,7 +36,7 @@ export type ListedJob = {
 export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
-export async function listJobs(config: Pick<Config, 'mirror' | 'queue'>): Promise<ListedQueue> {
+export async function listJobs(config: Pick<Config, 'file' | 'mirror' | 'queue'>): Promise<ListedQueue> {
   return withAnyQueue(config, async ({ backend, queues }) => {
     const asked = Promise.all([listAll(queues), readPauses(backend.values)])
     const [jobs, pauses] = await answerOf(backend, asked)

@@ -1,7 +1,6 @@
 import type { LastRun } from '../../src/store.ts'
-import { existsSync } from 'node:fs'
 import { readConfig } from '../../src/config/read-config.ts'
-import { openMirrorToRead } from '../../src/mirror/mirror.ts'
+import { openMirrorIfThere } from '../../src/mirror/mirror.ts'
 import { comingRuns, localTime, type Schedule } from '../schedule/due-times.ts'
 import { quickSchedule, spreadBetween } from '../schedule/quick-times.ts'
 import { checkSchedules } from '../schedule/reconcile.ts'
@@ -44,12 +43,11 @@ export async function listSchedule(
   })
 }
 
-async function readLastRuns(mirrorFile: string): Promise<LastRun[]> {
-  if (!existsSync(mirrorFile)) return []
-  const mirror = await openMirrorToRead(mirrorFile)
+async function readLastRuns(address: string): Promise<LastRun[]> {
+  const mirror = await openMirrorIfThere(address)
   try {
-    return await mirror.listLastRuns()
+    return (await mirror?.listLastRuns()) ?? []
   } finally {
-    await mirror.close()
+    await mirror?.close()
   }
 }

@@ -22,7 +22,7 @@ export type Waited = { organization: string; waited: WaitedOutcome | undefined }
 
 /** Requests runs, and waits until each organization's job has ended, be it new or there before. */
 export async function runAndWait(
-  config: Pick<Config, 'mirror' | 'queue'>,
+  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
   organizations: readonly string[],
   options: RequestOptions,
   waiting: WaitingForRuns,

@@ -33,7 +33,7 @@ export type RequestOptions = {
 
 /** Requests a run of each of these organizations, or a quick run. */
 export async function requestRuns(
-  config: Pick<Config, 'mirror' | 'queue'>,
+  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
   organizations: readonly string[],
   options: RequestOptions,
 ): Promise<RequestedRun[]> {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { folderBeside } from '../../src/config/beside-mirror.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors.ts'
@@ -11,13 +12,14 @@ import { withQueues, workIn, type OpenedQueue } from './with-queues.ts'
  * UsageError where there is none, and QueueUnavailable where it fails or a worker has it.
  */
 export async function withAnyQueue<Result>(
-  config: Pick<Config, 'mirror' | 'queue'>,
+  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
   work: (opened: OpenedQueue) => Promise<Result>,
 ): Promise<Result> {
-  const { mirror, queue } = config
+  const { queue } = config
+  const folder = folderBeside(config)
   if (isSharedQueue(queue)) return withQueues(config, NO_QUEUE, work)
-  if (queue === undefined && !existsSync(join(dirname(mirror), 'queue'))) throw new UsageError(NO_QUEUE)
-  const backend = await openBackend('embedded', { mirrorFile: mirror }).catch((error: unknown) => {
+  if (queue === undefined && !existsSync(join(folder, 'queue'))) throw new UsageError(NO_QUEUE)
+  const backend = await openBackend('embedded', { folder }).catch((error: unknown) => {
     throw factsOf(error).from === 'queue'
       ? new QueueUnavailable(`${describeError(error).message} ${STOP_FIRST}`)
       : error

@@ -1,3 +1,4 @@
+import { folderBeside } from '../../src/config/beside-mirror.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { QueueUnavailable, UsageError } from '../../src/errors.ts'
@@ -17,12 +18,12 @@ const ANSWER_MS = 3000
  * no other process can reach it, and QueueUnavailable where it fails.
  */
 export async function withQueues<Result>(
-  config: Pick<Config, 'mirror' | 'queue'>,
+  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
   noSharedQueue: string,
   work: (opened: OpenedQueue) => Promise<Result>,
 ): Promise<Result> {
   if (!isSharedQueue(config.queue)) throw new UsageError(noSharedQueue)
-  return workIn(await openBackend(config.queue, { mirrorFile: config.mirror }), work)
+  return workIn(await openBackend(config.queue, { folder: folderBeside(config) }), work)
 }
 
 /** Opens the queues of a backend, and closes both after `work`. */

@@ -4,7 +4,7 @@ import { pause, resume, type Changed } from './pauses.ts'
 import { answerOf } from '../commands/with-queues.ts'
 import { withAnyQueue } from '../commands/with-any-queue.ts'
 
-type Where = Pick<Config, 'mirror' | 'queue'>
+type Where = Pick<Config, 'file' | 'mirror' | 'queue'>
 
 /** Pauses these organizations, or all of them where none is named, for every worker of the queue. */
 export async function pauseOrganizations(

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
 import { within } from './deadline.ts'
 import { openEmbedded } from './postgres/embedded.ts'
@@ -43,13 +43,13 @@ const CONNECT_MS = 2_500
 const WRITE_MS = 2_000
 
 /**
- * Opens the queue at an address, or the embedded one beside the mirror, and writes to it once. Throws QueueUnavailable within
+ * Opens the queue at an address, or the embedded one in `folder`, that of the mirror, and writes to it once. Throws QueueUnavailable within
  * three seconds if it cannot be reached, and within five if it refuses the write.
  */
-export async function openBackend(address: string, { mirrorFile }: { mirrorFile: string }): Promise<Backend> {
+export async function openBackend(address: string, { folder: parent }: { folder: string }): Promise<Backend> {
   const telemetry = await findTelemetry()
   if (address === 'embedded') {
-    const folder = join(dirname(mirrorFile), 'queue')
+    const folder = join(parent, 'queue')
     const store = await openWritable(() => openEmbedded(folder, DEFAULT_PREFIX), folder)
     return { kind: 'embedded', place: folder, prefix: DEFAULT_PREFIX, telemetry, ...store }
   }

@@ -1,5 +1,6 @@
 import type { Run } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
+import { shownMirror } from '../../src/mirror-address.ts'
 import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 
 /**
@@ -9,7 +10,7 @@ import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 export async function openLiveMirror(file: string): Promise<Mirror> {
   const live = new LiveFile(file, await openMirror(file))
   return {
-    file,
+    file: shownMirror(file),
     standing: () => live.standing,
     async startRun(start) {
       const mirror = await live.latest()

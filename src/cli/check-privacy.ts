@@ -1,12 +1,12 @@
-import { existsSync } from 'node:fs'
 import { readPrivacy } from '../config/credentials.ts'
 import type { Organization } from '../config/organization.ts'
 import { isOurs } from '../errors.ts'
-import { openMirrorToRead } from '../mirror/mirror.ts'
+import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy-policy.ts'
 import type { StoredPrivacy } from '../store.ts'
 import type { Finding } from './check-everything.ts'
 import { explainFailure } from './output/explain-failure.ts'
+import { shownMirror } from '../mirror-address.ts'
 
 /** What an organization hides, whether its key can be read, and whether what is stored follows it. */
 export async function* checkPrivacy(organization: Organization, mirror: string): AsyncGenerator<Finding> {
@@ -51,16 +51,16 @@ function* warnOf(what: string, { policy, stored, mirror, sync }: Compared): Gene
   } else if (stored.left === 'values' || !isSamePolicy(stored.policy, policy)) {
     yield warning('the stored values do not follow the policy yet', sync)
   } else if (stored.left === 'free space') {
-    const said = `values from before the policy may still stand in free space of ${mirror}`
+    const said = `values from before the policy may still stand in free space of ${shownMirror(mirror)}`
     yield warning(said, `close the programs that read it, free some space, then ${sync}`)
   }
 }
 
 /** Undefined where nothing is stored, or the mirror cannot be read, which is a finding of its own. */
-async function storedIn(file: string, id: string): Promise<Compared['stored'] | undefined> {
-  if (!existsSync(file)) return undefined
+async function storedIn(address: string, id: string): Promise<Compared['stored'] | undefined> {
   try {
-    const mirror = await openMirrorToRead(file)
+    const mirror = await openMirrorIfThere(address)
+    if (mirror === undefined) return undefined
     try {
       if ((await mirror.listRuns({ organization: id, limit: 1 })).length === 0) return undefined
       const stored = (await mirror.listPrivacy()).find(({ organization }) => organization === id)

@@ -4,6 +4,7 @@ import type { Mirror } from '../store.ts'
 import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
 import { isoTime, jsonDocument, requireKnown } from './reading.ts'
+import { shownMirror } from '../mirror-address.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
@@ -45,7 +46,7 @@ async function forget({ organization, id }: Customer, config: Config): Promise<F
   const { deleted, traces, forgottenAtMs, wasForgotten } = asked
   const erased = await eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
   const copies = copiesThatHold(config, organization)
-  const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: config.mirror }
+  const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: shownMirror(config.mirror) }
   return { ...report, copies, replaced: replacedMirrors(config.mirror) }
 }
 

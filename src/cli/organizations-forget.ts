@@ -6,6 +6,7 @@ import { monotonicMs } from '../monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
+import { shownMirror } from '../mirror-address.ts'
 
 /** `customer-mirror organizations forget`: deletes everything of an organization. */
 export function organizationsForgetCommand(io: Io) {
@@ -43,7 +44,8 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
     const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
     const copies = copiesThatHold(config, id)
     const replaced = replacedMirrors(config.mirror)
-    return { organization: id, deleted, finished, mirror: config.mirror, copies, replaced }
+    const mirror = shownMirror(config.mirror)
+    return { organization: id, deleted, finished, mirror, copies, replaced }
   })
 }
 

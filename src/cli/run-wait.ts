@@ -8,6 +8,7 @@ import { requestedText } from './output/requested-text.ts'
 import { configOption } from './output/shell-word.ts'
 import { waitedText, type WaitedOutcome } from './output/waited-text.ts'
 import { withMirror } from './reading.ts'
+import { shownMirror } from '../mirror-address.ts'
 
 type Asked = {
   config: Config
@@ -53,7 +54,7 @@ export async function waitForRuns(asked: Asked, io: Io): Promise<void> {
 async function showEnds(waited: readonly Waited[], { config, organizations, configFile, quick }: Asked, io: Io) {
   const ended = waited.flatMap((each) => each.waited ?? [])
   if (ended.length === 0) return
-  io.stdout.write(waitedText(ended, { mirrorFile: config.mirror, screen: screenOf(io.stdout) }))
+  io.stdout.write(waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
   const [{ failureBlocks }, { heldWarning }] = await Promise.all([
     import('./output/failure-blocks.ts'),
     import('./output/held-warning.ts'),

@@ -15,6 +15,7 @@ import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './output/progress.ts'
 import { SILENT, type ProgressReporter } from './output/progress-reporter.ts'
+import { shownMirror } from '../mirror-address.ts'
 
 export type SyncOptions = {
   config?: string | undefined
@@ -86,7 +87,7 @@ export async function syncOrganizations(
     const isNew = !quick || outcomes.some(({ report }) => hasChangedCustomers(report))
     const isPublished = plan !== undefined && !dryRun && !signal.aborted && isNew
     const published = isPublished ? await publish(plan, signal, log) : undefined
-    return { outcomes, organizations, held, mirrorFile: config.mirror, published }
+    return { outcomes, organizations, held, mirrorFile: shownMirror(config.mirror), published }
   } finally {
     await agents.close()
     await mirror.close()

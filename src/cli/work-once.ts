@@ -4,6 +4,7 @@ import type { Published, PublishPlan } from '../reading/publish/publish-plan.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './output/progress.ts'
+import { shownMirror } from '../mirror-address.ts'
 
 /** What `worker --once` did; `published` is undefined where no copy for readers is configured. */
 type WorkedOnce = { outcomes: Outcome[]; mirrorFile: string; published: Published | undefined } & Pick<
@@ -24,7 +25,7 @@ export async function workOnce(
     })
     const plan = configuredPlan(worker.config)
     const published = plan === undefined || signal.aborted ? undefined : await publish(plan, signal)
-    return { outcomes, organizations: worker.organizations, mirrorFile: worker.config.mirror, published }
+    return { outcomes, organizations: worker.organizations, mirrorFile: shownMirror(worker.config.mirror), published }
   } finally {
     await worker.close()
   }

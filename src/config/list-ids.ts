@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { parseText } from './document.ts'
 import { processEnvironment } from './environment.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
 import { locateFile } from './locate-file.ts'
+import { absoluteMirror, mirrorOfEnvironment } from './mirror-place.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { readText } from './read-text.ts'
 
@@ -40,7 +41,8 @@ function idsIn(data: unknown): string[] {
 
 function mirrorIn(data: unknown, folder: string): string | undefined {
   const written = isObject(data) && 'mirror' in data ? data.mirror : DEFAULT_MIRROR
-  return typeof written === 'string' ? resolve(folder, written) : undefined
+  const named = mirrorOfEnvironment(processEnvironment()) ?? written
+  return typeof named === 'string' ? absoluteMirror(named, folder) : undefined
 }
 
 function isObject(value: unknown): value is object {

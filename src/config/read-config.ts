@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { ConfigError } from '../errors.ts'
 import type { Problem } from '../errors.ts'
 import { crossCheck } from './cross-checks.ts'
@@ -11,17 +11,18 @@ import { locateFile } from './locate-file.ts'
 import type { ConfigLocation } from './locate-file.ts'
 import { checkShape } from './mistakes.ts'
 import type { Mistake } from './mistakes.ts'
+import { mirrorAddress } from './mirror.ts'
 import { mergeOrganizations, secretReference, type SecretReference } from './organization.ts'
 import type { Organization } from './organization.ts'
 import { notifySettings, type HeartbeatSettings, type NotifySettings } from './notify.ts'
 import { publishSettings, type PublishSettings } from './publish.ts'
 import { queueOfEnvironment } from './queue-address.ts'
 import { readText } from './read-text.ts'
-import { BUILT_IN } from './schema.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */
 export type Config = {
   file: string
+  /** The path of a file, or the address of a database, which may hold a password: show it with `shownMirror` only. */
   mirror: string
   queue: string | undefined
   jobs: JobSettings
@@ -51,7 +52,7 @@ export async function readConfig(options: {
   const folder = dirname(location.path)
   return {
     file: location.path,
-    mirror: resolve(folder, shape.file.mirror ?? BUILT_IN.mirror),
+    mirror: mirrorAddress(shape.file.mirror, { environment, folder }),
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
     jobs: jobSettings(shape.file.jobs),
     publish: publishSettings(shape.file.publish, folder),

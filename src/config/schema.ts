@@ -6,12 +6,12 @@ import { heartbeat, notify } from './notify.ts'
 import { publish } from './publish.ts'
 import { queueAddress } from './queue-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
+import { mirror } from './mirror.ts'
 import { retention } from './retention.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { privacy } from './privacy.ts'
 import { quick } from './quick.ts'
 import { ownSchedule, schedule } from './schedule.ts'
-import { path } from './path.ts'
 import { secretReferenceForm } from './secret-reference.ts'
 import { signing } from './signing.ts'
 
@@ -140,13 +140,12 @@ const organization = z.strictObject({
 /** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
 export const configFile = z
   .strictObject({
-    mirror: path
-      .refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
-      .exactOptional()
-      .meta({
-        description: 'The SQLite file; relative to the folder of this configuration.',
-        default: BUILT_IN.mirror,
-      }),
+    mirror: mirror.exactOptional().meta({
+      description:
+        'The SQLite file, relative to the folder of this configuration, or the address of a PostgreSQL database, without a password.',
+      default: BUILT_IN.mirror,
+      examples: ['./data/customers.db', 'postgres://mirror@db.example.com:5432/customers'],
+    }),
     queue: queueAddress.exactOptional().meta({
       description: 'The queue of the worker; other commands do not need it.',
       examples: ['redis://127.0.0.1:6379'],

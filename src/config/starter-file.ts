@@ -29,7 +29,7 @@ const STARTER = `# Customer Mirror configuration. Paths are relative to the fold
 # Completion in an editor: customer-mirror schema > customer-mirror.schema.json, then keep the next line.
 # yaml-language-server: $schema=./customer-mirror.schema.json
 
-# The SQLite file that holds the customers.
+# The SQLite file that holds the customers, or a database, which several machines may use: postgres://user@host/database
 mirror: ./data/customers.db
 
 # When the worker mirrors every organization (minute, hour, day of month, month, day of week).

@@ -1,5 +1,6 @@
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror } from '../store.ts'
+import { MirrorUnusable } from '../errors.ts'
 import type * as Sqlite from './sqlite/sqlite-mirror.ts'
 
 export { replaced } from './replaced.ts'
@@ -16,6 +17,16 @@ export async function openMirror(address: string): Promise<Mirror> {
 /** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
 export async function openMirrorToRead(address: string): Promise<Mirror> {
   return (await sqlite()).openMirrorToRead(address)
+}
+
+/** Opens the mirror at `address` to read; undefined if there is none. */
+export async function openMirrorIfThere(address: string): Promise<Mirror | undefined> {
+  try {
+    return await openMirrorToRead(address)
+  } catch (error) {
+    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return undefined
+    throw error
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import { inject, onTestFinished } from 'vitest'
 import { openBackend, type Backend } from '../../jobs/queue/backend.ts'
@@ -44,7 +44,7 @@ export async function someQueues(
   queue: string,
   mirrorFile: string,
 ): Promise<{ backend: Backend; queues: Queues; close: () => Promise<void> }> {
-  const backend = await openBackend(queue, { mirrorFile })
+  const backend = await openBackend(queue, { folder: dirname(mirrorFile) })
   const queues = openQueues(backend)
   for (const each of queues.all) each.on('error', () => {})
   let closed: Promise<void> | undefined

@@ -1,10 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { listOlder } from '../dated-name.ts'
+import { isPostgres } from '../../mirror-address.ts'
 
-/** The mirrors that restores have replaced, beside the one at `file`, oldest first. */
-export function replacedMirrors(file: string): string[] {
-  return existsSync(file) ? listOlder(replacedName(realpathSync(file))) : []
+/** The mirrors that restores have replaced, beside the one at `file`, oldest first; none of a database. */
+export function replacedMirrors(mirror: string): string[] {
+  return !isPostgres(mirror) && existsSync(mirror) ? listOlder(replacedName(realpathSync(mirror))) : []
 }
 
 /** The name of replaced mirrors without their time: `customers-replaced.db`. */

@@ -5,6 +5,7 @@ import { copyTargets } from './copy-target.ts'
 import { groupNumber } from './group-number.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { requirePublishable } from './publish.ts'
+import { isPostgres } from '../../mirror-address.ts'
 
 /**
  * The files of a plan, for the organizations that it names. Throws, without writing anything, what publishing would throw: UsageError
@@ -15,7 +16,7 @@ export function checkTargets(plan: PublishPlan): string[] {
   for (const { file, group } of targets) {
     if (group !== undefined) groupNumber(group)
     // Whether a target is the mirror shows only once there is one.
-    if (existsSync(plan.mirror)) requirePublishable(file, plan.mirror)
+    if (!isPostgres(plan.mirror) && existsSync(plan.mirror)) requirePublishable(file, plan.mirror)
     requireWritable(file)
   }
   return targets.map(({ file }) => file)

@@ -122,7 +122,7 @@ async function aStore(address: string): Promise<Store & { name: string; value: s
 }
 
 async function openServer(address: string): Promise<Store> {
-  const { limits, values, close } = await openBackend(aQueue(address), { mirrorFile: 'unused' })
+  const { limits, values, close } = await openBackend(aQueue(address), { folder: 'unused' })
   if (limits === undefined) throw new Error('A queue of several workers has shared limits.')
   return { limits, values, close }
 }

@@ -50,7 +50,7 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
 async function aBackend(queue: string) {
   const folder = temporaryFolder()
   if (queue === 'embedded') prepareQueue(join(folder, 'queue'))
-  const backend = await openBackend(queue, { mirrorFile: join(folder, 'mirror.db') })
+  const backend = await openBackend(queue, { folder })
   onTestFinished(() => backend.close())
   return backend
 }

@@ -84,14 +84,14 @@ test('one that is gone does not keep it until a clock that was set back has come
 })
 
 test('an embedded queue is in a private folder, and is opened again after it was closed', async () => {
-  const mirrorFile = join(temporaryFolder(), 'customers.db')
-  const folder = join(mirrorFile, '..', 'queue')
+  const place = temporaryFolder()
+  const folder = join(place, 'queue')
   prepareQueue(folder)
   chmodSync(folder, 0o755)
-  const first = await openBackend('embedded', { mirrorFile })
-  await expect(openBackend('embedded', { mirrorFile })).rejects.toMatchObject({ code: 'queue' })
+  const first = await openBackend('embedded', { folder: place })
+  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({ code: 'queue' })
   await first.close()
-  const again = await openBackend('embedded', { mirrorFile })
+  const again = await openBackend('embedded', { folder: place })
   await again.ping()
   await again.close()
 
@@ -99,13 +99,13 @@ test('an embedded queue is in a private folder, and is opened again after it was
 })
 
 test('a damaged embedded queue is reported with its fix', async () => {
-  const mirrorFile = join(temporaryFolder(), 'customers.db')
-  prepareQueue(join(mirrorFile, '..', 'queue'))
-  writeFileSync(join(mirrorFile, '..', 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
+  const place = temporaryFolder()
+  prepareQueue(join(place, 'queue'))
+  writeFileSync(join(place, 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
 
-  await expect(openBackend('embedded', { mirrorFile })).rejects.toMatchObject({
+  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({
     code: 'queue',
     message: expect.stringContaining('Move that folder away'),
   })
-  expect(existsSync(join(mirrorFile, '..', 'queue', 'lock'))).toBe(false)
+  expect(existsSync(join(place, 'queue', 'lock'))).toBe(false)
 })

@@ -1,0 +1,108 @@
+/** Where a mirror in PostgreSQL is, and how it is reached. */
+export type PostgresAddress = {
+  /** A name, an IP address, or the absolute folder of a Unix socket. */
+  host: string
+  port: number | undefined
+  /** Without these, the driver takes PGUSER and PGPASSWORD, or a password file. */
+  user: string | undefined
+  password: string | undefined
+  database: string
+  schema: string
+  tls: Tls
+}
+
+/** `require` encrypts and checks nothing; `verify-ca` checks who signed the certificate; `verify-full` the name in it too. */
+export type Tls = {
+  mode: (typeof TLS_MODES)[number]
+  /** The file with the certificates to trust; those of Node.js if undefined. */
+  rootCertificate: string | undefined
+}
+
+export const DEFAULT_SCHEMA = 'customer_mirror'
+
+const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
+
+/** The parts of an address, or a sentence about its mistake, which repeats nothing but names of parameters. */
+export function parsePostgresAddress(text: string): { address: PostgresAddress } | { problem: string } {
+  const url = URL.parse(text)
+  if (url === null) return { problem: `must look like ${EXAMPLE}` }
+  if (url.hash !== '') return { problem: 'has a #: write a # of a name or a password as %23' }
+  const query = url.searchParams
+  const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
+  if (unknown !== undefined) return { problem: unknownParameter(unknown) }
+  const twice = PARAMETERS.find((name) => query.getAll(name).length > 1)
+  if (twice !== undefined) return { problem: `gives ${twice} twice: keep one` }
+  const parts = {
+    host: decoded(query.get('host') ?? url.hostname.replace(/^\[(.*)\]$/, '$1')),
+    user: decoded(url.username),
+    password: decoded(url.password),
+    database: decoded(url.pathname.slice(1)),
+  }
+  const { host, user, password, database } = parts
+  if (host === undefined || user === undefined || password === undefined || database === undefined)
+    return { problem: 'has a % that does not begin an escape: write % itself as %25' }
+  const schema = query.get('schema') ?? DEFAULT_SCHEMA
+  const mode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
+  const rootCertificate = query.get('sslrootcert') ?? undefined
+  const problem = placeProblem(host, database) ?? schemaProblem(schema) ?? tlsProblem({ mode, rootCertificate, host })
+  if (problem !== undefined || !isTlsMode(mode)) return { problem: problem ?? '' }
+  const port = url.port === '' ? undefined : Number(url.port)
+  const given = { user: user || undefined, password: password || undefined }
+  return { address: { host, port, ...given, database, schema, tls: { mode, rootCertificate } } }
+}
+
+const EXAMPLE = 'postgres://user@host:5432/database?schema=customer_mirror'
+
+/** The name of a parameter may be a part of a password with a `?` in it, so only well-formed ones are repeated. */
+function unknownParameter(name: string): string {
+  const named = /^[a-z_]{1,32}$/.test(name) ? `the parameter ${name}` : 'an unknown parameter'
+  return `has ${named}: known are schema, sslmode, sslrootcert and host`
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+function placeProblem(host: string, database: string): string | undefined {
+  if (host === '') return `names no server: write ${EXAMPLE}`
+  if (host.includes(',')) return 'names several servers: name one, such as a name that always leads to the primary'
+  if (database === '' || database.includes('/')) return `must name one database: write ${EXAMPLE}`
+  return undefined
+}
+
+function schemaProblem(schema: string): string | undefined {
+  if (/^(?:pg_|information_schema$)/.test(schema)) return 'has a schema that belongs to PostgreSQL itself: name another'
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return undefined
+  return 'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit'
+}
+
+function tlsProblem({
+  mode,
+  rootCertificate,
+  host,
+}: {
+  mode: string
+  rootCertificate?: string | undefined
+  host: string
+}) {
+  if (!isTlsMode(mode)) return `has a bad sslmode: it must be one of ${TLS_MODES.join(', ')}`
+  if (mode === 'verify-ca' && rootCertificate === undefined)
+    return 'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full'
+  if (mode === 'disable' && rootCertificate !== undefined) return 'has sslrootcert, and no TLS to use it: set sslmode'
+  if (mode !== 'disable' && host.startsWith('/')) return 'has sslmode, and a Unix socket has no TLS: leave it out'
+  return undefined
+}
+
+/** Nothing leaves this machine, so TLS is not asked for. */
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+function isTlsMode(text: string): text is Tls['mode'] {
+  return TLS_MODES.some((mode) => mode === text)
+}
