@@ -16,7 +16,7 @@ const PURE = [
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
   /^src\/run\/(sort-records|outline)\.ts$/,
-  /^src\/mirror\/(removal-rule|changed-fields|row-ids|sql-time)\.ts$/,
+  /^src\/mirror\/(removal-rule|changed-fields|row-ids|sql-time|run-conditions|rows\/[^/]+)\.ts$/,
 ]
 
 test('there is a program to read, and its imports are seen', () => {

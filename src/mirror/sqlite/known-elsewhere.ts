@@ -1,4 +1,5 @@
 import type { KnownElsewhere } from '../../store.ts'
+import { knownElsewhere } from '../rows/known-elsewhere.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -23,12 +24,5 @@ const FIND = `
 /** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key or address. */
 export function findKnownElsewhere(db: Connection, organization: string, ids: readonly string[]): KnownElsewhere {
   const find = statement<[Record<string, unknown>], { id: string; organization: string }>(db, FIND)
-  const known = new Set<string>()
-  const byOrganization = new Map<string, number>()
-  for (const row of find.all({ organization, ids: JSON.stringify(ids) })) {
-    known.add(row.id)
-    byOrganization.set(row.organization, (byOrganization.get(row.organization) ?? 0) + 1)
-  }
-  const [most] = [...byOrganization].toSorted(([, one], [, other]) => other - one)
-  return { count: known.size, mostlyOf: most?.[0] }
+  return knownElsewhere(find.all({ organization, ids: JSON.stringify(ids) }))
 }

@@ -1,26 +1,12 @@
-import type { RunStatus } from '../../report.ts'
 import type { LastRun } from '../../store.ts'
+import { lastRunOf, type LastRunColumns } from '../rows/last-run.ts'
+import { firstRunOf, IS_FULL, READ_TO_END } from '../run-conditions.ts'
 import type { Connection } from './database.ts'
-import { fromSqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
-import { firstRunOf, IS_FULL, READ_TO_END } from './stored-runs.ts'
 
 /** The latest run of every organization that was ever mirrored. Quick runs are none of them. */
 export function listLastRuns(db: Connection): LastRun[] {
-  return statement<[], LastRunColumns>(db, LAST_RUNS)
-    .all()
-    .map(
-      ({ organization, started_at, finished_at, status, error_code, complete_as_of, quick_error, first_run_at }) => ({
-        organization,
-        startedAtMs: fromSqlTime(started_at),
-        endedAtMs: finished_at === null ? undefined : fromSqlTime(finished_at),
-        status,
-        errorCode: error_code ?? undefined,
-        completeAsOfMs: complete_as_of === null ? undefined : fromSqlTime(complete_as_of),
-        firstRunAtMs: first_run_at === null ? undefined : fromSqlTime(first_run_at),
-        quickErrorCode: quick_error ?? undefined,
-      }),
-    )
+  return statement<[], LastRunColumns>(db, LAST_RUNS).all().map(lastRunOf)
 }
 
 const LAST_RUNS = `
@@ -35,14 +21,3 @@ const LAST_RUNS = `
   JOIN runs AS last ON last.id = (
     SELECT MAX(id) FROM runs WHERE runs.organization = known.organization AND ${IS_FULL})
   ORDER BY last.organization`
-
-type LastRunColumns = {
-  organization: string
-  started_at: string
-  finished_at: string | null
-  status: RunStatus
-  error_code: string | null
-  complete_as_of: string | null
-  first_run_at: string | null
-  quick_error: string | null
-}

@@ -6,7 +6,7 @@ import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
 import { RowSet } from '../../row-set.ts'
 import { version } from '../../version.ts'
 import type { Connection } from './database.ts'
-import { IS_QUICK } from './stored-runs.ts'
+import { IS_QUICK } from '../run-conditions.ts'
 import { statement } from './statement.ts'
 
 /** The number of customers in a stored chunk of the list. */

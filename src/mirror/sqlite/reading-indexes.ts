@@ -1,6 +1,6 @@
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
-import { READ_TO_END } from './stored-runs.ts'
+import { READ_TO_END } from '../run-conditions.ts'
 
 /** Indexes that only readers need, by their name and what they are on. */
 const READING_INDEXES = {

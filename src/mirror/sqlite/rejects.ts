@@ -6,7 +6,8 @@ import { forgetAbsences } from './removals/absences.ts'
 import type { Connection } from './database.ts'
 import { recordChange } from './customers.ts'
 import { releaseHeld } from './removals/removals.ts'
-import { fromSqlTime, sqlTime } from '../sql-time.ts'
+import { storedRejectOf, type RejectColumns } from '../rows/reject.ts'
+import { sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
 import { updateStamp } from './update-stamp.ts'
 
@@ -105,25 +106,5 @@ export function listRejects(
      ORDER BY seen_at DESC, page, position LIMIT @limit`,
   )
     .all({ organization: organization ?? null, limit })
-    .map((row) => ({
-      organization: row.organization,
-      runId: row.run_id,
-      recordId: row.record_id,
-      page: row.page,
-      position: row.position,
-      payload: row.payload,
-      reasons: JSON.parse(row.reasons),
-      seenAtMs: fromSqlTime(row.seen_at),
-    }))
-}
-
-type RejectColumns = {
-  organization: string
-  run_id: number
-  record_id: string | null
-  page: number
-  position: number
-  payload: string
-  reasons: string
-  seen_at: string
+    .map(storedRejectOf)
 }

@@ -1,5 +1,5 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
-import { READ_TO_END } from '../../mirror/sqlite/stored-runs.ts'
+import { READ_TO_END } from '../../mirror/run-conditions.ts'
 import { UsageError } from '../../errors.ts'
 import type { ExportedOrganization } from './format.ts'
 import type { Selection } from './selection.ts'

@@ -1,5 +1,5 @@
 import { openDatabase } from '../../mirror/sqlite/database.ts'
-import { IS_QUICK } from '../../mirror/sqlite/stored-runs.ts'
+import { IS_QUICK } from '../../mirror/run-conditions.ts'
 import { copyTargets } from './copy-target.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'
 import { readManifest, type Manifest } from './manifest.ts'

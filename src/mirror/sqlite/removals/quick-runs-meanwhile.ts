@@ -1,6 +1,6 @@
 import type { Run } from '../../../run.ts'
 import type { Connection } from '../database.ts'
-import { IS_QUICK } from '../stored-runs.ts'
+import { IS_QUICK } from '../../run-conditions.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetAbsences } from './absences.ts'

@@ -5,8 +5,9 @@ import { forgetAbsences } from './absences.ts'
 import type { Connection } from '../database.ts'
 import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
 import { areTooMany } from '../../removal-rule.ts'
-import { IS_QUICK } from '../stored-runs.ts'
-import { fromSqlTime, sqlTime } from '../../sql-time.ts'
+import { IS_QUICK } from '../../run-conditions.ts'
+import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
+import { sqlTime } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 
@@ -76,13 +77,13 @@ export function release(db: Connection, rowId: number): void {
 
 /** Removals that were held back and not yet decided, newest first. */
 export function listHeldRemovals(db: Connection): HeldRemovals[] {
-  return statement<[], { run_id: number; organization: string; held: number; started_at: string }>(
+  return statement<[], HeldColumns>(
     db,
     `SELECT run_id, held_removals.organization, COUNT(*) AS held, started_at
      FROM held_removals JOIN runs ON runs.id = run_id GROUP BY run_id ORDER BY run_id DESC`,
   )
     .all()
-    .map(({ run_id, started_at, ...held }) => ({ ...held, runId: run_id, startedAtMs: fromSqlTime(started_at) }))
+    .map(heldRemovalsOf)
 }
 
 /** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */

@@ -2,7 +2,7 @@ import type { Connection } from '../database.ts'
 import type { Step } from './retention-verbs.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
-import { IS_FULL, READ_TO_END } from '../stored-runs.ts'
+import { IS_FULL, READ_TO_END } from '../../run-conditions.ts'
 
 const DAY_MS = 86_400_000
 

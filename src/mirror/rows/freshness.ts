@@ -1,0 +1,96 @@
+import type { Proof, RunStatus } from '../../report.ts'
+import type { Freshness, LastQuickRun, UncountedFreshness } from '../../store.ts'
+import { fromSqlTime } from '../sql-time.ts'
+
+/** A row of the `freshness` view without its counts of customers, with columns of the runs that it rests on. */
+export type FreshnessColumns = {
+  organization: string
+  read_as_of: string | null
+  proven_as_of: string | null
+  data_as_of: string | null
+  proof: Proof | null
+  last_run_id: number
+  last_status: RunStatus
+  first_run_at: string | null
+  last_full_status: RunStatus | null
+  held: number
+  open_rejects: number
+  ended_error: string | null
+  ended_reasons: string | null
+  read_reasons: string | null
+  retired_at: string | null
+  quick_id: number | null
+  quick_started_at: string | null
+  quick_status: RunStatus | null
+  quick_reasons: string | null
+  quick_error: string | null
+  quick_requests: number | null
+  quick_trusted: number | null
+  quick_inserted: number | null
+  quick_updated: number | null
+  quick_missing: number | null
+}
+
+/** The counts of customers, which take longer the more customers there are. */
+export type CountColumns = { active: number; missing: number; removed: number }
+
+/** The columns of the view to ask for. */
+export const COUNTED_COLUMNS = ['*']
+export const UNCOUNTED_COLUMNS = [
+  ...['organization', 'data_as_of', 'read_as_of', 'proven_as_of', 'retired_at'],
+  ...['proof', 'last_run_id', 'last_status', 'held', 'open_rejects'],
+]
+
+/** How current an organization is, with its counts. */
+export function freshnessOf(row: FreshnessColumns & CountColumns): Freshness {
+  return { ...uncountedFreshnessOf(row), active: row.active, missing: row.missing, removed: row.removed }
+}
+
+/** How current an organization is, with the reasons why it is not proven. */
+export function uncountedFreshnessOf(row: FreshnessColumns): UncountedFreshness {
+  return {
+    organization: row.organization,
+    readAsOfMs: timeOf(row.read_as_of),
+    provenAsOfMs: timeOf(row.proven_as_of),
+    dataAsOfMs: timeOf(row.data_as_of),
+    proof: row.proof ?? undefined,
+    lastRunId: row.last_run_id,
+    lastStatus: row.last_status,
+    lastFullStatus: row.last_full_status ?? undefined,
+    firstRunAtMs: timeOf(row.first_run_at),
+    lastQuick: lastQuickOf(row),
+    held: row.held,
+    openRejects: row.open_rejects,
+    why: whyUnproven(row),
+    retiredAtMs: timeOf(row.retired_at),
+  }
+}
+
+function lastQuickOf(row: FreshnessColumns): LastQuickRun | undefined {
+  if (row.quick_id === null) return undefined
+  return {
+    runId: row.quick_id,
+    startedAtMs: fromSqlTime(row.quick_started_at ?? ''),
+    status: row.quick_status ?? 'partial',
+    reasons: reasonsIn(row.quick_reasons),
+    errorCode: row.quick_error ?? undefined,
+    requests: row.quick_requests ?? 0,
+    trustedPages: row.quick_trusted ?? 0,
+    inserted: row.quick_inserted ?? 0,
+    updated: row.quick_updated ?? 0,
+    missing: row.quick_missing ?? 0,
+  }
+}
+
+function timeOf(column: string | null): number | undefined {
+  return column === null ? undefined : fromSqlTime(column)
+}
+
+function whyUnproven({ ended_error, ended_reasons, read_reasons }: FreshnessColumns): string[] {
+  const lastRun = ended_error === null ? reasonsIn(ended_reasons) : [ended_error]
+  return [...new Set([...lastRun, ...reasonsIn(read_reasons)])]
+}
+
+function reasonsIn(column: string | null): string[] {
+  return column === null ? [] : JSON.parse(column)
+}

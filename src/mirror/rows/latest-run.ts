@@ -1,0 +1,61 @@
+import type { LatestRun, LeasedRun, Proof, RunStatus } from '../../report.ts'
+import { fromSqlTime } from '../sql-time.ts'
+
+/** The columns of `runs` in a list of latest runs. */
+export const LATEST_COLUMNS =
+  'runs.id, runs.organization, started_at, finished_at, duration_ms, status, proof, error_code, inserted, updated, removed, ' +
+  'returned, held, throttled, waited_ms'
+
+export type LatestColumns = Pick<
+  LatestRun,
+  'organization' | 'inserted' | 'updated' | 'removed' | 'returned' | 'held' | 'throttled'
+> & {
+  id: number
+  started_at: string
+  finished_at: string | null
+  duration_ms: number | null
+  status: RunStatus
+  proof: Proof
+  error_code: string | null
+  waited_ms: number
+}
+
+export function latestRunOf({ id, started_at, finished_at, duration_ms, ...row }: LatestColumns): LatestRun {
+  const { error_code, waited_ms, ...same } = row
+  const startedAtMs = fromSqlTime(started_at)
+  const byWallClock = finished_at === null ? 0 : fromSqlTime(finished_at) - startedAtMs
+  return {
+    ...same,
+    runId: id,
+    startedAtMs,
+    durationMs: Math.max(0, duration_ms ?? byWallClock),
+    waitedMs: Math.max(0, waited_ms),
+    errorCode: error_code ?? undefined,
+  }
+}
+
+/** A run that has a lease. */
+export type UnderwayColumns = {
+  id: number
+  organization: string
+  started_at: string
+  trusted_pages: number | null
+  read_before: number
+  received: number
+  duplicates: number
+  total: number | null
+  holder: string
+}
+
+export function leasedRunOf(row: UnderwayColumns): LeasedRun {
+  return {
+    organization: row.organization,
+    runId: row.id,
+    startedAtMs: fromSqlTime(row.started_at),
+    isQuick: row.trusted_pages !== null,
+    readBefore: row.read_before,
+    read: row.received - row.duplicates,
+    total: row.total ?? undefined,
+    holder: row.holder,
+  }
+}

@@ -1,0 +1,61 @@
+import type { Proof, RecordCounts, Report, RunStatus, Trigger } from '../../report.ts'
+import type { StoredRun } from '../../store.ts'
+import { fromSqlTime } from '../sql-time.ts'
+
+/** A row of `runs`. */
+export type RunColumns = RecordCounts & {
+  id: number
+  organization: string
+  trigger: Trigger
+  started_at: string
+  finished_at: string | null
+  /** NULL if the run never ended by itself, or is older than this column. */
+  duration_ms: number | null
+  status: RunStatus
+  proof: Proof
+  reasons: string
+  requests: number
+  pages: number
+  missing: number
+  removed: number
+  held: number
+  throttled: number
+  waited_ms: number
+  warnings: string
+  data_as_of: string
+  resumed_from: number | null
+  read_before: number
+  certificate: string | null
+  error_code: string | null
+  error: string | null
+  trusted_pages: number | null
+}
+
+/** A run with its certificate. */
+export function storedRunOf(row: RunColumns): StoredRun {
+  const certificate: unknown = row.certificate === null ? undefined : JSON.parse(row.certificate)
+  return { ...reportOf(row), certificate }
+}
+
+/** The report of a run, from its row. */
+export function reportOf(row: RunColumns): Report {
+  const { id, started_at, finished_at, duration_ms, waited_ms, data_as_of, error_code, error, ...same } = row
+  const { resumed_from, read_before, trusted_pages, certificate: _certificate, ...report } = same
+  const startedAtMs = fromSqlTime(started_at)
+  return {
+    ...report,
+    runId: id,
+    reasons: JSON.parse(row.reasons),
+    warnings: JSON.parse(row.warnings),
+    // Older versions measured both by the wall clock, which may have been set back meanwhile.
+    waitedMs: Math.max(0, waited_ms),
+    resumedFrom: resumed_from ?? undefined,
+    readBefore: read_before,
+    startedAtMs,
+    finishedAtMs: finished_at === null ? undefined : fromSqlTime(finished_at),
+    durationMs: duration_ms ?? (finished_at === null ? 0 : Math.max(0, fromSqlTime(finished_at) - startedAtMs)),
+    dataAsOfMs: fromSqlTime(data_as_of),
+    trustedPages: trusted_pages ?? undefined,
+    error: error_code === null ? undefined : { code: error_code, message: error ?? '' },
+  }
+}
