@@ -11,6 +11,7 @@ import {
   OUTAGE,
   PAUSED,
   REFUSED,
+  SERVER_GONE,
   WINDOW_CLOSED,
   type ErrorFacts,
 } from './error-groups.ts'
@@ -117,6 +118,7 @@ export const ERRORS = {
       resumable: true,
       fix: 'Close the program that has the mirror open, or try again when it is done.',
     },
+    'mirror-unreachable': SERVER_GONE,
     // Deleted or replaced while it was open.
     'mirror-replaced': {
       ...MIRROR_FOR_NOW,

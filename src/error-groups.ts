@@ -81,8 +81,16 @@ export const OTHER_PAGE = {
   fix: 'Look for a cache or a proxy that answers in place of the service, then sync again.',
 } as const
 
-/** A temporary problem: it ends when another program closes the file, space is freed, or the file is opened again. */
+/** A temporary problem: it ends when another program closes the file, space is freed, the file is opened again, or its server answers. */
 export const MIRROR_FOR_NOW: ErrorFacts = { ...MIRROR, again: 'retry', exitCode: 5 }
+
+/** The server of the mirror does not answer. */
+export const SERVER_GONE: ErrorFacts = {
+  ...MIRROR_FOR_NOW,
+  again: 'wait',
+  resumable: true,
+  fix: 'Start the server named above, or repair the way to it, then try again.',
+}
 
 export const OTHER_RUN: ErrorFacts = {
   ...OURS,

@@ -128,6 +128,7 @@ describe('which files may import which', () => {
 test.each([
   ['undici', /^src\/source\//],
   ['better-sqlite3', /^src\/(mirror|reading)\//],
+  ['pg', /^(src\/mirror\/postgres|jobs\/queue)\//],
   ['hono', /^(src\/(service|http|page)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],

@@ -10,7 +10,7 @@ const RESUME_WITHIN_MS = 6 * HOUR_MS
 
 test.each([
   ...['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost'],
-  ...['config', 'unauthorized', 'forbidden', 'mirror-locked', 'mirror-full'],
+  ...['config', 'unauthorized', 'forbidden', 'mirror-locked', 'mirror-full', 'mirror-unreachable'],
   ...['not-found', 'unprocessable', 'page-mismatch', 'size-mismatch', 'repeated-page'],
 ])('a run that ended with %s is continued: same start of the scan, same windows, its own number', async (code) => {
   const mirror = await aMirror()

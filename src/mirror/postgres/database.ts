@@ -1,0 +1,78 @@
+import { shownMirror } from '../../mirror-address.ts'
+import { openPool } from './connections.ts'
+import { openSchema } from './open-schema.ts'
+import { postgresError } from './postgres-errors.ts'
+import { quoted, schemaAddress } from './schema-address.ts'
+import type { Connections, Database, Session } from './session.ts'
+import { onceTransactions, transaction } from './transaction.ts'
+
+export type Opening = {
+  /** Runs in the transaction in which the mirror is opened to write. */
+  complete?: ((session: Session) => Promise<void>) | undefined
+  /** The connections to the database at an address, without the schema. */
+  connect?: ((address: string) => Connections) | undefined
+}
+
+/**
+ * Opens the mirror at `address`, and migrates an older one. To write, its schema is made if there is none. Throws MirrorUnusable
+ * without having changed anything.
+ */
+export async function openDatabase(
+  address: string,
+  access: 'read' | 'write',
+  { complete = async () => {}, connect = openPool }: Opening = {},
+): Promise<Database> {
+  const place = schemaAddress(address)
+  const shown = shownMirror(address)
+  const connections = await described(shown, async () => connect(place.database))
+  const database = databaseOf(connections, { address: shown, schema: place.schema })
+  try {
+    await openSchema(database, access, complete)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {
+  const reading = begin(schema, 'ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  // Without READ WRITE: an administrator may have made the database read-only by its settings.
+  const writing = `${begin(schema, 'ISOLATION LEVEL READ COMMITTED')}; SELECT pg_current_xact_id()::text AS xid`
+  const write = onceTransactions(connections, writing)
+  let closed: Promise<void> | undefined
+  return {
+    address,
+    schema,
+    read: (work) => described(address, () => transaction(connections, reading, work)),
+    write: (work, once) => described(address, () => write(work, once)),
+    close: () => (closed ??= connections.end()),
+  }
+}
+
+/**
+ * All of it in one round trip, and for this transaction only: through a pooler the next one may come over another connection. A
+ * process that is frozen must not keep others waiting.
+ */
+function begin(schema: string, mode: string): string {
+  return [
+    `BEGIN ${mode}`,
+    `SET LOCAL search_path = ${quoted(schema)}, pg_temp`,
+    `SET LOCAL timezone = 'UTC'`,
+    `SET LOCAL datestyle = 'ISO, YMD'`,
+    `SET LOCAL bytea_output = 'hex'`,
+    `SET LOCAL lock_timeout = '15s'`,
+    `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
+    `SET LOCAL statement_timeout = '300s'`,
+    'SET LOCAL jit = off',
+  ].join('; ')
+}
+
+/** Runs work that throws errors of PostgreSQL, and throws those of the mirror instead. */
+async function described<Result>(address: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw postgresError(error, address)
+  }
+}

@@ -1,0 +1,37 @@
+/** The connections to a PostgreSQL server, or to one in this process. */
+export type Connections = {
+  connect(): Promise<Client>
+  end(): Promise<void>
+}
+
+/** One connection, for one transaction. Values come as `value-types.ts` says; the answer to several statements is that of the last. */
+export type Client = {
+  query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
+  /** With an error, the connection is closed and not used again. */
+  release(error?: Error): void
+}
+
+/** A transaction under way, in which the tables of the mirror are found by their names. */
+export type Session = {
+  all<Row>(sql: string, ...parameters: unknown[]): Promise<Row[]>
+  /** The first row; undefined if there is none. */
+  first<Row>(sql: string, ...parameters: unknown[]): Promise<Row | undefined>
+  /** The number of rows written. Without parameters, several statements may be run at once. */
+  run(sql: string, ...parameters: unknown[]): Promise<number>
+}
+
+/** A mirror in one schema of a PostgreSQL database. */
+export type Database = {
+  /** Without user and password. */
+  readonly address: string
+  readonly schema: string
+  /** One snapshot, read only. */
+  read<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  /**
+   * One transaction that writes: all of it or nothing. The work is repeated if it met another transaction. `once` names it: if the
+   * server is gone before it answers whether it was committed, the same call with the same object finds out, and returns the first
+   * result if it was.
+   */
+  write<Result>(work: (session: Session) => Promise<Result>, once?: object): Promise<Result>
+  close(): Promise<void>
+}

@@ -1,0 +1,20 @@
+/** How a value of a PostgreSQL type is read, by the number of the type: as the mirror in SQLite has it. */
+export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [20, Number], // bigint: counts, and numbers of rows and runs, all below 2^53
+  [1700, Number], // numeric: the sum of bigints
+  [114, asItIs], // json
+  [3802, asItIs], // jsonb
+  [1082, asItIs], // date
+  [1114, timeOf], // timestamp
+  [1184, timeOf], // timestamp with time zone, shown in UTC
+])
+
+function asItIs(text: string): string {
+  return text
+}
+
+/** `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00]`; other times, such as infinity, as they are. */
+function timeOf(text: string): string {
+  const [, seconds, fraction = ''] = /^(\d+-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?$/.exec(text) ?? []
+  return seconds === undefined ? text : `${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}`
+}

@@ -1,0 +1,268 @@
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/mirror/postgres/database.ts'
+import { LATEST_VERSION } from '../../../src/mirror/postgres/open-schema.ts'
+import type { Client, Connections, Database } from '../../../src/mirror/postgres/session.ts'
+import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+
+let server: PGlite
+beforeAll(async () => {
+  server = await startPglite()
+})
+
+describe('opening', () => {
+  test('a schema is made with the mirror in it, and opened again as it is', async () => {
+    const address = anAddress()
+    await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
+
+    const made = await open(address)
+    const keys = await made.read((session) => session.all('SELECT key FROM fingerprint_key'))
+    await open(address)
+    const reader = await open(address, 'read')
+
+    expect(keys).toEqual([{ key: expect.any(Buffer) }])
+    expect(await reader.read((session) => session.all('SELECT key FROM fingerprint_key'))).toEqual(keys)
+  })
+
+  test('programs that make the same mirror at once make one', async () => {
+    const address = anAddress()
+
+    const all = await Promise.all([open(address), open(address), open(address)])
+
+    expect(await all[0]?.read((session) => session.all('SELECT version FROM mirror_schema'))).toEqual([
+      { version: LATEST_VERSION },
+    ])
+  })
+
+  test('a schema with tables of others is left as it is', async () => {
+    const address = anAddress()
+    const { schema } = await open(address)
+    await server.exec(`DROP SCHEMA ${schema} CASCADE; CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.orders (id int)`)
+
+    for (const access of ['read', 'write'] as const)
+      await expect(open(address, access)).rejects.toMatchObject({
+        code: 'mirror-foreign',
+        message: expect.stringContaining(`the schema ${schema} holds tables`),
+      })
+  })
+
+  test('a mirror of a later version is left as it is', async () => {
+    const address = anAddress()
+    const { schema } = await open(address)
+    await server.exec(`UPDATE ${schema}.mirror_schema SET version = 999`)
+
+    for (const access of ['read', 'write'] as const)
+      await expect(open(address, access)).rejects.toMatchObject({ code: 'mirror-newer' })
+  })
+
+  test.each([
+    ['server_version_num', '130005', /is a PostgreSQL 13, and a mirror needs 14/],
+    ['server_version_num', '90624', /is a PostgreSQL 9\.6, and/],
+    ['server_encoding', 'SQL_ASCII', /stores text as SQL_ASCII/],
+    ['default_transaction_read_only', 'on', /accepts no writes/],
+  ])('a server whose %s is %s is refused', async (setting, value, message) => {
+    const connect = () => answering(pgliteConnections(server), `current_setting('${setting}')`, `'${value}'`)
+
+    await expect(openDatabase(anAddress(), 'write', { connect })).rejects.toThrow(message)
+  })
+
+  test('neither user nor password are in what is shown', async () => {
+    const { address } = await openDatabase('postgres://ann:s3cret@db.test/crm?schema=shown', 'write', onPglite)
+
+    expect(address).toBe('postgres://db.test/crm?schema=shown')
+  })
+
+  test('if it cannot be completed, nothing is kept', async () => {
+    const address = anAddress()
+    const complete = () => Promise.reject(new Error('made up'))
+
+    await expect(openDatabase(address, 'write', { ...onPglite, complete })).rejects.toThrow('made up')
+    await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
+  })
+})
+
+test('values come as they do from SQLite', async () => {
+  const database = await open(anAddress())
+
+  const row = await database.read((session) =>
+    session.first(
+      `SELECT 9007199254740991::bigint AS wide, sum(2::bigint) AS total, '2026-03-04 05:06:07.08+02'::timestamptz AS at,
+         '2026-03-04 05:06:07'::timestamptz AS whole, '{"b": 1,  "a":2}'::json AS extra, '\\x00ff'::bytea AS bytes,
+         true AS yes, NULL AS none, 'infinity'::timestamptz AS never`,
+    ),
+  )
+
+  expect(row).toEqual({
+    ...{ wide: 9007199254740991, total: 2, at: '2026-03-04 03:06:07.080', whole: '2026-03-04 05:06:07.000' },
+    ...{ extra: '{"b": 1,  "a":2}', bytes: Buffer.from([0, 255]), yes: true, none: null, never: 'infinity' },
+  })
+})
+
+describe('a transaction', () => {
+  test('is rolled back whole when the work fails, and when it hides that a statement failed', async () => {
+    const database = await open(anAddress())
+    const failing = database.write(async (session) => {
+      await retire(session, 'acme')
+      throw new Error('made up')
+    })
+    const hiding = database.write(async (session) => {
+      await retire(session, 'acme')
+      await session.run('SELECT 1 / 0').catch(() => {})
+    })
+
+    await expect(failing).rejects.toThrow('made up')
+    await expect(hiding).rejects.toThrow('22012')
+    expect(await retired(database)).toEqual([])
+  })
+
+  test('that meets another one is repeated', async () => {
+    const database = await open(anAddress())
+    let tries = 0
+
+    await database.write(async (session) => {
+      tries += 1
+      await retire(session, `try ${tries}`)
+      if (tries < 3) await session.run(`DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$`)
+    })
+
+    expect(await retired(database)).toEqual(['try 3'])
+  })
+
+  test('to read sees one state, and writes nothing', async () => {
+    const database = await open(anAddress())
+
+    await expect(database.read((session) => retire(session, 'acme'))).rejects.toMatchObject({
+      code: 'mirror-read-only',
+    })
+  })
+
+  test('does not quote values of rows in its errors', async () => {
+    const database = await open(anAddress())
+    const error = await database
+      .write((session) => session.run(`SELECT 'Ann Lee'::bigint`))
+      .then(String, (failure: unknown) => `${String(failure)} ${JSON.stringify(failure)}`)
+
+    expect(error).toContain('22P02')
+    expect(error).not.toContain('Ann')
+  })
+})
+
+describe('a connection that breaks', () => {
+  test('before the transaction began is replaced', async () => {
+    const line = breakable()
+    const database = await open(anAddress(), 'write', line.connections)
+    line.breakAt('BEGIN', 'before', 2)
+
+    await database.write((session) => retire(session, 'acme'))
+
+    expect(await retired(database)).toEqual(['acme'])
+  })
+
+  test('in a transaction is reported as unreachable, and nothing of it is kept', async () => {
+    const line = breakable()
+    const database = await open(anAddress(), 'write', line.connections)
+    line.breakAt('COMMIT', 'before')
+
+    await expect(database.write((session) => retire(session, 'acme'))).rejects.toMatchObject({
+      code: 'mirror-unreachable',
+      message: expect.stringContaining('postgres://db.test/crm'),
+    })
+    expect(await retired(database)).toEqual([])
+  })
+
+  test('after the commit, before its answer: the transaction counts as committed', async () => {
+    const line = breakable()
+    const database = await open(anAddress(), 'write', line.connections)
+    line.breakAt('COMMIT', 'after')
+
+    expect(await database.write((session) => retire(session, 'acme'))).toBe(1)
+
+    expect(await retired(database)).toEqual(['acme'])
+  })
+
+  test.each([
+    ['after', 1],
+    ['before', 2],
+  ] as const)('%s the commit, and the server stays away: the same call later does it once', async (when, begun) => {
+    const line = breakable()
+    const database = await open(anAddress(), 'write', line.connections)
+    const once = {}
+    let works = 0
+    const work = (session: Parameters<Parameters<Database['write']>[0]>[0]) => {
+      works += 1
+      return retire(session, `work ${works}`)
+    }
+    line.breakAt('COMMIT', when)
+    line.breakAt('SELECT pg_xact_status', 'before', 2)
+
+    await expect(database.write(work, once)).rejects.toMatchObject({ code: 'mirror-unreachable' })
+    await expect(database.write(work, once)).rejects.toMatchObject({ code: 'mirror-unreachable' })
+    expect(await database.write(work, once)).toBe(1)
+
+    expect(works).toBe(begun)
+    expect(await retired(database)).toEqual([`work ${begun}`])
+  })
+})
+
+const onPglite = { connect: () => pgliteConnections(server) }
+
+let schemas = 0
+
+/** An address of a mirror that does not exist yet. */
+function anAddress(): string {
+  schemas += 1
+  return `postgres://ann@db.test/crm?schema=mirror_${schemas}`
+}
+
+function open(address: string, access: 'read' | 'write' = 'write', connections = pgliteConnections(server)) {
+  return openDatabase(address, access, { connect: () => connections })
+}
+
+type Session = Parameters<Parameters<Database['write']>[0]>[0]
+
+function retire(session: Session, organization: string): Promise<number> {
+  return session.run('INSERT INTO retired_organizations VALUES ($1, now())', organization)
+}
+
+async function retired(database: Database): Promise<string[]> {
+  const rows = await database.read((session) =>
+    session.all<{ organization: string }>('SELECT organization FROM retired_organizations'),
+  )
+  return rows.map(({ organization }) => organization)
+}
+
+/** Connections to a server that gives another answer to what a statement asks. */
+function answering(connections: Connections, asked: string, answer: string): Connections {
+  return through(connections, (client, sql, parameters) => client.query(sql.replace(asked, answer), parameters))
+}
+
+type Break = { at: string; when: 'before' | 'after'; times: number }
+
+/** Connections that break at a statement, before or after the server did it. */
+function breakable() {
+  const breaks: Break[] = []
+  const connections = through(pgliteConnections(server), async (client, sql, parameters) => {
+    const found = breaks.find(({ at, times }) => times > 0 && sql.startsWith(at))
+    if (found === undefined) return client.query(sql, parameters)
+    found.times -= 1
+    if (found.when === 'after') await client.query(sql, parameters)
+    throw new Error('Connection terminated unexpectedly')
+  })
+  return {
+    connections,
+    breakAt: (at: string, when: Break['when'], times = 1) => void breaks.push({ at, when, times }),
+  }
+}
+
+function through(
+  connections: Connections,
+  query: (client: Client, sql: string, parameters: unknown[] | undefined) => ReturnType<Client['query']>,
+): Connections {
+  return {
+    ...connections,
+    connect: async () => {
+      const client = await connections.connect()
+      return { ...client, query: (sql, parameters) => query(client, sql, parameters) }
+    },
+  }
+}

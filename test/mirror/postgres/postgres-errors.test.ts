@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { MirrorUnusable } from '../../../src/errors.ts'
+import { isLost, postgresError } from '../../../src/mirror/postgres/postgres-errors.ts'
+
+const ADDRESS = 'postgres://db.test/crm'
+
+test.each([
+  ...[
+    ['53100', 'full'],
+    ['53300', 'unreachable'],
+    ['57P01', 'unreachable'],
+    ['57P03', 'unreachable'],
+  ],
+  ...[
+    ['08006', 'unreachable'],
+    ['ECONNREFUSED', 'unreachable'],
+    ['ECONNRESET', 'unreachable'],
+    ['ENOTFOUND', 'unreachable'],
+  ],
+  ...[
+    ['28P01', 'unreadable'],
+    ['28000', 'unreadable'],
+    ['3D000', 'unreadable'],
+    ['42501', 'unreadable'],
+  ],
+  ...[
+    ['25006', 'read-only'],
+    ['55P03', 'locked'],
+    ['57014', 'locked'],
+    ['40001', 'locked'],
+  ],
+  ...[
+    ['42P01', 'replaced'],
+    ['42P07', 'foreign'],
+    ['XX001', 'corrupt'],
+    ['58030', 'unreadable'],
+  ],
+  ...[
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'unreadable'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'unreadable'],
+    ['EPIPE', 'unreachable'],
+  ],
+])('%s is mirror-%s, with the address and the code', (code, expected) => {
+  const error = postgresError(Object.assign(new Error('made up'), { code, detail: 'Ann Lee' }), ADDRESS)
+
+  expect(error).toBeInstanceOf(MirrorUnusable)
+  expect(error).toMatchObject({ code: `mirror-${expected}` })
+  expect(String(error)).toMatch(new RegExp(`${ADDRESS}: .*\\. \\(${code}\\)$|${ADDRESS}: .*\\(${code}\\)$`))
+  expect(JSON.stringify(error)).not.toContain('Ann')
+})
+
+test.each([
+  ['The server does not support SSL connections', 'unreadable', /sslmode=disable/],
+  ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'unreadable', /PGPASSWORD/],
+  ['Connection terminated unexpectedly', 'unreachable', /broke/],
+  ['timeout expired', 'unreachable', /in time/],
+  ['Query read timeout', 'unreachable', /in time/],
+])('%s is mirror-%s', (message, code, sentence) => {
+  expect(postgresError(new Error(message), ADDRESS)).toMatchObject({
+    code: `mirror-${code}`,
+    message: expect.stringMatching(sentence),
+  })
+})
+
+test('a host with several addresses is described by the first of them', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })
+
+  expect(postgresError(new AggregateError([refused]), ADDRESS)).toMatchObject({ code: 'mirror-unreachable' })
+})
+
+test('errors that are not of PostgreSQL stay as they are', () => {
+  for (const error of [new TypeError('made up'), new MirrorUnusable('made up', { code: 'full' }), 'made up'])
+    expect(postgresError(error, ADDRESS)).toBe(error)
+})
+
+describe('whether the connection is gone', () => {
+  test.each([
+    [{ code: '57P01' }, true],
+    [{ code: '25P03' }, true],
+    [{ code: 'ECONNRESET' }, true],
+    [{ code: 'EPIPE' }, true],
+    [{ code: '57014' }, false],
+    [{ code: '23505' }, false],
+    [{ code: '53100' }, false],
+    [{}, false],
+  ])('%o: %s', (details, lost) => {
+    expect(isLost(Object.assign(new Error('made up'), details))).toBe(lost)
+  })
+})

@@ -1,0 +1,62 @@
+import { PGlite } from '@electric-sql/pglite'
+import type { Client, Connections } from '../../src/mirror/postgres/session.ts'
+import { VALUE_TYPES } from '../../src/mirror/postgres/value-types.ts'
+
+/** A PostgreSQL in this process, empty. It starts in about a second. */
+export function startPglite(): Promise<PGlite> {
+  return PGlite.create()
+}
+
+/** A PostgreSQL in this process as a pool of connections. It has one session, so transactions wait for each other. */
+export function pgliteConnections(database: PGlite): Connections {
+  const turns = turnsOf(database)
+  return {
+    connect: async () => clientOf(database, await turns.take()),
+    // The tests of a file share the database, which ends with the process.
+    end: () => Promise.resolve(),
+  }
+}
+
+function clientOf(database: PGlite, giveBack: () => void): Client {
+  return {
+    query: async (sql, parameters) => {
+      const answer =
+        parameters === undefined
+          ? (await database.exec(sql, { parsers: PARSERS })).at(-1)
+          : await database.query(sql, parameters, { parsers: PARSERS })
+      return { rows: answer?.rows ?? [], rowCount: countOf(answer) }
+    },
+    // A connection that is closed with an error rolls its transaction back.
+    release: (error) => void (error === undefined ? Promise.resolve() : database.exec('ROLLBACK')).then(giveBack),
+  }
+}
+
+const PARSERS = { ...Object.fromEntries(VALUE_TYPES), [17]: (text: string) => Buffer.from(text.slice(2), 'hex') }
+
+function countOf(answer: { rows: unknown[]; affectedRows?: number } | undefined): number | null {
+  if (answer === undefined) return null
+  return answer.rows.length > 0 ? answer.rows.length : (answer.affectedRows ?? 0)
+}
+
+type Turns = { take(): Promise<() => void> }
+
+const turnsByDatabase = new WeakMap<PGlite, Turns>()
+
+function turnsOf(database: PGlite): Turns {
+  let turns = turnsByDatabase.get(database)
+  if (turns === undefined) turnsByDatabase.set(database, (turns = createTurns()))
+  return turns
+}
+
+function createTurns(): Turns {
+  let last = Promise.resolve()
+  return {
+    take: async () => {
+      const before = last
+      const turn = Promise.withResolvers<void>()
+      last = turn.promise
+      await before
+      return turn.resolve
+    },
+  }
+}
