@@ -6,7 +6,7 @@ import { quoted } from './schema-address.ts'
 import type { Database, Session } from './session.ts'
 
 /** The migrations in order; a file's place here is the version after it. */
-const MIGRATIONS = ['0001-initial.sql']
+const MIGRATIONS = ['0001-initial.sql', '0002-reading.sql']
 
 export const LATEST_VERSION = MIGRATIONS.length
 
