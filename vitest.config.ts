@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { notInThisRun } from './test/support/deep-files.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
+import { onPostgres, POSTGRES_USER } from './test/support/mirror-choice.ts'
 import { memoryFolder } from './test/support/memory-folder.ts'
 import { notOnThisQueue } from './test/support/queue-choice.ts'
 
@@ -31,9 +32,11 @@ export default defineConfig({
     env: {
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/customer-mirror-tests', import.meta.url)),
       ...(folder !== undefined && { TMPDIR: folder }),
+      // The addresses of mirrors in messages name no user.
+      ...(onPostgres && { PGUSER: POSTGRES_USER }),
     },
     setupFiles: ['test/support/seed.ts', 'test/support/leave-no-traces.ts'],
-    globalSetup: ['test/support/queue-setup.ts', 'test/support/plain-user-setup.ts'],
+    globalSetup: ['test/support/queue-setup.ts', 'test/support/plain-user-setup.ts', 'test/support/postgres/setup.ts'],
     provide: { isDeep, deepShare },
     testTimeout: LIMIT_MS,
     hookTimeout: LIMIT_MS,

@@ -162,9 +162,12 @@ function contents({ file }: Mirror, doomed: ReadonlyMap<string, number>) {
 /** The tables that hold the id of a forgotten customer. */
 function tracesOf({ file }: Mirror, gone: ReadonlySet<string>): string[] {
   return withReader(file, (db) => {
-    const tables = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all()
+    const tables = db
+      .all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`)
+      .map(({ name }) => name)
     return tables.filter((table) => {
-      const text = db.prepare(`SELECT * FROM "${table}"`).raw().all().join(' ').toLowerCase()
+      const values = db.all(`SELECT * FROM "${table}"`).flatMap((row) => Object.values(row))
+      const text = values.join(' ').toLowerCase()
       return [...gone].some((id) => text.includes(id) || text.includes(`customer-${Number.parseInt(id, 16)}@`))
     })
   })

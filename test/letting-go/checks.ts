@@ -5,7 +5,12 @@ import { idOf, policyOf, stored, type Model } from './model.ts'
 
 /** What the mirror says that is not so. */
 export function untruthsOf(db: Reader, model: Model): string[] {
-  return [...rowUntruths(db, model), ...tableUntruths(db, model), ...viewUntruths(db), ...byteUntruths(db.name, model)]
+  return [
+    ...rowUntruths(db, model),
+    ...tableUntruths(db, model),
+    ...viewUntruths(db),
+    ...byteUntruths(db.address, model),
+  ]
 }
 
 function rowUntruths(db: Reader, model: Model): string[] {
@@ -44,7 +49,7 @@ function tableUntruths(db: Reader, model: Model): string[] {
       // Hashes of an organization that a restored backup does not have are kept for its return.
       if (!model.has(String(organization)) && !String(name).startsWith('forgotten'))
         untruths.push(`${String(name)} has ${String(organization)}`)
-  const runs = db.prepare<[], RecordCounts & { id: number }>('SELECT * FROM runs').all()
+  const runs = db.all<RecordCounts & { id: number }>('SELECT * FROM runs')
   for (const run of runs) if (!addsUp(run)) untruths.push(`run ${run.id} does not add up`)
   for (const [what, sql] of Object.entries(NOTHING))
     for (const row of rows(db, sql)) untruths.push(`${what}: ${JSON.stringify(row)}`)

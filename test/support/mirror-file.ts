@@ -1,21 +1,26 @@
 import type { Ending } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
-import Database from 'better-sqlite3'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import type { Report } from '../../src/report.ts'
 import { anEnding, aPage, START_MS } from './builders.ts'
+import { onPostgres } from './mirror-choice.ts'
+import { openReader, type Reader, type Row } from './mirror-reader.ts'
+import { aPostgresMirror } from './postgres/here.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
-/** A row as seen by a reader with only SQLite. */
-export type Row = Record<string, unknown>
+export type { Row } from './mirror-reader.ts'
 
 const PUBLIC_TABLES = ['runs', 'customers', 'changes', 'rejects', 'leases']
 
-/** The path of a mirror that does not exist yet. */
+/** The address of a mirror that does not exist yet: the path of a file, or a schema where the tests run on PostgreSQL. */
 export function aMirrorFile(): string {
+  return onPostgres ? aPostgresMirror() : aSqliteFile()
+}
+
+function aSqliteFile(): string {
   return join(temporaryFolder(), 'customers.db')
 }
 
@@ -28,7 +33,8 @@ export async function aMirror(file?: string): Promise<Mirror> {
 
 /** The path of a mirror as it is made. To apply every migration anew took five times as long. */
 async function aNewMirrorFile(): Promise<string> {
-  const file = aMirrorFile()
+  if (onPostgres) return aPostgresMirror()
+  const file = aSqliteFile()
   writeFileSync(file, await (newMirror ??= makeMirror()), { mode: 0o600 })
   return file
 }
@@ -37,7 +43,7 @@ let newMirror: Promise<Buffer> | undefined
 
 /** The bytes of a mirror that was just made, without its key: each copy makes one of its own. */
 async function makeMirror(): Promise<Buffer> {
-  const file = aMirrorFile()
+  const file = aSqliteFile()
   await (await openMirror(file)).close()
   tamper(file, 'DELETE FROM fingerprint_key')
   return readFileSync(file)
@@ -45,26 +51,21 @@ async function makeMirror(): Promise<Buffer> {
 
 /** The rows of a query, from another connection, like any reader. */
 export function rowsOf(file: string, sql: string, ...parameters: unknown[]): Row[] {
-  return withReader(file, (db) => db.prepare<unknown[], Row>(sql).all(...parameters))
+  return withReader(file, (reader) => reader.all(sql, ...parameters))
 }
 
 /** The first column of the first row of a query over the file. */
 export function valueOf(file: string, sql: string, ...parameters: unknown[]): unknown {
-  return withReader(file, (db) =>
-    db
-      .prepare(sql)
-      .pluck()
-      .get(...parameters),
-  )
+  return withReader(file, (reader) => reader.value(sql, ...parameters))
 }
 
 /** Changes the file through another connection, without the mirror. */
 export function tamper(file: string, sql: string, ...parameters: unknown[]): void {
-  const db = new Database(file, { fileMustExist: true })
+  const reader = openReader(file, { isWriting: true })
   try {
-    db.prepare(sql).run(...parameters)
+    reader.run(sql, ...parameters)
   } finally {
-    db.close()
+    reader.close()
   }
 }
 
@@ -87,11 +88,11 @@ export async function mirrorPages(
 type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isQuick?: boolean | undefined }
 
 /** What `read` finds in the file, over one connection. */
-export function withReader<Result>(file: string, read: (db: Database.Database) => Result): Result {
-  const db = new Database(file, { readonly: true, fileMustExist: true })
+export function withReader<Result>(file: string, read: (reader: Reader) => Result): Result {
+  const reader = openReader(file)
   try {
-    return read(db)
+    return read(reader)
   } finally {
-    db.close()
+    reader.close()
   }
 }

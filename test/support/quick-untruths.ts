@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3'
+import type { Reader } from './mirror-reader.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { addsUp } from '../../src/report.ts'
 import { type KnownList, namesBetween, wasListedEver, wasListedThroughout, wasOddBetween } from './known-list.ts'
@@ -28,8 +28,8 @@ export type WatchedQuickRun = {
 /** What a quick run must leave as it was. */
 export type Kept = ReturnType<typeof readKept>
 
-export function readKept(db: Database.Database, organization: string) {
-  const all = (sql: string) => JSON.stringify(db.prepare(sql).all(organization))
+export function readKept(db: Reader, organization: string) {
+  const all = (sql: string) => JSON.stringify(db.all(sql, organization))
   const kept = {
     lists: all('SELECT run_id, reader, customers, warnings, order_facts FROM lists WHERE organization = ?'),
     chunks: all('SELECT *, hex(row_ids) FROM list_chunks WHERE organization = ?'),
@@ -40,11 +40,10 @@ export function readKept(db: Database.Database, organization: string) {
        WHERE organization = ? AND trusted_pages IS NULL AND status NOT IN ('running', 'interrupted')`,
     ),
   }
-  const absences = db
-    .prepare<[string], { row_id: number; proven: number; scans: number }>(
-      'SELECT row_id, proven, scans FROM absences WHERE organization = ?',
-    )
-    .all(organization)
+  const absences = db.all<{ row_id: number; proven: number; scans: number }>(
+    'SELECT row_id, proven, scans FROM absences WHERE organization = ?',
+    organization,
+  )
   return { kept, absences: new Map(absences.map((row) => [row.row_id, row])) }
 }
 

@@ -1,10 +1,10 @@
-import Database from 'better-sqlite3'
 import { isOurs } from '../../src/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { privacyPolicy } from '../../src/privacy-policy.ts'
 import type { Mirror } from '../../src/store.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
+import { openReader } from './mirror-reader.ts'
 import { PlayedTime } from './played-time.ts'
 import { untrueAfterQuickRuns, untruthsOfQuickRun, readKept } from './quick-untruths.ts'
 import { RandomService, SEARCHES } from './random-answers.ts'
@@ -23,7 +23,7 @@ const KEY = 'a made-up key of more than thirty-two characters'
 export async function playDays(mirror: Mirror, seed: number, trace: (line: string) => void = () => {}) {
   const dice = diceOf(seed)
   const organization = `d${seed}`
-  const db = new Database(mirror.file, { readonly: true })
+  const db = openReader(mirror.file)
   const pageSize = dice.pick([5, 10, 10, 20, 25, 100])
   const list = new KnownList(dice, seed, dice.pick(ORDERS), dice.chance(0.6) ? 'honest' : dice.pick(DATES))
   for (let made = dice.below(pageSize * (dice.chance(0.3) ? 30 : 8)); made > 0; made--) list.insert()

@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import type { Mirror } from '../../src/store.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
+import { openReader } from './mirror-reader.ts'
 import { PlayedTime } from './played-time.ts'
 import { RandomService, SEARCHES } from './random-answers.ts'
 import { wireTo } from './random-wire.ts'
@@ -19,7 +19,7 @@ const HOUR_MS = 60 * MINUTE_MS
 export async function playHistory(mirror: Mirror, seed: number, trace: (line: string) => void = () => {}) {
   const dice = diceOf(seed)
   const organization = `s${seed}`
-  const db = new Database(mirror.file, { readonly: true })
+  const db = openReader(mirror.file)
   const pageSize = dice.pick([10, 12, 20, 25, 50, 100])
   const list = new KnownList(dice, seed, dice.pick(ORDERS), dice.chance(0.5) ? 'honest' : dice.pick(DATES))
   for (let made = dice.below(pageSize * (dice.chance(0.2) ? 25 : 7)); made > 0; made--) list.insert()

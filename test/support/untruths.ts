@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { failureBlocks } from '../../src/cli/output/failure-blocks.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { addsUp, type Report } from '../../src/report.ts'
@@ -10,6 +9,7 @@ import {
   wasListedThroughout,
   wasOddBetween,
 } from './known-list.ts'
+import type { Reader } from './mirror-reader.ts'
 
 /** A run, with the known facts about the list it read. Ticks are those of the list. */
 export type Watched = {
@@ -183,8 +183,8 @@ type Freshness = { read_as_of: string | null; proven_as_of: string | null; held:
 /** The contents of the mirror for one organization. */
 export type Stored = ReturnType<typeof readStored>
 
-export function readStored(db: Database.Database, organization: string) {
-  const all = <Row>(sql: string) => db.prepare<[string], Row>(sql).all(organization)
+export function readStored(db: Reader, organization: string) {
+  const all = <Found>(sql: string) => db.all<Found>(sql, organization)
   const customers = all<CustomerRow>('SELECT * FROM customers WHERE organization = ?')
   return {
     customers: new Map(customers.map((row) => [row.id, row])),

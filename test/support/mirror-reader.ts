@@ -1,0 +1,48 @@
+import Database from 'better-sqlite3'
+import { isPostgres } from '../../src/mirror-address.ts'
+import { statementsOn } from './postgres/statement.ts'
+
+/** A row as SQLite has it: times and JSON are text, truth is 0 or 1. */
+export type Row = Record<string, unknown>
+
+/** Another program at a mirror, in SQLite or PostgreSQL, whose statements are written for SQLite. */
+export type Reader = {
+  readonly address: string
+  all<Found = Row>(sql: string, ...parameters: unknown[]): Found[]
+  /** The first column of the first row. */
+  value(sql: string, ...parameters: unknown[]): unknown
+  /** The number of rows written, by a reader that may. */
+  run(sql: string, ...parameters: unknown[]): number
+  close(): void
+}
+
+/** Opens the mirror at an address to read, or to change it without the mirror's own code. */
+export function openReader(address: string, { isWriting = false } = {}): Reader {
+  return isPostgres(address) ? readerInPostgres(address, isWriting) : readerInSqlite(address, isWriting)
+}
+
+function readerInSqlite(file: string, isWriting: boolean): Reader {
+  const db = new Database(file, { readonly: !isWriting, fileMustExist: true })
+  return {
+    address: file,
+    all: <Found>(sql: string, ...parameters: unknown[]) => db.prepare<unknown[], Found>(sql).all(...parameters),
+    value: (sql, ...parameters) =>
+      db
+        .prepare(sql)
+        .pluck()
+        .get(...parameters),
+    run: (sql, ...parameters) => db.prepare(sql).run(...parameters).changes,
+    close: () => void db.close(),
+  }
+}
+
+function readerInPostgres(address: string, isWriting: boolean): Reader {
+  const on = statementsOn(address, { isWriting })
+  return {
+    address,
+    all: <Found>(sql: string, ...parameters: unknown[]) => on.all<Found>(sql, ...parameters),
+    value: (sql, ...parameters) => Object.values(on.all(sql, ...parameters)[0] ?? {})[0],
+    run: (sql, ...parameters) => on.run(sql, ...parameters),
+    close: () => {},
+  }
+}
