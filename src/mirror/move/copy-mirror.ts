@@ -1,0 +1,77 @@
+import { Interrupted } from '../../errors.ts'
+import { hasRowNumbers, MOVED_TABLES, type MovedTable } from './moved-tables.ts'
+import { numberRows, renumbered, type RowNumbers } from './row-numbers.ts'
+import { pagesOf, type Row, type Scope, type Side } from './side.ts'
+import { storableRow, type Replaced } from './storable-row.ts'
+
+export type Copying = {
+  /** Only these; undefined for all of the mirror. */
+  organizations?: readonly string[] | undefined
+  /** Only these tables; undefined for all that a mirror needs. */
+  tables?: readonly string[] | undefined
+  /** Whether the target is PostgreSQL, which cannot hold every value that SQLite holds. */
+  forPostgres: boolean
+  signal?: AbortSignal | undefined
+  /** Called with the number of rows that were carried since the last call. */
+  onRows?: ((rows: number) => void) | undefined
+}
+
+/** What was copied: the rows of each table, and the values in which a character was replaced. */
+export type Copied = { rows: Record<string, number>; replaced: number }
+
+/** Rows as the target has them, with the table they are of and the organizations that were asked for. */
+type Portion = { table: MovedTable; scope: Scope; rows: Row[] }
+
+/**
+ * Copies rows from one mirror to another that has none, each in a transaction that the caller holds: one snapshot of the source. Throws
+ * Interrupted after an abort.
+ */
+export async function copyMirror(from: Side, to: Side, copying: Copying): Promise<Copied> {
+  const rows: Record<string, number> = {}
+  const replaced: Replaced = { values: 0 }
+  for (const table of tablesOf(copying)) {
+    rows[table.name] = 0
+    if (table.of === 'mirror') await to.clear(table)
+  }
+  for await (const { table, rows: some } of portionsOf(from, copying, replaced)) {
+    await to.insert(table, some)
+    rows[table.name] = (rows[table.name] ?? 0) + some.length
+    copying.onRows?.(some.length)
+  }
+  if (copying.tables === undefined) await to.continueAfter(await from.highestNumbers())
+  return { rows, replaced: replaced.values }
+}
+
+/** All rows of the source in turn, as the target is to have them. */
+export async function* portionsOf(from: Side, copying: Copying, replaced: Replaced): AsyncGenerator<Portion> {
+  const tables = tablesOf(copying)
+  const { organizations } = copying
+  for (const table of tables.filter((one) => !hasRowNumbers(one)))
+    for await (const rows of pagesOf(from, table, organizations))
+      yield { table, scope: organizations, rows: shaped(rows, { table, from, copying, replaced }) }
+  let base = 0
+  for (const organization of organizations ?? (await from.organizations())) {
+    const numbers = await numberRows(from, organization, base)
+    if (!copying.forPostgres) base += numbers.count
+    for (const table of tables.filter(hasRowNumbers))
+      for await (const rows of pagesOf(from, table, [organization]))
+        yield { table, scope: [organization], rows: shaped(rows, { table, from, copying, replaced, numbers }) }
+  }
+}
+
+type Shaping = { table: MovedTable; from: Side; copying: Copying; replaced: Replaced; numbers?: RowNumbers }
+
+function shaped(rows: readonly Row[], { table, from, copying, replaced, numbers }: Shaping): Row[] {
+  if (copying.signal?.aborted) throw new Interrupted('Stopped as asked. Nothing was copied.')
+  const kinds = Object.values(table.columns)
+  const ofTable = Object.keys(table.columns).indexOf('next_table')
+  return rows.map((row) => {
+    const storable = copying.forPostgres ? storableRow(row, table, replaced, from.place) : row
+    return renumbered(storable, kinds, numbers, row[ofTable] ?? null)
+  })
+}
+
+/** The tables that are copied, in order. */
+export function tablesOf({ tables }: Pick<Copying, 'tables'>): MovedTable[] {
+  return MOVED_TABLES.filter(({ name }) => tables?.includes(name) ?? true)
+}

@@ -1,0 +1,58 @@
+import { MirrorUnusable } from '../../errors.ts'
+import type { Kind, MovedTable } from './moved-tables.ts'
+import { keyOf, type Row, type Value } from './side.ts'
+
+/** How many values were changed, because PostgreSQL cannot hold the character U+0000 that stood in them. */
+export type Replaced = { values: number }
+
+/**
+ * A row of SQLite as PostgreSQL can hold it, with U+FFFD for U+0000. SQLite holds any value in any column; throws MirrorUnusable
+ * `mirror-corrupt` for one of another kind than its column, which only a person can have written there.
+ */
+export function storableRow(row: Row, table: MovedTable, replaced: Replaced, place: string): Row {
+  const columns = Object.entries(table.columns)
+  return row.map((value, at) => {
+    const [name, kind] = columns[at] ?? ['', 'text']
+    const text = typeof value === 'number' && TEXTS.has(kind) ? String(value) : value
+    if (text === null || !isOf(kind, text)) {
+      if (text === null) return null
+      throw new MirrorUnusable(
+        `${place}: the row (${keyOf(table, row).join(', ')}) of ${table.name} has a value in ${name} that is none of that kind. ` +
+          'It was changed by hand: correct it there, then try again.',
+        { code: 'corrupt' },
+      )
+    }
+    return withoutNull(text, kind, replaced)
+  })
+}
+
+const TEXTS: ReadonlySet<Kind> = new Set(['text', 'json'])
+
+function isOf(kind: Kind, value: Exclude<Value, null>): boolean {
+  if (kind === 'bytes' || kind === 'rows') return Buffer.isBuffer(value)
+  if (kind === 'moment' || kind === 'second') return typeof value === 'string' && TIME.test(value)
+  if (kind === 'text') return typeof value === 'string'
+  if (kind === 'json') return typeof value === 'string' && isJson(value)
+  return Number.isSafeInteger(value)
+}
+
+const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?$/
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function withoutNull(value: Exclude<Value, null>, kind: Kind, replaced: Replaced): Value {
+  if (typeof value !== 'string') return value
+  const stored = kind === 'json' ? value.replaceAll(ESCAPED_NULL, '$1\\ufffd') : value.replaceAll('\0', '\uFFFD')
+  if (stored !== value) replaced.values += 1
+  return stored
+}
+
+/** `\u0000` in JSON, unless its backslash is escaped itself. */
+const ESCAPED_NULL = /((?<!\\)(?:\\\\)*)\\u0000/g

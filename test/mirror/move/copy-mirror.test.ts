@@ -1,0 +1,213 @@
+import type { PGlite } from '@electric-sql/pglite'
+import Database from 'better-sqlite3'
+import { beforeAll, expect, test } from 'vitest'
+import { compareMirrors } from '../../../src/mirror/move/compare-mirrors.ts'
+import { copyMirror, type Copied, type Copying } from '../../../src/mirror/move/copy-mirror.ts'
+import { MOVED_TABLES } from '../../../src/mirror/move/moved-tables.ts'
+import { postgresSide } from '../../../src/mirror/move/postgres-side.ts'
+import type { Side } from '../../../src/mirror/move/side.ts'
+import { sqliteSide } from '../../../src/mirror/move/sqlite-side.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
+import { openDatabase } from '../../../src/mirror/postgres/database.ts'
+import type { Database as Postgres } from '../../../src/mirror/postgres/session.ts'
+import { rowIdsFrom } from '../../../src/mirror/row-ids.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { playNight } from '../../support/five-nights.ts'
+import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+
+let server: PGlite
+beforeAll(async () => {
+  server = await startPglite()
+})
+
+/** What the two kinds of store keep for themselves. */
+const NOT_MOVED = ['dictionary', 'leases', 'mirror_schema']
+
+test('every table and every column of both stores is moved, or known to be made anew', async () => {
+  const columns = new Map<string, string[]>()
+  for (const { table, column } of rowsOf((await aMirror()).file, SQLITE_COLUMNS))
+    columns.set(String(table), [...(columns.get(String(table)) ?? []), String(column)])
+  const inPostgres = new Map<string, string[]>()
+  const rows = await (
+    await aDatabase()
+  ).read((session) => session.all<{ table: string; column: string }>(POSTGRES_COLUMNS))
+  for (const { table, column } of rows) inPostgres.set(table, [...(inPostgres.get(table) ?? []), column])
+  const moved = new Map(MOVED_TABLES.map(({ name, columns: of }) => [name, Object.keys(of).toSorted()]))
+
+  for (const stored of [columns, inPostgres]) {
+    const own = [...stored].filter(([table]) => !NOT_MOVED.includes(table))
+    expect(new Map(own.map(([table, names]) => [table, names.toSorted()]))).toEqual(moved)
+  }
+})
+
+test('a mirror goes to PostgreSQL and back, and every row and every number is as it was', async () => {
+  const file = await aFullMirror()
+  const database = await aDatabase()
+  const returned = aMirrorFile()
+  await (await openMirror(returned)).close()
+
+  const there = await toPostgres(file, database)
+  const numbers = await database.read((session) =>
+    session.all('SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1'),
+  )
+  const back = await toSqlite(database, returned)
+
+  expect(there.rows).toEqual(back.rows)
+  expect(Object.entries(there.rows).filter(([, rows]) => rows === 0)).toEqual([])
+  expect(numbers).toEqual([
+    { organization: 'acme', min: 1, max: 63, count: 63 },
+    { organization: 'globex', min: 1, max: 10, count: 10 },
+  ])
+  for (const { name, columns } of MOVED_TABLES) {
+    const plain = Object.entries(columns).flatMap(([column, kind]) =>
+      kind === 'row' || kind === 'rows' || kind === 'place' ? [] : [`"${column}"`],
+    )
+    const rows = `SELECT ${plain.join(', ')} FROM ${name} ORDER BY ${plain.join(', ')}`
+    expect(rowsOf(returned, rows), name).toEqual(rowsOf(file, rows))
+  }
+  expect(rowsOf(returned, NAMES_OF_ROWS)).toEqual(rowsOf(file, NAMES_OF_ROWS))
+  expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
+  expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
+})
+
+test('rows of one organization are copied without the others', async () => {
+  const file = await aFullMirror()
+  const database = await aDatabase()
+  const { rows } = await toPostgres(file, database, { organizations: ['globex'], tables: ['runs', 'customers'] })
+
+  expect(rows).toEqual({ runs: 4, customers: 10 })
+})
+
+test('U+0000, which PostgreSQL cannot hold, becomes U+FFFD and is counted', async () => {
+  const { file } = await aMirror()
+  tamper(
+    file,
+    `INSERT INTO runs (id, organization, "trigger", started_at, status, data_as_of, warnings, error)
+    VALUES (1, 'acme', 'sync', '2026-01-01', 'failed', '2026-01-01 00:00:00.000', '{"a\\u0000":"\\\\u0000"}', ?)`,
+    'a\0b\0',
+  )
+  tamper(file, `UPDATE runs SET started_at = data_as_of`)
+  const database = await aDatabase()
+  const { replaced } = await toPostgres(file, database)
+
+  expect(replaced).toBe(2)
+  expect(await database.read((session) => session.all('SELECT warnings, error FROM runs'))).toEqual([
+    { warnings: '{"a\\ufffd":"\\\\u0000"}', error: 'a\uFFFDb\uFFFD' },
+  ])
+})
+
+test.each([
+  [
+    'a date that is none',
+    `UPDATE runs SET started_at = 'long ago' WHERE id = 2`,
+    'the row (2) of runs has a value in started_at',
+  ],
+  ['broken JSON', `UPDATE changes SET fields = '{' WHERE seq = 3`, 'the row (3) of changes has a value in fields'],
+])('%s, written by hand, is named with its place and not with its value', async (_what, sql, message) => {
+  const file = await aFullMirror()
+  tamper(file, sql)
+
+  await expect(toPostgres(file, await aDatabase())).rejects.toMatchObject({
+    code: 'mirror-corrupt',
+    message: expect.stringContaining(message),
+  })
+})
+
+test('a value that differs in the copy is found, in whatever table and column it is', async () => {
+  const file = await aFullMirror()
+  const database = await aDatabase()
+  await toPostgres(file, database)
+  await database.write((session) => session.run(`UPDATE changes SET fields = '{}' WHERE seq = 2`))
+  const db = new Database(file, { readonly: true })
+  const compare = (session: Parameters<typeof postgresSide>[0]) =>
+    compareMirrors(sqliteSide(db, file), postgresSide(session, 'there'), { forPostgres: true })
+
+  expect(await database.read(compare)).toEqual({ table: 'changes', key: '2', column: 'fields' })
+  await database.write((session) => session.run('DELETE FROM changes WHERE seq = 2'))
+  expect(await database.read(compare)).toMatchObject({ table: 'changes' })
+  db.close()
+})
+
+const SQLITE_COLUMNS = `SELECT tables.name AS "table", columns.name AS "column" FROM sqlite_schema AS tables
+  JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'`
+const POSTGRES_COLUMNS = `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+  JOIN information_schema.tables USING (table_schema, table_name)
+  WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`
+
+/** What row numbers refer to, by the id of the customer. */
+const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN customers USING (organization, row_id)
+  UNION SELECT 'held', organization, id FROM held_removals JOIN customers USING (organization, row_id)
+  UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
+  ORDER BY 1, 2, 3`
+const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
+
+/** Five nights of two organizations, and rows in every other table. */
+async function aFullMirror(): Promise<string> {
+  const mirror = await aMirror()
+  for (let n = 0; n < 5; n += 1) await playNight(mirror, n)
+  const { file } = mirror
+  const [acme = 0, globex = 0] = rowsOf(file, 'SELECT min(row_id) AS row FROM customers GROUP BY organization').map(
+    ({ row }) => Number(row),
+  )
+  tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
+  tamper(file, `UPDATE customers SET created_at_utc = '0000-02-29 10:00:00' WHERE row_id = ?`, acme)
+  tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2)`, globex)
+  tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1)`, globex)
+  tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
+  tamper(
+    file,
+    `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]', NULL, NULL)`,
+    rowIdsFrom([acme, 0, -1]),
+  )
+  tamper(file, `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', 2, '["none"]', NULL, NULL)`)
+  tamper(
+    file,
+    `INSERT OR REPLACE INTO list_chunks VALUES ('acme', 0, ?, x'00', x'01', x'', x'ff')`,
+    rowIdsFrom([acme, 9001]),
+  )
+  tamper(file, `INSERT OR REPLACE INTO list_windows VALUES ('acme', 0, 0, 2, 'digest', '{}')`)
+  tamper(file, `INSERT INTO privacy_policies VALUES ('acme', '{}', '{}', 'customers', ?, '[]', 1)`, acme)
+  tamper(file, `INSERT INTO retired_organizations VALUES ('globex', '2026-01-01 00:00:00.123')`)
+  tamper(file, `INSERT INTO unfinished_forgets VALUES ('initech')`)
+  tamper(file, `INSERT INTO forgotten_keys VALUES ('acme', randomblob(32))`)
+  tamper(file, `INSERT INTO forgotten VALUES (7, 'acme', 'hash', '2026-01-01 00:00:00.000')`)
+  tamper(file, `INSERT INTO horizons VALUES ('acme', 0, 0, '2026-01-01 00:00:00.000', NULL)`)
+  tamper(file, `INSERT INTO pruned_runs VALUES ('acme', '2026-01-01')`)
+  tamper(
+    file,
+    `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', '2026-01-01 00:00:00.000',
+    '2026-01-01 00:00:00.000', NULL)`,
+  )
+  return file
+}
+
+let schemas = 0
+
+async function aDatabase(): Promise<Postgres> {
+  schemas += 1
+  return openDatabase(`postgres://ann@db.test/crm?schema=mirror_${schemas}`, 'write', {
+    connect: () => pgliteConnections(server),
+  })
+}
+
+function toPostgres(file: string, database: Postgres, options: Partial<Copying> = {}): Promise<Copied> {
+  const db = new Database(file, { readonly: true })
+  return database
+    .write((session) =>
+      copyAndCompare(sqliteSide(db, file), postgresSide(session, 'there'), { ...options, forPostgres: true }),
+    )
+    .finally(() => db.close())
+}
+
+function toSqlite(database: Postgres, file: string): Promise<Copied> {
+  const db = new Database(file)
+  return database
+    .read((session) => copyAndCompare(postgresSide(session, 'there'), sqliteSide(db, file), { forPostgres: false }))
+    .finally(() => db.close())
+}
+
+async function copyAndCompare(from: Side, to: Side, copying: Copying): Promise<Copied> {
+  const copied = await copyMirror(from, to, copying)
+  expect(await compareMirrors(from, to, copying)).toBeUndefined()
+  return copied
+}
