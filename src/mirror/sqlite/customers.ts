@@ -1,10 +1,11 @@
 import type { Run } from '../../run.ts'
 import { warn, type Customer, type Warnings } from '../../customer.ts'
 import type { RecordCounts } from '../../report.ts'
-import type { RowSet } from '../../row-set.ts'
 import { forgetAbsences } from './removals/absences.ts'
 import { beforeAndAfter, changedFields, COMPARED_FIELDS, ownChanges, type ComparedField } from '../changed-fields.ts'
 import type { Connection } from './database.ts'
+import type { Tallies } from '../page-accounting.ts'
+import type { CustomersSaved } from '../saved-page.ts'
 import { sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
 import { updateStamp } from './update-stamp.ts'
@@ -113,42 +114,19 @@ function storedAs({ customer, rowId }: { customer: Customer; rowId: number }): S
   return { ...customer, row_id: rowId, missing_since: null, removed_at: null }
 }
 
-/** By index among the given customers: the row of each, and those that were stored unchanged before the run. */
-export type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchanged: ReadonlySet<number> }
-
-/**
- * Counts customers that are stored unchanged. If this run has read another record of the same customer, that is a conflicting
- * duplicate.
- */
-export function countKnown(
-  db: Connection,
-  run: Run,
-  rowIds: ArrayLike<number>,
-  { counts, warnings, seen, written }: Tallies,
-): void {
-  for (let place = 0; place < rowIds.length; place += 1) {
-    const rowId = rowIds[place] ?? 0
-    if (!run.seen.has(rowId) && seen.add(rowId)) {
-      counts.unchanged += 1
-    } else {
-      counts.duplicates += 1
-      if (run.written.has(rowId) || written.has(rowId)) noteConflict(db, run, rowId, warnings)
-    }
-  }
+function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warnings): void {
+  warn(warnings, 'conflicting_duplicate')
+  noteEdited(db, run, rowId)
 }
 
 /**
  * If a customer has two different records, the first is stored, but the list may keep the other one, when the window of the first
  * was read again. So the next run compares this customer field by field.
  */
-function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warnings): void {
-  warn(warnings, 'conflicting_duplicate')
+export function noteEdited(db: Connection, run: Run, rowId: number): void {
   const note = statement(db, 'REPLACE INTO edited_customers (organization, row_id) VALUES (?, ?)')
   note.run(run.organization, rowId)
 }
-
-/** `seen` and `written` are rows of `customers`. */
-type Tallies = { counts: RecordCounts; warnings: Warnings; seen: RowSet; written: RowSet }
 
 /** A customer with its index on the page. */
 type Placed = readonly [place: number, customer: Customer]

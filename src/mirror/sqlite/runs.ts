@@ -1,8 +1,7 @@
 import type { LaterOrder } from '../../later-order.ts'
 import type { Ending, Run, RunPrivacy, Start } from '../../run.ts'
-import { AccountingBroken } from '../../errors.ts'
 import { fingerprintWith, KEY_BYTES } from '../../fingerprint.ts'
-import { addsUp, emptyReport, noRecords, type RecordCounts, type Report } from '../../report.ts'
+import { noRecords, type RecordCounts, type Report } from '../../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { loadForgotten } from './forget/forgotten.ts'
@@ -11,13 +10,16 @@ import { changedRows, doubtedRows, lastEdit, loadList, storeLaterOrder, storeLis
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects } from './rejects.ts'
-import { doubted, markAbsent } from './removals/mark-absent.ts'
+import { doubted } from '../absences-found.ts'
+import { markAbsent } from './removals/mark-absent.ts'
 import { markGone } from './removals/mark-gone.ts'
 import { markListed } from './removals/quick-runs-meanwhile.ts'
 import { findHeldRows, findListedBefore } from './removals/removals.ts'
 import { endRetirement } from './organizations/retirement.ts'
 import { findResumable } from './resume.ts'
 import { RowSet } from '../../row-set.ts'
+import { requireSum } from '../page-accounting.ts'
+import { reportOf } from '../report-of-run.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
 import { startStopwatch } from './stopwatch.ts'
@@ -117,7 +119,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   const report = reportOf(run, ending, nowMs)
   if (ending.status === 'complete' || ending.status === 'partial') {
     renewLease(db, run, nowMs)
-    requireSum(db, run)
+    requireSum(run, statement<[number], RecordCounts>(db, 'SELECT * FROM runs WHERE id = ?').get(run.id))
   }
   if (ending.status === 'partial') {
     const { unmarked, ...found } = markGone(db, run, ending, nowMs)
@@ -174,41 +176,9 @@ function keepLaterOrder(db: Connection, run: Run, later: LaterOrder, unmarked: r
   storeLaterOrder(db, run.organization, { ...later, pending })
 }
 
-function requireSum(db: Connection, run: Run): void {
-  const stored = statement<[number], RecordCounts>(db, 'SELECT * FROM runs WHERE id = ?').get(run.id)
-  if (stored !== undefined && addsUp(stored) && addsUp(run.records)) return
-  throw new AccountingBroken(
-    `${run.organization}: the numbers of run ${run.id} do not add up. What it saved is kept, but it does not count as ` +
-      'complete. This is a defect of Customer Mirror; please report it.',
-  )
-}
-
 function hasBaseline(db: Connection, organization: string): boolean {
   return (
     statement(db, `SELECT 1 FROM runs WHERE organization = ? AND ${READ_TO_END} LIMIT 1`).get(organization) !==
     undefined
   )
-}
-
-function reportOf(run: Run, ending: Ending, nowMs: number): Report {
-  const { organization, trigger, startedAtMs } = run
-  return {
-    ...emptyReport({ organization, trigger, startedAtMs }),
-    ...run.records,
-    ...ending.source,
-    runId: run.id,
-    status: ending.status,
-    proof: ending.proof,
-    reasons: [...ending.reasons],
-    pages: run.pages,
-    warnings: run.warnings,
-    resumedFrom: run.resumedFrom,
-    readBefore: run.readBefore,
-    // The wall clock may have been set back since.
-    finishedAtMs: Math.max(nowMs, startedAtMs),
-    durationMs: run.tookMs(nowMs),
-    dataAsOfMs: run.dataAsOfMs,
-    trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
-    error: ending.error,
-  }
 }

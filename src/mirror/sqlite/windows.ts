@@ -3,6 +3,7 @@ import { RowSet } from '../../row-set.ts'
 import type { AnsweredWindow } from '../../sorted-page.ts'
 import type { Connection } from './database.ts'
 import { rowIdsFrom, rowIdsIn } from '../row-ids.ts'
+import type { WindowRows } from '../saved-page.ts'
 import { statement } from './statement.ts'
 
 /** Records a window, so that a later run can continue. A window that is read again replaces the one before. */
@@ -22,14 +23,6 @@ export function recordWindow(db: Connection, run: Pick<Run, 'id'>, window: Answe
     ...columnsOf(rows),
   )
 }
-
-/**
- * The row number of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of the rejects in order, null if unreadable. For a known window, its place
- * in the list as last read.
- */
-export type WindowRows =
-  | { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
-  | { place: number; count: number }
 
 function columnsOf(rows: WindowRows) {
   if ('place' in rows) return [null, null, rows.place, rows.count]

@@ -1,3 +1,4 @@
+import { absencesOf, NO_ABSENCES, type Absences } from '../../absences-found.ts'
 import type { Absent, Ending, Removals, RemovingProof, Run } from '../../../run.ts'
 import { forgetAbsences, markMissing } from './absences.ts'
 import type { Connection } from '../database.ts'
@@ -8,21 +9,6 @@ import { areTooManyAbsent, findAbsent, holdBack, release, remove } from './remov
 import { updateStamp } from '../update-stamp.ts'
 import { statement } from '../statement.ts'
 
-/** The results for absent customers: counts, and reasons against the scan. */
-export type Absences = {
-  missing: number
-  removed: number
-  held: number
-  reasons: readonly ('contradicted' | 'older-list')[]
-  /** Whether the scan keeps its proof. */
-  isBelieved: boolean
-  /** Ids of customers that were not received but that a search found. */
-  found: readonly string[]
-}
-
-/** A run that found no customer absent. */
-const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true, found: [] }
-
 /**
  * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan,
  * only customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
@@ -31,17 +17,6 @@ const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], is
 export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): Absences {
   if (proof === 'unproven' || removals === undefined) return NO_ABSENCES
   return markBy(db, run, { ...removals, proof }, nowMs)
-}
-
-/** The ending, with the reasons of the absences against the scan. */
-export function doubted(ending: Ending, absences: Pick<Absences, 'reasons' | 'isBelieved' | 'found'>): Ending {
-  if (absences.reasons.length === 0) return ending
-  const reasons = [...ending.reasons, ...absences.reasons]
-  if (absences.isBelieved) return { ...ending, reasons }
-  const { certificate, ...same } = ending
-  const found = absences.found.length > 0 ? { found: absences.found } : {}
-  const amended = certificate === undefined ? undefined : { ...certificate, proof: 'unproven', reasons, ...found }
-  return { ...same, proof: 'unproven', reasons, readToEnd: false, certificate: amended }
 }
 
 function markBy(
@@ -60,16 +35,14 @@ function markBy(
 }
 
 function carryOut(db: Connection, run: Run, decision: Decision, proof: RemovingProof, nowMs: number): Absences {
-  const { reasons, isBelieved, listed, held, missing } = decision
+  const { listed, held, missing } = decision
   for (const row of listed) markListed(db, row, nowMs)
   if (held !== undefined) holdBack(db, run, held)
   for (const { row, isCounted, isRemoved } of missing) {
     markMissing(db, run, row, isCounted ? proof : undefined, nowMs)
     if (isRemoved) remove(db, run, row, nowMs)
   }
-  const removed = missing.filter(({ isRemoved }) => isRemoved).length
-  const found = listed.map(({ id }) => id)
-  return { missing: missing.length - removed, removed, held: held?.length ?? 0, reasons, isBelieved, found }
+  return absencesOf(decision)
 }
 
 /** Marks a customer found by a search as listed: its absences restart at 0, and its removal is not held back. */

@@ -1,17 +1,9 @@
 import type { Ending, Run } from '../../../run.ts'
 import { markMissing } from './absences.ts'
-import type { Absences } from './mark-absent.ts'
+import { NONE_GONE, type Gone } from '../../absences-found.ts'
 import type { Connection } from '../database.ts'
 import { findUnjudged } from '../older-list.ts'
 import { areTooManyAbsent, findListedBefore } from './removals.ts'
-
-/** The results for customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
-type Gone = Pick<Absences, 'missing' | 'held' | 'reasons'> & {
-  /** Rows that are absent, and were not marked. */
-  unmarked: readonly number[]
-}
-
-const NONE_GONE: Gone = { missing: 0, held: 0, reasons: [], unmarked: [] }
 
 /**
  * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs

@@ -1,7 +1,7 @@
-import { hides } from '../../../privacy-policy.ts'
 import type { Absent, Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '../../../run.ts'
 import type { Connection } from '../database.ts'
 import { findUnjudged } from '../older-list.ts'
+import { searchedNames, shownNames } from '../../shown-names.ts'
 import { isCandidate } from '../../removal-rule.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './removals.ts'
 import { statement } from '../statement.ts'
@@ -43,14 +43,6 @@ function asCandidates(db: Connection, run: Run, rows: readonly Absent[]): Candid
   return rows.map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
 }
 
-/** Hidden values cannot be searched for: a hash is in no answer of the service. */
-function shownNames({ privacy }: Run): <Row extends Named>(row: Row) => Row {
-  if (privacy?.hidden === undefined) return (row) => row
-  const { policy } = privacy
-  const shown = (field: keyof Named, row: Named) => (hides(policy, field) ? null : row[field])
-  return (row) => ({ ...row, name: shown('name', row), username: shown('username', row), email: shown('email', row) })
-}
-
 /** How many changes of one customer are read. Each has two values of a field. */
 const MOST_CHANGES = 3
 
@@ -81,8 +73,6 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-const NAMES = ['name', 'username', 'email'] as const
-
 /** Received customers for testing searches, at most `most`: first those with a value in each field to search by. */
 export function findListed(db: Connection, run: Run, most: number): Listed[] {
   const everybody = statement<[string], Listed & { row_id: number }>(
@@ -92,7 +82,7 @@ export function findListed(db: Connection, run: Run, most: number): Listed[] {
   const named: Listed[] = []
   const others: Listed[] = []
   const shown = shownNames(run)
-  const searched = NAMES.filter((field) => run.privacy === undefined || !hides(run.privacy.policy, field))
+  const searched = searchedNames(run)
   for (const { row_id, ...stored } of everybody.iterate(run.organization)) {
     if (!run.seen.has(row_id)) continue
     const customer = shown(stored)

@@ -1,0 +1,45 @@
+import { sqlTime } from './sql-time.ts'
+
+/** An absent customer, with the time of creation as `YYYY-MM-DD HH:MM:SS`. */
+export type Dated = { rowId: number; createdAtUtc: string | null }
+
+/** A creation time further in the future than any clock is wrong, and is ignored here. */
+const AHEAD_MS = 24 * 3_600_000
+
+/** What to compare the newest customer listed with. */
+export type Newest = {
+  /** The creation time of the newest absent customer. */
+  than: string
+  /** A time after this one is wrong. */
+  last: string
+}
+
+/** The creation times to compare with; undefined where none of the absent customers has one that can be right. */
+export function newestAbsent(absent: readonly Dated[], startedAtMs: number): Newest | undefined {
+  const last = sqlTime(startedAtMs + AHEAD_MS).slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
+  const than = absent.reduce(
+    (latest, { createdAtUtc: at }) => (at !== null && at <= last && at > latest ? at : latest),
+    '',
+  )
+  return than === '' ? undefined : { than, last }
+}
+
+/**
+ * The rows of those absent customers whose absence counts for nothing, because no customer is listed that was created later: a
+ * list that is older than the last one read lacks exactly the newest customers. A list goes forward, so as soon as it shows a
+ * newer customer than they are, their absence is real. Creation times are compared by the second. An absent customer who
+ * shares the second of the newest one listed is judged like those created after it, where there are any; where there are none,
+ * the list is not taken for an older one: a whole import may have been created in one second. No customer is left unjudged
+ * where creation times cannot be read. `listed`: the creation time of the newest received customer, or of any that is newer than
+ * the newest absent one.
+ */
+export function unjudgedRows(
+  absent: readonly Dated[],
+  { than, last }: Newest,
+  listed: string | undefined,
+): Set<number> {
+  if (listed === undefined || listed >= than) return new Set()
+  return new Set(
+    absent.flatMap(({ rowId, createdAtUtc: at }) => (at !== null && at <= last && at >= listed ? [rowId] : [])),
+  )
+}

@@ -1,0 +1,26 @@
+import type { Ending, Run } from '../run.ts'
+import { emptyReport, type Report } from '../report.ts'
+
+/** The report of a run that ends, before absent customers are looked for. */
+export function reportOf(run: Run, ending: Ending, nowMs: number): Report {
+  const { organization, trigger, startedAtMs } = run
+  return {
+    ...emptyReport({ organization, trigger, startedAtMs }),
+    ...run.records,
+    ...ending.source,
+    runId: run.id,
+    status: ending.status,
+    proof: ending.proof,
+    reasons: [...ending.reasons],
+    pages: run.pages,
+    warnings: run.warnings,
+    resumedFrom: run.resumedFrom,
+    readBefore: run.readBefore,
+    // The wall clock may have been set back since.
+    finishedAtMs: Math.max(nowMs, startedAtMs),
+    durationMs: run.tookMs(nowMs),
+    dataAsOfMs: run.dataAsOfMs,
+    trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
+    error: ending.error,
+  }
+}
