@@ -1,4 +1,4 @@
-import { quoted } from '../postgres/schema-address.ts'
+import { quoted } from '../postgres/quoted.ts'
 import type { Session } from '../postgres/session.ts'
 import { NUMBERED, type Kind, type MovedTable } from './moved-tables.ts'
 import { keyOf, type Row, type Scope, type Side, type Value } from './side.ts'

@@ -1,4 +1,5 @@
 import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
+import { connectionSettings } from './connection-settings.ts'
 import type * as Port from './session.ts'
 import { VALUE_TYPES } from './value-types.ts'
 
@@ -17,7 +18,7 @@ const IDLE_MS = 60_000
 /** The connections to the server at `address`, opened when they are needed. */
 export function openPool(address: string): Port.Connections {
   const pool = new Pool({
-    connectionString: address,
+    ...connectionSettings(address),
     Client: ClientInTime,
     max: CONNECTIONS,
     keepAlive: true,

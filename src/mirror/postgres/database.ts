@@ -2,14 +2,15 @@ import { shownMirror } from '../../mirror-address.ts'
 import { openPool } from './connections.ts'
 import { openSchema } from './open-schema.ts'
 import { postgresError } from './postgres-errors.ts'
-import { quoted, schemaAddress } from './schema-address.ts'
+import { schemaOf } from './connection-settings.ts'
+import { quoted } from './quoted.ts'
 import type { Connections, Database, Session } from './session.ts'
 import { onceTransactions, transaction } from './transaction.ts'
 
 export type Opening = {
   /** Runs in the transaction in which the mirror is opened to write. */
   complete?: ((session: Session) => Promise<void>) | undefined
-  /** The connections to the database at an address, without the schema. */
+  /** The connections to the database at an address. */
   connect?: ((address: string) => Connections) | undefined
 }
 
@@ -22,10 +23,9 @@ export async function openDatabase(
   access: 'read' | 'write',
   { complete = async () => {}, connect = openPool }: Opening = {},
 ): Promise<Database> {
-  const place = schemaAddress(address)
   const shown = shownMirror(address)
-  const connections = await described(shown, async () => connect(place.database))
-  const database = databaseOf(connections, { address: shown, schema: place.schema })
+  const connections = await described(shown, async () => connect(address))
+  const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
   try {
     await openSchema(database, access, complete)
     return database

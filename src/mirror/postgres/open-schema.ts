@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { MirrorUnusable } from '../../errors.ts'
 import { KEY_BYTES } from '../../fingerprint.ts'
-import { quoted } from './schema-address.ts'
+import { quoted } from './quoted.ts'
 import type { Database, Session } from './session.ts'
 
 /** The migrations in order; a file's place here is the version after it. */

@@ -92,7 +92,7 @@ const MEANINGS: Meaning[] = [
   [
     /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_)/,
     'unreadable',
-    'the certificate of the server is not trusted. Name its authority with sslrootcert=<file>, or, to accept any certificate, sslmode=no-verify.',
+    'the certificate of the server is not trusted. Name its authority with sslrootcert=<file>, or, to accept any certificate, sslmode=require.',
   ],
 ]
 

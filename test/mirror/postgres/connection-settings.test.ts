@@ -1,0 +1,34 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { connectionSettings, schemaOf } from '../../../src/mirror/postgres/connection-settings.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
+  const address = 'postgres://an%40n:hun%2Fter2@db.test:5433/cr%6D?schema=mirror_2&sslmode=disable'
+
+  expect(connectionSettings(address)).toEqual({
+    ...{ host: 'db.test', port: 5433, user: 'an@n', password: 'hun/ter2', database: 'crm', ssl: false },
+  })
+  expect(schemaOf(address)).toBe('mirror_2')
+  expect(connectionSettings('postgres:///crm?host=/var/run/postgresql')).toEqual({
+    ...{ host: '/var/run/postgresql', database: 'crm', ssl: false },
+  })
+})
+
+test.each([
+  ['', { rejectUnauthorized: false }],
+  ['sslmode=require', { rejectUnauthorized: false }],
+  ['sslrootcert=FILE', { ca: 'authority', rejectUnauthorized: true, checkServerIdentity: expect.any(Function) }],
+  [
+    'sslmode=verify-ca&sslrootcert=FILE',
+    { ca: 'authority', rejectUnauthorized: true, checkServerIdentity: expect.any(Function) },
+  ],
+  ['sslmode=verify-full&sslrootcert=FILE', { ca: 'authority', rejectUnauthorized: true }],
+  ['sslmode=verify-full', { rejectUnauthorized: true }],
+])('what TLS checks follows from the address alone: %s', (query, ssl) => {
+  const file = join(temporaryFolder(), 'authority.pem')
+  writeFileSync(file, 'authority')
+
+  expect(connectionSettings(`postgres://db.test/crm?${query.replace('FILE', file)}`).ssl).toEqual(ssl)
+})
