@@ -18,6 +18,7 @@ const PURE = [
   /^src\/run\/(sort-records|outline)\.ts$/,
   /^src\/mirror\/(removal-rule|older-list-rule|changed-fields|row-ids|sql-time|run-conditions|rows\/[^/]+)\.ts$/,
   /^src\/mirror\/(decide-pages|page-accounting|saved-page|report-of-run|absences-found|shown-names)\.ts$/,
+  /^src\/mirror\/(resume-rule|stored-windows)\.ts$/,
 ]
 
 test('there is a program to read, and its imports are seen', () => {

@@ -143,6 +143,9 @@ export function isLost(error: unknown): boolean {
   return /^(57P0[1-5]|08|25P03)/.test(code) || !isSqlState(code)
 }
 
+/** The code of an error after which a transaction is repeated. */
+export const SERIALIZATION_FAILURE = '40001'
+
 /** Whether the same transaction is likely to succeed when it is simply begun again. */
 export function isCollision(error: unknown): boolean {
   return /^(40001|40P01)$/.test(partsOf(error).code ?? '')

@@ -1,12 +1,11 @@
 import { hostname } from 'node:os'
 import { bootName } from '../../boot-name.ts'
-import { OrganizationLeased } from '../../errors.ts'
 import { isGone } from '../../process-name.ts'
+import { LEASE_MS, leasedBy, leaseLost } from '../lease-errors.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
-/** How long a lease lasts after its last renewal. */
-export const LEASE_MS = 60_000
+export { LEASE_MS } from '../lease-errors.ts'
 
 type Lease = {
   run_id: number
@@ -32,13 +31,7 @@ export function takeLease(
   clocks: Clocks,
 ): void {
   const lease = findLease(db, organization, clocks)
-  if (lease !== undefined) {
-    throw new OrganizationLeased(
-      `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now. ` +
-        'Let it finish, or stop it; a run that died is given up after a minute.',
-      { code: 'held' },
-    )
-  }
+  if (lease !== undefined) throw leasedBy(lease, organization)
   statement(
     db,
     `REPLACE INTO leases (organization, run_id, holder, expires_at_ms, boot, expires_monotonic_ms)
@@ -68,12 +61,7 @@ export function renewLease(
 ): void {
   const find = 'SELECT * FROM leases WHERE organization = ? AND run_id = ?'
   const lease = statement<[string, number], Lease>(db, find).get(run.organization, run.id)
-  if (lease === undefined) {
-    throw new OrganizationLeased(
-      `${run.organization}: another run took over while this one was paused. What this run had saved is kept.`,
-      { code: 'lease-lost' },
-    )
-  }
+  if (lease === undefined) throw leaseLost(run.organization)
   const clocks = { nowMs, monotonicMs: run.monotonicMs?.() }
   if (isWorn(lease.expires_at_ms - nowMs) || isWorn(leftByMonotonic(lease, clocks) ?? LEASE_MS)) {
     statement(db, 'UPDATE leases SET expires_at_ms = ?, boot = ?, expires_monotonic_ms = ? WHERE organization = ?').run(

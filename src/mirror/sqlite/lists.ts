@@ -1,19 +1,21 @@
 import type { Run } from '../../run.ts'
 import { readLaterOrder, type LaterOrder } from '../../later-order.ts'
 import { readOrderFacts } from '../../order-facts.ts'
-import { EMPTY_LIST, emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../../list-as-read.ts'
-import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
+import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../list-as-read.ts'
+import type { Warnings } from '../../customer.ts'
 import { RowSet } from '../../row-set.ts'
-import { version } from '../../version.ts'
+import {
+  changedChunks,
+  changedWindows,
+  chunkCount,
+  columnsIn,
+  READER,
+  type Change,
+  type StoredChunk,
+} from '../list-chunks.ts'
 import type { Connection } from './database.ts'
 import { IS_QUICK } from '../run-conditions.ts'
 import { statement } from './statement.ts'
-
-/** The number of customers in a stored chunk of the list. */
-const CHUNK = 4096
-
-/** A program with other fields stores the same record in another way, so it reads every record again. */
-const READER = `${version()} ${TEXT_FIELDS.join(' ')}`
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export function loadList(db: Connection, organization: string): ListAsRead {
@@ -22,12 +24,10 @@ export function loadList(db: Connection, organization: string): ListAsRead {
     'SELECT customers, warnings, order_facts, later_order FROM lists WHERE organization = ? AND reader = ?',
   ).get(organization, READER)
   if (list === undefined) return EMPTY_LIST
-  const columns = emptyColumns(list.customers)
-  const chunks = statement<[string], Chunk>(db, 'SELECT * FROM list_chunks WHERE organization = ? ORDER BY chunk')
-  let copied = 0
-  for (const chunk of chunks.iterate(organization)) copied += copyChunk(chunk, columns)
+  const chunks = statement<[string], StoredChunk>(db, 'SELECT * FROM list_chunks WHERE organization = ? ORDER BY chunk')
+  const columns = columnsIn(chunks.iterate(organization), list.customers)
   // A damaged list is ignored.
-  if (copied !== list.customers) return EMPTY_LIST
+  if (columns === undefined) return EMPTY_LIST
   const warnings: Warnings[] = JSON.parse(list.warnings)
   return {
     ...{ columns, windows: loadWindows(db, organization), warnings },
@@ -37,28 +37,6 @@ export function loadList(db: Connection, organization: string): ListAsRead {
 }
 
 type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
-
-type Chunk = { chunk: number } & Record<
-  'row_ids' | 'fingerprints' | 'id_fingerprints' | 'comparisons' | 'oddities',
-  Buffer
->
-
-/** Copies a chunk; the number of customers copied, 0 if the chunk does not fit. */
-function copyChunk({ chunk, ...stored }: Chunk, columns: ListColumns): number {
-  const at = chunk * CHUNK
-  const count = stored.oddities.length
-  if (at + count > columns.rowIds.length) return 0
-  const copied = [
-    [stored.row_ids, columns.rowIds],
-    [stored.fingerprints, columns.fingerprints],
-    [stored.id_fingerprints, columns.idFingerprints],
-    [stored.comparisons, columns.comparisons],
-    [stored.oddities, columns.oddities],
-  ] as const
-  if (copied.some(([bytes, column]) => bytes.length !== count * column.BYTES_PER_ELEMENT)) return 0
-  for (const [bytes, column] of copied) bytesOf(column).set(bytes, at * column.BYTES_PER_ELEMENT)
-  return count
-}
 
 function loadWindows(db: Connection, organization: string): ListedWindow[] {
   return statement<[string], ListedWindow>(
@@ -95,50 +73,30 @@ export function storeLaterOrder(db: Connection, organization: string, later: Lat
 
 type ListOfRun = Pick<Run, 'id' | 'organization' | 'list' | 'lastEdit'>
 
-type Change<Value> = { before: Value; after: Value }
-
-function storeChunks(db: Connection, organization: string, { before, after }: Change<ListColumns>): void {
-  const chunks = Math.ceil(after.rowIds.length / CHUNK)
+function storeChunks(db: Connection, organization: string, change: Change<ListColumns>): void {
   const store = statement(
     db,
     `REPLACE INTO list_chunks (organization, chunk, row_ids, fingerprints, id_fingerprints, comparisons, oddities)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
-  for (let chunk = 0; chunk < chunks; chunk += 1) {
-    const [was, is] = [chunkOf(before, chunk), chunkOf(after, chunk)]
-    if (is.every((column, place) => column.equals(was[place] ?? NO_BYTES))) continue
-    store.run(organization, chunk, ...is)
-  }
-  statement(db, 'DELETE FROM list_chunks WHERE organization = ? AND chunk >= ?').run(organization, chunks)
-}
-
-const NO_BYTES = Buffer.alloc(0)
-
-/** The columns of one chunk, as they are stored. */
-function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
-  const { rowIds, fingerprints, idFingerprints, comparisons, oddities } = columns
-  const [from, to] = [chunk * CHUNK, (chunk + 1) * CHUNK]
-  return [rowIds, fingerprints, idFingerprints, comparisons, oddities].map((column) =>
-    bytesOf(column.subarray(from, to)),
+  for (const { chunk, columns } of changedChunks(change)) store.run(organization, chunk, ...columns)
+  statement(db, 'DELETE FROM list_chunks WHERE organization = ? AND chunk >= ?').run(
+    organization,
+    chunkCount(change.after),
   )
 }
 
-/** The bytes of a column: little-endian, as on all supported machines. */
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
-}
-
-function storeWindows(db: Connection, organization: string, { before, after }: Change<readonly ListedWindow[]>): void {
+function storeWindows(db: Connection, organization: string, change: Change<readonly ListedWindow[]>): void {
   const store = statement(
     db,
     'REPLACE INTO list_windows (organization, number, place, count, digest, outline) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  for (const [number, { place, count, digest, outline }] of after.entries()) {
-    const was = before[number]
-    if (was?.digest === digest && was.place === place && was.count === count && was.outline === outline) continue
+  for (const { number, place, count, digest, outline } of changedWindows(change))
     store.run(organization, number, place, count, digest, outline)
-  }
-  statement(db, 'DELETE FROM list_windows WHERE organization = ? AND number >= ?').run(organization, after.length)
+  statement(db, 'DELETE FROM list_windows WHERE organization = ? AND number >= ?').run(
+    organization,
+    change.after.length,
+  )
 }
 
 /** Deletes the list of an organization: its next run reads every record again. */

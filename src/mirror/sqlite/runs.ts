@@ -1,12 +1,13 @@
 import type { LaterOrder } from '../../later-order.ts'
-import type { Ending, Run, RunPrivacy, Start } from '../../run.ts'
-import { fingerprintWith, KEY_BYTES } from '../../fingerprint.ts'
+import type { Ending, Run, Start } from '../../run.ts'
 import { noRecords, type RecordCounts, type Report } from '../../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
+import { fingerprintOfRun } from '../fingerprint-of-run.ts'
 import { loadForgotten } from './forget/forgotten.ts'
 import { READ_TO_END } from '../run-conditions.ts'
 import { changedRows, doubtedRows, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
+import { ABANDONED } from '../run-conditions.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects } from './rejects.ts'
@@ -22,7 +23,7 @@ import { requireSum } from '../page-accounting.ts'
 import { reportOf } from '../report-of-run.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
-import { startStopwatch } from './stopwatch.ts'
+import { startStopwatch } from '../stopwatch.ts'
 import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
 
 /**
@@ -69,7 +70,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     suppressed,
     heldRows: findHeldRows(db, organization),
     list,
-    fingerprint: fingerprintWith(keyOfRun(fingerprintKey(db), privacy)),
+    fingerprint: fingerprintOfRun(fingerprintKey(db), privacy),
     doubted: doubtedRows(db, organization),
     changedSince: isQuick ? new RowSet() : changedRows(db, organization),
     lastEdit: lastEdit(db),
@@ -90,11 +91,6 @@ function takeOver(
   else inheritWindows(db, from, id)
 }
 
-/** With a configured key, a reader of the file cannot try out which hidden values give a stored fingerprint. */
-function keyOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Uint8Array {
-  return privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key
-}
-
 /** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
 export function closeAbandoned(
   db: Connection,
@@ -104,7 +100,7 @@ export function closeAbandoned(
   statement(
     db,
     `UPDATE runs SET status = 'interrupted', finished_at = max(?, started_at), reasons = '["interrupted"]', error_code = 'interrupted',
-       error = 'The process ended before the run did. What it had saved is kept.'
+       error = '${ABANDONED}'
      WHERE organization = ? AND status = 'running' AND id <> ?`,
   ).run(sqlTime(nowMs), organization, but)
 }

@@ -1,0 +1,10 @@
+import { fingerprintWith, KEY_BYTES, type Fingerprint } from '../fingerprint.ts'
+import type { RunPrivacy } from '../run.ts'
+
+/**
+ * The fingerprint of records under the key of the mirror. With a configured key, a reader of the mirror cannot try out which hidden
+ * values give a stored fingerprint.
+ */
+export function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fingerprint {
+  return fingerprintWith(privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key)
+}

@@ -1,0 +1,22 @@
+import { factsOfCode } from '../error-facts.ts'
+import type { RunStatus } from '../report.ts'
+
+/** The last run of an organization that recorded windows. */
+export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus; error_code: string | null }
+
+/**
+ * The error codes of runs that reached maxRun or the end of their window. `resumeWithin` counts from the start of the scan, or from the
+ * end of its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
+ */
+export const REACHED_LIMIT = `('max-run', 'window-closed')`
+
+/** Whether a run is continued: it ended before its list did, and stands since a moment that is recent enough. */
+export function mayContinue(
+  { status, error_code }: Pick<RunWithWindows, 'status' | 'error_code'>,
+  { standsSinceMs, nowMs, resumeWithinMs }: { standsSinceMs: number; nowMs: number; resumeWithinMs: number },
+): boolean {
+  // A start in the future means that the clock was set back since: the age of the scan is unknown.
+  const ageMs = nowMs - standsSinceMs
+  if (ageMs < 0 || ageMs > resumeWithinMs) return false
+  return status === 'running' || factsOfCode(error_code ?? '').resumable
+}

@@ -1,0 +1,74 @@
+import type { RecordedRow, RecordedWindow, Run } from '../run.ts'
+import { RowSet } from '../row-set.ts'
+import { rowIdsIn } from './row-ids.ts'
+
+/** A recorded window as it is stored. */
+export type WindowColumns = {
+  start: number
+  size: number
+  per_page: number
+  total: number | null
+  last_page: number | null
+  beyond_end: number | boolean
+  row_ids: Buffer | null
+  rejected: string | null
+  place: number | null
+  count: number | null
+}
+
+/** A window with the row number of each record: 0 for a reject, below 0 for a forgotten customer; and the ids of its rejects. */
+export type StoredWindow = { columns: WindowColumns; rowIds: readonly number[]; rejected: readonly (string | null)[] }
+
+/** Skips windows that refer to a list which this program can no longer read: they are read again. */
+export function* readableWindows(
+  windows: Iterable<WindowColumns>,
+  { list }: Pick<Run, 'list'>,
+): Generator<StoredWindow> {
+  for (const columns of windows) {
+    const { row_ids, place, count } = columns
+    const rejected: (string | null)[] = JSON.parse(columns.rejected ?? '[]')
+    const listed = list.columns.rowIds.subarray(place ?? 0, (place ?? 0) + (count ?? 0))
+    if (row_ids !== null) yield { columns, rowIds: rowIdsIn(row_ids), rejected }
+    else if (listed.length === count) yield { columns, rowIds: Array.from(listed), rejected }
+  }
+}
+
+/** The rows, ids and forgotten customers in windows. */
+export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rejectedIds' | 'suppressed'> {
+  const seen = new RowSet()
+  const rejectedIds = new Set<string>()
+  const suppressed = new Set<number>()
+  for (const { rowIds, rejected } of windows) {
+    for (const rowId of rowIds) {
+      if (rowId > 0) seen.add(rowId)
+      else if (rowId < 0) suppressed.add(-rowId)
+    }
+    for (const id of rejected) if (id !== null) rejectedIds.add(id)
+  }
+  return { seen, rejectedIds, suppressed }
+}
+
+/** Finds the customer of a row; undefined if it is gone. */
+export type FindCustomer = (rowId: number) => { id: string; created_at: string | null } | undefined
+
+/** A window as it was read. */
+export function recordedWindow({ columns, rowIds, rejected }: StoredWindow, find: FindCustomer): RecordedWindow {
+  return {
+    page: columns.start / columns.size + 1,
+    size: columns.size,
+    perPage: columns.per_page,
+    total: columns.total ?? undefined,
+    lastPage: columns.last_page ?? undefined,
+    beyondEnd: Boolean(columns.beyond_end),
+    rows: recordedRows(rowIds, [...rejected], find),
+  }
+}
+
+function recordedRows(rowIds: readonly number[], rejectedIds: (string | null)[], find: FindCustomer): RecordedRow[] {
+  return rowIds.map((rowId) => {
+    if (rowId < 0) return { id: undefined, createdAt: undefined, rowId }
+    const found = rowId === 0 ? undefined : find(rowId)
+    if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
+    return { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }
+  })
+}
