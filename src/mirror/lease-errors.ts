@@ -19,3 +19,6 @@ export function leaseLost(organization: string): Error {
     { code: 'lease-lost' },
   )
 }
+
+/** The error of a run that was given up because its process ended. */
+export const ABANDONED = 'The process ended before the run did. What it had saved is kept.'

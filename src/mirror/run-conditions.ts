@@ -1,5 +1,5 @@
 /*
- * What every store asks and writes of `runs` in the same words.
+ * Conditions on rows of `runs` that every store asks in the same words.
  */
 
 /** Whether a run read the list to its end: the condition of `freshness.read_as_of`. */
@@ -14,6 +14,3 @@ export const IS_QUICK = 'trusted_pages IS NOT NULL'
 /** The start of the very first run of an organization. */
 export const firstRunOf = (organization: string) =>
   `(SELECT started_at FROM runs WHERE organization = ${organization} ORDER BY id LIMIT 1)`
-
-/** The error of a run that was given up because its process ended. */
-export const ABANDONED = 'The process ended before the run did. What it had saved is kept.'

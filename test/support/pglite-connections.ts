@@ -1,11 +1,8 @@
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import type { Client, Connections } from '../../src/mirror/postgres/session.ts'
 import { VALUE_TYPES } from '../../src/mirror/postgres/value-types.ts'
 
-/** A PostgreSQL in this process, empty. It starts in about a second. */
-export function startPglite(): Promise<PGlite> {
-  return PGlite.create()
-}
+export { openKeptPglite as startPglite } from './postgres/kept-pglite.ts'
 
 /** A PostgreSQL in this process as a pool of connections. It has one session, so transactions wait for each other. */
 export function pgliteConnections(database: PGlite): Connections {

@@ -1,5 +1,5 @@
 import type { Start } from '../../run.ts'
-import { ABANDONED } from '../run-conditions.ts'
+import { ABANDONED } from '../lease-errors.ts'
 import { sqlTime } from '../sql-time.ts'
 import { LEASE_END, LEASE_VERSION } from './lease.ts'
 import { SERIALIZATION_FAILURE } from './postgres-errors.ts'

@@ -2,12 +2,25 @@ import { PGlite } from '@electric-sql/pglite'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+
+/** The file with the bytes of a new one, by the version of the package. */
+export function keptPglite(): string {
+  const versions = z.object({ dependencies: z.object({ '@electric-sql/pglite': z.string() }) })
+  const { dependencies } = versions.parse(JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')))
+  return fileURLToPath(
+    new URL(`node_modules/.cache/customer-mirror-tests/pglite-${dependencies['@electric-sql/pglite']}.tar`, ROOT),
+  )
+}
+
+const ROOT = new URL('../../../', import.meta.url)
 
 /**
  * A PGlite in memory as it was just made. To make one takes four seconds of a processor, so its bytes are kept in a file for the next
  * one.
  */
-export async function openKeptPglite(kept: string): Promise<PGlite> {
+export async function openKeptPglite(kept: string = keptPglite()): Promise<PGlite> {
   if (existsSync(kept)) return PGlite.create({ loadDataDir: new Blob([readFileSync(kept)]) })
   const made = await PGlite.create()
   const bytes = Buffer.from(await (await made.dumpDataDir('none')).arrayBuffer())
