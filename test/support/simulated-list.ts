@@ -102,19 +102,30 @@ export class SimulatedList {
 
   answer(window: Window): ReadInFull {
     const from = window.size * (window.page - 1)
-    const listed = this.#listed()
-    const rows = listed
-      .slice(from, from + window.size)
-      .map(({ id, createdSecond }) => ({ id, createdAt: iso(createdSecond) }))
+    const to = Math.min(this.size, from + window.size)
+    const listed = isOrder(this.#order) ? this.#customers.slice(from, to) : this.#dealt(from, to)
+    const rows = listed.map(({ id, createdSecond }) => ({ id, createdAt: iso(createdSecond) }))
     return { window, rows, total: this.size, perPage: window.size, beyondEnd: false }
   }
 
-  #listed(): Customer[] {
-    if (this.#order in ORDERS) return this.#customers
-    const dealt = this.#customers.map((customer) => ({ customer, place: this.#dice.next() }))
+  /** Deals all customers anew, and returns those from place `from` to before `to`: only these are put in order one by one. */
+  #dealt(from: number, to: number): Customer[] {
     const direction = this.#order === 'ties asc' ? 1 : this.#order === 'ties desc' ? -1 : 0
+    const places = new Float64Array(this.size)
+    for (const [index, { createdSecond }] of this.#customers.entries())
+      places[index] = direction * createdSecond + this.#dice.next()
+    const inOrder = places.toSorted()
+    const [first, last] = [inOrder[from], inOrder[to - 1]]
+    if (first === undefined || last === undefined || to <= from) return []
+    const dealt: { customer: Customer; place: number }[] = []
+    for (const [index, customer] of this.#customers.entries()) {
+      const place = places[index] ?? 0
+      if (first <= place && place <= last) dealt.push({ customer, place })
+    }
+    const alike = from - inOrder.indexOf(first)
     return dealt
-      .toSorted((a, b) => direction * (a.customer.createdSecond - b.customer.createdSecond) || a.place - b.place)
+      .toSorted((a, b) => a.place - b.place)
+      .slice(alike, alike + to - from)
       .map(({ customer }) => customer)
   }
 
