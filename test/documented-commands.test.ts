@@ -13,8 +13,10 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 /** Pages whose blocks are run by tests of their own: test/handing-on. */
 const HANDING_ON = 'docs/HANDING-ON.md'
 const PAGES_HERE = PAGES.filter(({ name }) => name !== HANDING_ON)
-/** A long page for those who run the program, whose commands are run in a deep run. */
-const LONG = 'docs/OPERATIONS.md'
+/** Pages whose commands are run in a deep run: a long one, and one that test/cli/privacy.test.ts follows step by step. */
+const LONG = ['docs/OPERATIONS.md', 'docs/PRIVACY.md']
+/** Blocks that are run in a deep run: they need the mirror of the demo, or a sandbox beside them, as test/cli/sandbox-and-demo.test.ts has. */
+const LONG_BLOCK = /\bnpm start --|\bcustomer-mirror sandbox\b/
 const BLOCKS = PAGES_HERE.flatMap((page) => blocksIn(page))
 
 /** Commands that are run elsewhere: by what, and where to see it. */
@@ -55,11 +57,11 @@ test('every command is run here, or elsewhere, or its page says that it is not r
 })
 
 test.each(
-  PAGES_HERE.filter((page) => hasCommands(page) && (inject('isDeep') || page.name !== LONG)).map(
+  PAGES_HERE.filter((page) => hasCommands(page) && (inject('isDeep') || !LONG.includes(page.name))).map(
     (page) => [page.name, page] as const,
   ),
 )('the commands of %s work for a reader who runs them in their order', async (_, page) => {
-  const blocks = blocksIn(page).filter((block) => commandsToRun(block).length > 0)
+  const blocks = blocksIn(page).filter((block) => commandsToRun(block).length > 0 && isRunNow(block))
   if (blocks.length === 0) return
   const machine = await aDocumentedMachine()
   for (const block of blocks) {
@@ -73,6 +75,10 @@ test.each(
 
 function hasCommands(page: Page): boolean {
   return blocksIn(page).some((block) => commandsIn(block).length > 0)
+}
+
+function isRunNow({ text }: Block): boolean {
+  return inject('isDeep') || !LONG_BLOCK.test(text)
 }
 
 function commandsToRun(block: Block): string[] {

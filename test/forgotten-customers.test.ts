@@ -137,23 +137,26 @@ test('a customer that was let in again is a new one', async () => {
 describe('a run that is stopped and continued', () => {
   const PLACES = [1, 10, 18, 19, 20, 28, 29, 37]
 
-  test.each(someOf(PLACES))('ends proven where customer %d is forgotten, and reads no window again', async (n) => {
-    const list = customers(1, 60)
-    for (const stopAfter of [1, 2, 3, 5]) {
-      const mirror = await aMirrorWithout(n, list)
-      const first = await play(mirror, 1, { list, stopAfter })
-      expect(first.report).toMatchObject({ status: 'interrupted', pages: stopAfter })
-      const second = await play(mirror, 2, { list })
+  test.each(someOf(PLACES, { every: 6 }))(
+    'ends proven where customer %d is forgotten, and reads no window again',
+    async (n) => {
+      const list = customers(1, 60)
+      for (const stopAfter of [1, 2, 3, 5]) {
+        const mirror = await aMirrorWithout(n, list)
+        const first = await play(mirror, 1, { list, stopAfter })
+        expect(first.report).toMatchObject({ status: 'interrupted', pages: stopAfter })
+        const second = await play(mirror, 2, { list })
 
-      expect(second.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], inserted: 0 })
-      expect(first.report.suppressed + second.report.suppressed).toBe(1)
-      expect(second.report.readBefore + second.report.received - second.report.duplicates).toBe(60)
-      expect(first.report.requests + second.report.requests).toBe(
-        (await play(await aMirror(), 0, { list })).report.requests,
-      )
-      expect(idsIn(mirror)).toHaveLength(59)
-    }
-  })
+        expect(second.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], inserted: 0 })
+        expect(first.report.suppressed + second.report.suppressed).toBe(1)
+        expect(second.report.readBefore + second.report.received - second.report.duplicates).toBe(60)
+        expect(first.report.requests + second.report.requests).toBe(
+          (await play(await aMirror(), 0, { list })).report.requests,
+        )
+        expect(idsIn(mirror)).toHaveLength(59)
+      }
+    },
+  )
 
   /** Ids that rise with the place, and creation times that fall while the ids stand in no order. */
   const ORDERS = {
@@ -171,7 +174,10 @@ describe('a run that is stopped and continued', () => {
   const BY_ID = [9, 10].map((place) => ({ order: 'id asc', at: ORDERS['id asc'], place, stopAfter: 2 }))
 
   test.each([
-    ...someOf(Object.entries(ORDERS).flatMap(([order, at]) => STOPS.map((stop) => ({ order, at, ...stop })))),
+    ...someOf(
+      Object.entries(ORDERS).flatMap(([order, at]) => STOPS.map((stop) => ({ order, at, ...stop }))),
+      { every: 7 },
+    ),
     ...BY_ID,
   ])(
     'ends proven by the order $order of a list that changes after $stopAfter windows, with the customer at place $place forgotten',

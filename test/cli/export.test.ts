@@ -11,6 +11,7 @@ import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
+import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aWorkplace } from '../support/workplace.ts'
 
@@ -159,7 +160,7 @@ describe('a file', () => {
 })
 
 describe('bad input ends before anything is written', () => {
-  test.each([
+  const REFUSED: [string, string[], RegExp][] = [
     ['no format', [], /^Which format\? For example: customer-mirror export --format csv/],
     ['an unknown format', ['--format', 'xml'], /Allowed choices are csv, jsonl, parquet/],
     [
@@ -197,7 +198,9 @@ describe('bad input ends before anything is written', () => {
       /cannot be used with option/,
     ],
     ['a file without a name', ['--format', 'csv', '-o', ''], /The name of the file is empty/],
-  ])('%s', async (_, args, said) => {
+  ]
+
+  test.each(someOf(REFUSED))('%s', async (_, args, said) => {
     const { code, stdout, stderr } = await runCli(['export', '--mirror', mirror, ...args], { cwd: temporaryFolder() })
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

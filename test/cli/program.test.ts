@@ -68,11 +68,13 @@ test.each([
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
-test.each([
-  ['--version', 0, /^\d/, /^$/],
-  ['snyc', 2, /^$/, /^error: unknown command 'snyc'/],
-  ['status', 2, /^$/, /^customer-mirror\.yaml does not exist/],
-])('a shell gets the exit code, the results and what is said beside them: %s', async (command, code, result, said) => {
+test.each(
+  someOf([
+    ['--version', 0, /^\d/, /^$/],
+    ['snyc', 2, /^$/, /^error: unknown command 'snyc'/],
+    ['status', 2, /^$/, /^customer-mirror\.yaml does not exist/],
+  ] as const),
+)('a shell gets the exit code, the results and what is said beside them: %s', async (command, code, result, said) => {
   const ended = await startCli([command], { cwd: temporaryFolder() }).ended
 
   expect(ended).toMatchObject({ code, signal: null })
@@ -110,7 +112,7 @@ test.each([
   expect(written.filter((text) => text.includes('\u001B'))).toEqual([])
 })
 
-test.each(someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check']))(
+test.each(someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check'], { every: 6 }))(
   '%s does not fail when its results are not read to the end',
   async (command) => {
     const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))

@@ -4,7 +4,7 @@ import { playAdversary } from '../support/adversary.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** Lists of each part, each with five nights. */
-const LISTS = seeds(400)
+const LISTS = seeds(400, { every: 20 })
 
 test('whatever a service does, every scan ends within its budget, and its certificate holds', () => {
   for (let seed = 1; seed <= LISTS; seed += 1) expectToHold(seed)

@@ -8,7 +8,7 @@ const SEED = 20_240_229
 
 /** Plays a scenario with so many seeds, or a part of them; the first that breaks the promise ends it with the line that replays it. */
 function play(scenario: Scenario, all: number, promise: (outcome: Outcome) => void): Outcome[] {
-  const runs = seeds(all, { every: 30 })
+  const runs = seeds(all, { every: 60 })
   const outcomes: Outcome[] = []
   const property = fc.property(fc.noBias(fc.noShrink(fc.nat())), (seed) => {
     try {

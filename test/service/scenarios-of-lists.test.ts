@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { someOf } from '../support/seeds.ts'
 import { lostAndRepeated, played } from './a-sandbox.ts'
 
 test('without a scenario, and with still, the list is as generated and stays so', async () => {
@@ -150,7 +151,7 @@ test('unstable: no customer is more than twenty positions away from its place', 
   }
 })
 
-test.each(['insert-delete', 'by-name-churn', 'move', 'ties', 'unstable', 'shuffle'])(
+test.each(someOf(['insert-delete', 'by-name-churn', 'move', 'ties', 'unstable', 'shuffle']))(
   '%s: a search finds exactly the listed customers',
   async (name) => {
     const { hand, get, truth } = await played(name)

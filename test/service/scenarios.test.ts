@@ -36,31 +36,34 @@ test('an unknown scenario is refused with a suggestion', async () => {
 
 const REPLAYED = SCENARIOS.filter(({ service }) => service === undefined).map(({ name }) => name)
 
-test.each(someOf(REPLAYED))('%s replays: the same seed and the same requests give the same answers', async (name) => {
-  const answers = async (seed: string) => {
-    const { get, acme } = await played(name, { seed, customers: 260, dripMs: 1 })
-    const got: string[] = []
-    for (const [page, size] of [
-      [1, 50],
-      [2, 50],
-      [3, 50],
-      [3, 50],
-      [4, 50],
-      [1, 100],
-      [2, 25],
-    ]) {
-      const text = await get(page ?? 1, size).then(
-        (answer) => answer.text,
-        () => 'cut off',
-      )
-      got.push(text.replaceAll(acme.baseUrl, ''))
+test.each(someOf(REPLAYED, { every: 6 }))(
+  '%s replays: the same seed and the same requests give the same answers',
+  async (name) => {
+    const answers = async (seed: string) => {
+      const { get, acme } = await played(name, { seed, customers: 260, dripMs: 1 })
+      const got: string[] = []
+      for (const [page, size] of [
+        [1, 50],
+        [2, 50],
+        [3, 50],
+        [3, 50],
+        [4, 50],
+        [1, 100],
+        [2, 25],
+      ]) {
+        const text = await get(page ?? 1, size).then(
+          (answer) => answer.text,
+          () => 'cut off',
+        )
+        got.push(text.replaceAll(acme.baseUrl, ''))
+      }
+      return got
     }
-    return got
-  }
-  const [one, same, other] = [await answers('x'), await answers('x'), await answers('y')]
-  expect(one).toEqual(same)
-  expect(one).not.toEqual(other)
-})
+    const [one, same, other] = [await answers('x'), await answers('x'), await answers('y')]
+    expect(one).toEqual(same)
+    expect(one).not.toEqual(other)
+  },
+)
 
 test('each organization has a play of its own', async () => {
   const { get, sandbox } = await played('delete', { organizations: 2 })

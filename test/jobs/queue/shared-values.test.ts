@@ -1,12 +1,40 @@
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inject, onTestFinished, test, expect, describe } from 'vitest'
-import { openBackend } from '../../../jobs/queue/backend.ts'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { openBackend, type Backend } from '../../../jobs/queue/backend.ts'
 import { aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 
 describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])('shared values in %s', (kind) => {
+  const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
+  let backend: Backend
+
+  /** One for all of them: to open the embedded queue takes most of a second of a processor. */
+  beforeAll(async () => {
+    if (kind === 'embedded') prepareQueue(join(folder, 'queue'))
+    if (kind === 'embedded') chmodSync(join(folder, 'queue'), 0o755)
+    backend = await openBackend(aQueue(kind), { folder })
+  })
+
+  afterAll(async () => {
+    await backend.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  if (kind === 'embedded') {
+    test('are in a private folder, which is not opened a second time meanwhile', async () => {
+      expect(statSync(join(folder, 'queue')).mode & 0o777).toBe(0o700)
+      await expect(openBackend('embedded', { folder })).rejects.toMatchObject({ code: 'queue' })
+    })
+  }
+
+  test('hold nothing of the probe for a full queue', async () => {
+    await backend.write()
+    expect(await backend.values.list('')).toEqual(new Map())
+  })
+
   test('are read, listed, written over and deleted by name', async () => {
-    const { values } = await aBackend(aQueue(kind))
+    const { values } = backend
     await values.write('pause:acme', 'until noon')
     await values.write('pause:beta', 'for ever')
     await values.write('pause_:gamma%', 'it’s a \\ "text" ✓')
@@ -27,7 +55,7 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
   })
 
   test('are replaced only where they are as expected, by one of several writers', async () => {
-    const { values } = await aBackend(aQueue(kind))
+    const { values } = backend
     const race = (before: string | undefined) =>
       Promise.all(['one', 'two', 'three'].map((value) => values.replace('accepted', before, value)))
 
@@ -39,18 +67,4 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
     expect(await values.replace('other', 'four', 'five')).toBe(false)
     expect(await values.read('other')).toBeUndefined()
   })
-
-  test('hold nothing of the probe for a full queue', async () => {
-    const backend = await aBackend(aQueue(kind))
-    await backend.write()
-    expect(await backend.values.list('')).toEqual(new Map())
-  })
 })
-
-async function aBackend(queue: string) {
-  const folder = temporaryFolder()
-  if (queue === 'embedded') prepareQueue(join(folder, 'queue'))
-  const backend = await openBackend(queue, { folder })
-  onTestFinished(() => backend.close())
-  return backend
-}

@@ -10,6 +10,7 @@ import { aCustomer, customerId, customers, type SentRecord } from '../../support
 import { blocksIn, PAGES } from '../../support/documents.ts'
 import { aDuckDb, type DuckRow } from '../../support/duckdb.ts'
 import { aMirror, rowsOf, tamper } from '../../support/mirror-file.ts'
+import { someOf } from '../../support/seeds.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { night, quickRun } from '../../mirror/nights.ts'
 
@@ -127,7 +128,7 @@ describe('a copy and the changes since make the customers of now', () => {
     }
     const changes = rowsOf(mirror.file, 'SELECT DISTINCT change FROM changes ORDER BY 1')
     expect(changes.map(({ change }) => change)).toEqual(['added', 'changed', 'removed', 'returned'])
-    for (const copy of copies) await expectJoined(mirror, copy)
+    for (const copy of someOf(copies)) await expectJoined(mirror, copy)
   })
 
   test('also by way of the changes of every night', async () => {
@@ -166,7 +167,7 @@ describe('a copy and the changes since make the customers of now', () => {
       { status: 'complete', runs: 6 },
       { status: 'partial', runs: 6, marked: 6 },
     ])
-    for (const copy of copies) await expectJoined(mirror, copy)
+    for (const copy of someOf(copies, { every: 4 })) await expectJoined(mirror, copy)
   })
 
   test('with an organization that was first read after the copy, and one of which a part was saved before', async () => {

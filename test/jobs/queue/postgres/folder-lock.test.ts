@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
@@ -81,21 +81,6 @@ test('one that is gone does not keep it until a clock that was set back has come
   utimesSync(file, ahead, ahead)
 
   await (await lockFolder(folder, { watchMs: 1 })).release()
-})
-
-test('an embedded queue is in a private folder, and is opened again after it was closed', async () => {
-  const place = temporaryFolder()
-  const folder = join(place, 'queue')
-  prepareQueue(folder)
-  chmodSync(folder, 0o755)
-  const first = await openBackend('embedded', { folder: place })
-  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({ code: 'queue' })
-  await first.close()
-  const again = await openBackend('embedded', { folder: place })
-  await again.ping()
-  await again.close()
-
-  expect(statSync(folder).mode & 0o777).toBe(0o700)
 })
 
 test('a damaged embedded queue is reported with its fix', async () => {
