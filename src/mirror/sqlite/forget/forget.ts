@@ -1,5 +1,5 @@
 import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
-import { UsageError } from '../../../errors.ts'
+import { isNotForgotten, isUnknownCustomer } from '../../refusals.ts'
 import { writeTransaction, type Connection } from '../database.ts'
 import { deletingSecurely } from '../purge.ts'
 import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
@@ -22,7 +22,7 @@ function forgetCustomer(db: Connection, asked: Forgetting): ForgottenCustomer {
   const sinceMs = forgottenSinceMs(db, organization, id)
   const purged = purgeCustomer(db, asked)
   const isKnown = Object.values(purged.deleted).some((count) => count > 0)
-  if (sinceMs === undefined && !isKnown) throw unknownCustomer(organization)
+  if (sinceMs === undefined && !isKnown) throw isUnknownCustomer(organization)
   rememberForgotten(db, organization, id, nowMs)
   return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
 }
@@ -30,10 +30,7 @@ function forgetCustomer(db: Connection, asked: Forgetting): ForgottenCustomer {
 function readmitCustomer(db: Connection, asked: Forgetting): void {
   const { organization, id } = asked
   takeFromRuns(db, asked)
-  if (!deleteForgotten(db, organization, id))
-    throw new UsageError(
-      `${organization}: no forgotten customer has this id. Check the id; ids are kept as hashes, so they cannot be listed.`,
-    )
+  if (!deleteForgotten(db, organization, id)) throw isNotForgotten(organization)
   // A window of an interrupted run that holds its number is not read again.
   forgetWindows(db, organization)
 }
@@ -41,11 +38,4 @@ function readmitCustomer(db: Connection, asked: Forgetting): void {
 /** A run whose lease has expired may only be paused: without the lease it can write nothing. */
 function takeFromRuns(db: Connection, { organization, nowMs, monotonicMs }: Forgetting): void {
   requireUnleased(db, organization, 'changed', { nowMs, monotonicMs })
-}
-
-function unknownCustomer(organization: string): UsageError {
-  return new UsageError(
-    `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
-      `'customer-mirror query ${organization}' lists the customers.`,
-  )
 }

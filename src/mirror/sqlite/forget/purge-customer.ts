@@ -1,6 +1,8 @@
 import type { Purged } from '../../../store.ts'
 import type { Connection } from '../database.ts'
-import { deleteRows, MEMORY_OF_LIST } from '../organizations/organization-tables.ts'
+import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTexts } from '../../customer-texts.ts'
+import { MEMORY_OF_LIST } from '../../organization-tables.ts'
+import { deleteRows } from '../organizations/organization-tables.ts'
 import { statement } from '../statement.ts'
 import { forgetWindows } from '../windows.ts'
 
@@ -18,58 +20,28 @@ export function purgeCustomer(db: Connection, { organization, id }: Of): Purged 
   }
   hideInRuns(db, { organization, id }, texts.all)
   forgetMemory(db, organization)
-  return { deleted, traces: { id: formsOf(id), values: texts.all.flatMap(asStored) } }
+  return { deleted, traces: { id: formsOfId(id), values: texts.all.flatMap(formsOfText) } }
 }
 
 type Of = { organization: string; id: string }
 
-/** The forms of an id in a text. */
-function formsOf(id: string): string[] {
-  const digits = id.replaceAll('-', '')
-  return [id, id.toUpperCase(), digits, digits.toUpperCase()]
-}
-
-/** A text as it stands in a column, and within JSON. */
-function asStored(text: string): string[] {
-  const inJson = JSON.stringify(text).slice(1, -1)
-  return inJson === text ? [text] : [text, inJson]
-}
-
-/** Shorter texts are no names, and stand everywhere. */
-const SHORTEST = 6
-
-/**
- * The values of a customer, also earlier ones, by which its traces are found: those that no other customer has. `email` are the
- * addresses.
- */
-function textsOf(db: Connection, { organization, id }: Of): { all: string[]; email: string[] } {
-  const values = statement<[Record<string, string>], { field: string; value: unknown }>(
+/** `all` are the values of a customer, also earlier ones, that no other customer has; `email` are the addresses. */
+function textsOf(db: Connection, { organization, id }: Of): CustomerTexts {
+  const documents = statement<[Record<string, string>], string | null>(
     db,
-    `WITH named (fields) AS (
-       SELECT json_object('name', name, 'username', username, 'email', email, 'phone', phone, 'address', address)
-       FROM customers WHERE organization = @organization AND id = @id
-       UNION ALL SELECT fields FROM changes WHERE organization = @organization AND id = @id AND json_valid(fields)
-       UNION ALL SELECT payload FROM rejects WHERE organization = @organization AND record_id = @id AND json_valid(payload)
-     )
-     SELECT DISTINCT substr(fullkey, 3) AS field, atom AS value FROM named, json_tree(named.fields) WHERE type = 'text'`,
-  ).all({ organization, id })
-  const texts = values.flatMap(({ field, value }) =>
-    typeof value === 'string' && TELLING.test(field) && value.length >= SHORTEST ? [{ field, value }] : [],
-  )
+    `SELECT json_object('name', name, 'username', username, 'email', email, 'phone', phone, 'address', address)
+     FROM customers WHERE organization = @organization AND id = @id
+     UNION ALL SELECT fields FROM changes WHERE organization = @organization AND id = @id
+     UNION ALL SELECT payload FROM rejects WHERE organization = @organization AND record_id = @id`,
+  ).pluck()
+  const { all, email } = textsOfCustomer(documents.all({ organization, id }))
   const isShared = statement<[Record<string, string>], number>(
     db,
     `SELECT 1 FROM customers WHERE NOT (organization = @organization AND id = @id)
        AND @value IN (name, username, email, phone, address, company_name) LIMIT 1`,
   ).pluck()
-  const all = [...new Set(texts.map(({ value }) => value))]
-  return {
-    all: all.filter((value) => isShared.get({ organization, id, value }) === undefined),
-    email: texts.filter(({ field }) => field.startsWith('email')).map(({ value }) => value),
-  }
+  return { all: all.filter((value) => isShared.get({ organization, id, value }) === undefined), email }
 }
-
-/** The fields, and the values of a change before and after. */
-const TELLING = /^(?:name|username|email|phone|address)(?:\[[01]\])?$/
 
 /** Also those that hold the id in another form, and those without a readable id that hold an address of the customer. */
 function deleteRejects(db: Connection, { organization, id }: Of, email: readonly string[]): number {
@@ -92,12 +64,12 @@ function deleteRow(db: Connection, { organization, id }: Of): number {
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */
 function hideInRuns(db: Connection, { organization, id }: Of, values: readonly string[]): void {
-  const hidden = { organization, texts: JSON.stringify([...formsOf(id), ...values]) }
+  const hidden = { organization, texts: JSON.stringify([...formsOfId(id), ...values]) }
   const isNamedIn = (column: string) =>
     `EXISTS (SELECT 1 FROM json_each(@texts) WHERE instr(lower(${column}), lower(value)) > 0)`
   statement(
     db,
-    `UPDATE runs SET error = 'The message named a customer that is forgotten.'
+    `UPDATE runs SET error = '${HIDDEN_ERROR}'
      WHERE organization = @organization AND ${isNamedIn('error')}`,
   ).run(hidden)
   // Only the id: a name that someone chose may be a word of the certificate.

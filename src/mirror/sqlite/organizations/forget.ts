@@ -4,7 +4,8 @@ import type { Clocks } from '../lease.ts'
 import { deletingSecurely, emptyWal, purge } from '../purge.ts'
 import { statement } from '../statement.ts'
 import { forgetWindows } from '../windows.ts'
-import { deleteRows, hasRows, ORGANIZATION_TABLES, requireUnleased, withoutTriggers } from './organization-tables.ts'
+import { ORGANIZATION_TABLES } from '../../organization-tables.ts'
+import { deleteRows, hasRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /** What the mirror holds of an organization. */
 export function contentsOf(db: Connection, organization: string): Contents {

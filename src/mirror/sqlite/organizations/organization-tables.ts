@@ -1,33 +1,8 @@
-import { OrganizationLeased } from '../../../errors.ts'
+import type { OrganizationTable } from '../../organization-tables.ts'
+import { isUnderway } from '../../refusals.ts'
 import type { Connection } from '../database.ts'
 import { findLease, type Clocks } from '../lease.ts'
 import { statement } from '../statement.ts'
-
-/** Every table of the mirror with a column `organization`. A test compares them with the schema. */
-export const ORGANIZATION_TABLES = [
-  'customers',
-  'changes',
-  'runs',
-  'rejects',
-  'absences',
-  'held_removals',
-  'lists',
-  'list_chunks',
-  'list_windows',
-  'edited_customers',
-  'leases',
-  'privacy_policies',
-  'retired_organizations',
-  'unfinished_forgets',
-  'horizons',
-  'pruned_runs',
-  'forgotten',
-  'forgotten_keys',
-] as const
-export type OrganizationTable = (typeof ORGANIZATION_TABLES)[number]
-
-/** What is kept from run to run to recognize a list. Without it, the next run reads every record. */
-export const MEMORY_OF_LIST = ['lists', 'list_chunks', 'list_windows', 'edited_customers'] as const
 
 /** The organizations of which the mirror holds rows, in order. */
 export function listNames(db: Connection): string[] {
@@ -62,13 +37,7 @@ export function deleteRows<Table extends OrganizationTable>(
 /** Throws OrganizationLeased while a run has the organization; deletes a lease that was left behind. */
 export function requireUnleased(db: Connection, organization: string, what: string, clocks: Clocks): void {
   const lease = findLease(db, organization, clocks)
-  if (lease !== undefined) {
-    throw new OrganizationLeased(
-      `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now, so it cannot be ${what}. ` +
-        'Nothing was changed. Let the run finish, or stop it, then try again; a run that died is given up after a minute.',
-      { code: 'held' },
-    )
-  }
+  if (lease !== undefined) throw isUnderway(lease, organization, what)
   deleteRows(db, ['leases'], organization)
 }
 

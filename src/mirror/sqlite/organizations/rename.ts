@@ -1,18 +1,12 @@
 import type { Renamed } from '../../../organizations.ts'
-import { UsageError } from '../../../errors.ts'
 import type { Connection } from '../database.ts'
 import type { Clocks } from '../lease.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../windows.ts'
-import {
-  deleteRows,
-  hasRows,
-  ORGANIZATION_TABLES,
-  requireUnleased,
-  withoutTriggers,
-  type OrganizationTable,
-} from './organization-tables.ts'
+import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../../organization-tables.ts'
+import { isTaken } from '../../refusals.ts'
+import { deleteRows, hasRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**
  * Writes the new name in every row of the organization. Its list as last read stays valid, and so do the windows of an interrupted
@@ -41,14 +35,8 @@ export function renameOrganization(
 /** A run that failed before it saved anything leaves only its report, and that keeps its place. */
 function requireFree(db: Connection, to: string): void {
   const wasRead = statement(db, `SELECT 1 FROM runs WHERE organization = ? AND status = 'complete' LIMIT 1`)
-  const taken = (['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets'] as const).some((table) =>
-    hasRows(db, table, to),
-  )
-  if (!taken && wasRead.get(to) === undefined) return
-  throw new UsageError(
-    `${to}: is in the mirror already, and two organizations cannot become one. Nothing was changed. Choose another name, or ` +
-      `let the mirror forget ${to} first: customer-mirror organizations forget ${to}`,
-  )
+  const taken = TAKING_TABLES.some((table) => hasRows(db, table, to))
+  if (taken || wasRead.get(to) !== undefined) throw isTaken(to)
 }
 
 function rename(db: Connection, table: OrganizationTable, { from, to }: { from: string; to: string }, nowMs: number) {

@@ -1,5 +1,4 @@
 import type { Retired } from '../../../organizations.ts'
-import { UsageError } from '../../../errors.ts'
 import type { Connection } from '../database.ts'
 import type { Clocks } from '../lease.ts'
 import { noteRetirement, retirementOf } from './retirement.ts'
@@ -8,7 +7,9 @@ import { sqlTime } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../windows.ts'
-import { deleteRows, MEMORY_OF_LIST, requireUnleased, withoutTriggers } from './organization-tables.ts'
+import { MEMORY_OF_LIST } from '../../organization-tables.ts'
+import { isRetired } from '../../refusals.ts'
+import { deleteRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**
  * Marks every active customer of the organization as removed, with a change each, put down to its last run, and notes since when
@@ -18,8 +19,7 @@ export function retireOrganization(db: Connection, organization: string, clocks:
   requireUnleased(db, organization, 'retired', clocks)
   const retiredAt = sqlTime(clocks.nowMs)
   const before = retirementOf(db, organization)
-  if (before !== undefined)
-    throw new UsageError(`${organization}: is retired already, since ${before.slice(0, 16)} UTC. Nothing was changed.`)
+  if (before !== undefined) throw isRetired(organization, before)
   noteRetirement(db, organization, retiredAt)
   closeAbandoned(db, { organization }, clocks.nowMs)
   // Their row numbers refer to customers that are no longer expected in the list.

@@ -1,12 +1,7 @@
 import type { Connection } from '../database.ts'
-import type { Step } from './retention-verbs.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { daysOfChanges } from '../../retention-rule.ts'
+import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
-
-const DAY_MS = 86_400_000
-
-/** Changes dated so far after the horizon are not looked at to find where the feed is to begin. */
-const WINDOW_MS = 60 * DAY_MS
 
 /** Days (UTC) as text: changes before `day` are old, and those after `last` are of a clock that was wrong. */
 type Days = { organization: string; day: string; last: string }
@@ -19,13 +14,8 @@ export function changesPruning(
   db: Connection,
   organization: string,
   { beforeMs, asOfMs }: { beforeMs: number; asOfMs: number },
-): Step {
-  const dayOf = (ms: number) => sqlTime(Math.max(0, ms)).slice(0, 10)
-  const days = {
-    organization,
-    day: dayOf(beforeMs),
-    last: dayOf(Math.min(asOfMs + DAY_MS, beforeMs + WINDOW_MS)),
-  }
+): Deletion {
+  const days = { organization, ...daysOfChanges(beforeMs, asOfMs) }
   let seq: number | undefined
   return (most) => {
     seq ??= lastOldChange(db, days)

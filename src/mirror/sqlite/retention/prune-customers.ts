@@ -1,14 +1,14 @@
 import type { Connection } from '../database.ts'
-import type { Step } from './retention-verbs.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { timeBefore } from '../../retention-rule.ts'
+import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 
 /**
  * Deletes customers that were removed before a moment, with what their rejects and changes hold of them. The changes themselves
  * stay, without values, so that a reader of the feed misses no removal and daily counts stay right.
  */
-export function customersPruning(db: Connection, organization: string, beforeMs: number): Step {
-  const before = sqlTime(Math.max(0, beforeMs))
+export function customersPruning(db: Connection, organization: string, beforeMs: number): Deletion {
+  const before = timeBefore(beforeMs)
   return (most) => {
     // A removal that is dated before its customer was first seen is of a clock that was wrong.
     const old = statement<[string, string, number], { row_id: number; id: string }>(

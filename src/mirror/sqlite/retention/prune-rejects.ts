@@ -1,11 +1,11 @@
 import type { Connection } from '../database.ts'
-import type { Step } from './retention-verbs.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { timeBefore } from '../../retention-rule.ts'
+import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 
 /** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
-export function rejectsPruning(db: Connection, organization: string, beforeMs: number): Step {
-  const before = sqlTime(Math.max(0, beforeMs))
+export function rejectsPruning(db: Connection, organization: string, beforeMs: number): Deletion {
+  const before = timeBefore(beforeMs)
   return (most) =>
     statement(
       db,

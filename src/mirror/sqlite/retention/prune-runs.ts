@@ -1,20 +1,15 @@
 import type { Connection } from '../database.ts'
-import type { Step } from './retention-verbs.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { areRunsDue, timeBefore } from '../../retention-rule.ts'
+import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 import { IS_FULL, READ_TO_END } from '../../run-conditions.ts'
-
-const DAY_MS = 86_400_000
-
-/** To find the runs that no customer refers to, every customer is read: not more often than this. */
-const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
 
 /**
  * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay,
  * and its latest: they are what freshness, history and the removal of customers rest on.
  */
-export function runsPruning(db: Connection, organization: string, beforeMs: number): Step {
-  const before = sqlTime(Math.max(0, beforeMs))
+export function runsPruning(db: Connection, organization: string, beforeMs: number): Deletion {
+  const before = timeBefore(beforeMs)
   return (most) => {
     if (!isDue(db, organization, beforeMs)) return 0
     const { changes } = statement(db, DELETE_UNUSED).run({ organization, before, most })
@@ -30,10 +25,9 @@ export function runsPruning(db: Connection, organization: string, beforeMs: numb
 
 function isDue(db: Connection, organization: string, beforeMs: number): boolean {
   const find = statement<[string], string>(db, 'SELECT before_day FROM pruned_runs WHERE organization = ?').pluck()
-  const done = find.get(organization)
-  if (done !== undefined && done > sqlTime(Math.max(0, beforeMs - LOOKED_THROUGH_EVERY_MS)).slice(0, 10)) return false
+  if (!areRunsDue(find.get(organization), beforeMs)) return false
   const oldest = 'SELECT 1 FROM runs WHERE organization = ? AND started_at < ? LIMIT 1'
-  return statement(db, oldest).get(organization, sqlTime(Math.max(0, beforeMs))) !== undefined
+  return statement(db, oldest).get(organization, timeBefore(beforeMs)) !== undefined
 }
 
 const OF = 'FROM runs WHERE organization = @organization'

@@ -1,47 +1,33 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Pruned } from '../../../report.ts'
 import type { Reckoning, Retention } from '../../../run.ts'
 import type { Mirror } from '../../../store.ts'
 import type { Connection } from '../database.ts'
+import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
+import { kindsToPrune, nothingPruned, soberMs, type Kind } from '../../retention-rule.ts'
 import { changesPruning } from './prune-changes.ts'
 import { customersPruning } from './prune-customers.ts'
 import { rejectsPruning } from './prune-rejects.ts'
 import { runsPruning } from './prune-runs.ts'
 import { deletingSecurely, emptyWal } from '../purge.ts'
-import { soberMs } from './sober-clock.ts'
+import { soberDay } from './sober-day.ts'
 
-/** Deletes some rows in one transaction, and returns how many; 0 when nothing is old enough. */
-export type Step = (most: number) => number
+/** Deletes some rows in the transaction of the caller, and returns how many. */
+export type Deletion = (most: number) => number
 
 /** `isKept`: not a rehearsal, which is a private copy that is gone in a moment. */
 type Place = { isKept: boolean; writeInPlace: <Result>(work: () => Result) => Result }
 
-/** Rows in one transaction: some tens of milliseconds, in which other writers wait. */
-const ROWS_AT_ONCE = 2000
-
-/** Transactions after one run. A first pruning of millions of rows takes many nights, and no night takes much longer for it. */
-const MOST_STEPS = 50
-
 /** The verb of a mirror that deletes what is old. */
 export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place): Pick<Mirror, 'prune'> {
   let owesWal = false
+  const inOneTransaction = (kind: Kind, deletion: Deletion): Step => {
+    const enforce = kind === 'runs' ? withoutForeignKeys : (_: Connection, work: () => number) => work()
+    return (most) => enforce(db, () => deletingSecurely(db, () => writeInPlace(() => deletion(most))))
+  }
   return {
     prune: async (organization, retention, reckoning) => {
-      const pruned: Pruned = { ...NOTHING }
-      if (!isKept) return pruned
-      let left = MOST_STEPS
-      for (const [kind, step] of stepsOf(db, organization, retention, reckoning)) {
-        const deleteSome = (most: number) => deletingSecurely(db, () => writeInPlace(() => step(most)))
-        const enforce = kind === 'runs' ? withoutForeignKeys : (_: Connection, work: () => number) => work()
-        let found = ROWS_AT_ONCE
-        for (; found === ROWS_AT_ONCE && left > 0; left -= 1) {
-          found = enforce(db, () => deleteSome(ROWS_AT_ONCE))
-          pruned[kind] += found
-          // Runs of other organizations and health checks in this process go on in between.
-          await nextTurn()
-        }
-        pruned.isUnfinished ||= found === ROWS_AT_ONCE
-      }
+      if (!isKept) return nothingPruned()
+      const deletions = [...deletionsOf(db, organization, retention, reckoning)]
+      const pruned = await pruneInSteps(deletions.map(([kind, deletion]) => [kind, inOneTransaction(kind, deletion)]))
       const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
       // A reader who was waited for in vain is not waited for after every run of a night.
       if (isPersonal || owesWal) owesWal = !emptyWal(db, owesWal ? { patienceMs: 0 } : {})
@@ -64,27 +50,17 @@ function withoutForeignKeys(db: Connection, work: () => number): number {
   }
 }
 
-const NOTHING: Pruned = {
-  ...{ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 },
-  isUnfinished: false,
-  error: undefined,
-}
-
-type Kind = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
-
-/** Runs last: what was deleted before refers to them no more. */
-function* stepsOf(
+function* deletionsOf(
   db: Connection,
   organization: string,
-  { changesMs, resolvedRejectsMs, runsMs, removedCustomersMs }: Retention,
+  retention: Retention,
   reckoning: Reckoning,
-): Generator<[Kind, Step]> {
-  const asOfMs = soberMs(db, organization, reckoning)
-  if (removedCustomersMs !== undefined)
-    yield ['removedCustomers', customersPruning(db, organization, asOfMs - removedCustomersMs)]
-  if (resolvedRejectsMs !== undefined)
-    yield ['resolvedRejects', rejectsPruning(db, organization, asOfMs - resolvedRejectsMs)]
-  if (changesMs !== undefined)
-    yield ['changes', changesPruning(db, organization, { beforeMs: asOfMs - changesMs, asOfMs })]
-  if (runsMs !== undefined) yield ['runs', runsPruning(db, organization, asOfMs - runsMs)]
+): Generator<[Kind, Deletion]> {
+  const asOfMs = soberMs(reckoning, soberDay(db, organization))
+  for (const { kind, beforeMs } of kindsToPrune(retention, asOfMs)) {
+    if (kind === 'removedCustomers') yield [kind, customersPruning(db, organization, beforeMs)]
+    else if (kind === 'resolvedRejects') yield [kind, rejectsPruning(db, organization, beforeMs)]
+    else if (kind === 'changes') yield [kind, changesPruning(db, organization, { beforeMs, asOfMs })]
+    else yield [kind, runsPruning(db, organization, beforeMs)]
+  }
 }

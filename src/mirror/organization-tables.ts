@@ -1,0 +1,28 @@
+/** Every table of the mirror with a column `organization`. A test compares them with the schema. */
+export const ORGANIZATION_TABLES = [
+  'customers',
+  'changes',
+  'runs',
+  'rejects',
+  'absences',
+  'held_removals',
+  'lists',
+  'list_chunks',
+  'list_windows',
+  'edited_customers',
+  'leases',
+  'privacy_policies',
+  'retired_organizations',
+  'unfinished_forgets',
+  'horizons',
+  'pruned_runs',
+  'forgotten',
+  'forgotten_keys',
+] as const
+export type OrganizationTable = (typeof ORGANIZATION_TABLES)[number]
+
+/** What is kept from run to run to recognize a list. Without it, the next run reads every record. */
+export const MEMORY_OF_LIST = ['lists', 'list_chunks', 'list_windows', 'edited_customers'] as const
+
+/** Tables of which one row means that an organization is in the mirror. A run that failed before it saved anything does not. */
+export const TAKING_TABLES = ['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets'] as const

@@ -1,0 +1,65 @@
+import type { Pruned } from '../report.ts'
+import type { Reckoning, Retention } from '../run.ts'
+import { fromSqlTime, sqlTime } from './sql-time.ts'
+
+const DAY_MS = 86_400_000
+
+/** What retention deletes. */
+export type Kind = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
+
+/** Nothing deleted. */
+export function nothingPruned(): Pruned {
+  return {
+    ...{ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 },
+    isUnfinished: false,
+    error: undefined,
+  }
+}
+
+/** The moment before which rows of each kind are deleted. Runs last: what was deleted before refers to them no more. */
+export function* kindsToPrune(retention: Retention, asOfMs: number): Generator<{ kind: Kind; beforeMs: number }> {
+  const { changesMs, resolvedRejectsMs, runsMs, removedCustomersMs } = retention
+  if (removedCustomersMs !== undefined) yield { kind: 'removedCustomers', beforeMs: asOfMs - removedCustomersMs }
+  if (resolvedRejectsMs !== undefined) yield { kind: 'resolvedRejects', beforeMs: asOfMs - resolvedRejectsMs }
+  if (changesMs !== undefined) yield { kind: 'changes', beforeMs: asOfMs - changesMs }
+  if (runsMs !== undefined) yield { kind: 'runs', beforeMs: asOfMs - runsMs }
+}
+
+/** So many different days must have had a complete run before a clock that no other one confirms is believed. */
+export const SOBER_DAYS = 7
+/** How far such a clock may be ahead of the first of them. */
+const AHEAD_MS = 31 * DAY_MS
+
+/**
+ * The moment against which ages are measured. A clock that jumped ahead by years must not delete everything: where no other clock
+ * confirms it, the moment is at most a month after the day of the organization's seventh last day with a complete run. `day` is that
+ * day, or the first one if there are fewer; undefined without a complete run.
+ */
+export function soberMs({ asOfMs, isConfirmed }: Reckoning, day: string | undefined): number {
+  if (isConfirmed) return asOfMs
+  // Without a complete run nothing says how late it is.
+  if (day === undefined) return 0
+  return Math.min(asOfMs, fromSqlTime(`${day} 00:00:00.000`) + AHEAD_MS)
+}
+
+/** A moment of the configuration as it stands in the mirror, which has no time before 1970. */
+export function timeBefore(beforeMs: number): string {
+  return sqlTime(Math.max(0, beforeMs))
+}
+
+/** Changes dated so far after the horizon are not looked at to find where the feed is to begin. */
+const WINDOW_MS = 60 * DAY_MS
+
+/** Days (UTC) as text: changes before `day` are old, and those after `last` are of a clock that was wrong. */
+export function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; last: string } {
+  const dayOf = (ms: number) => timeBefore(ms).slice(0, 10)
+  return { day: dayOf(beforeMs), last: dayOf(Math.min(asOfMs + DAY_MS, beforeMs + WINDOW_MS)) }
+}
+
+/** To find the runs that no customer refers to, every customer is read: not more often than this. */
+const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
+
+/** Whether the runs of an organization are to be looked through again. `done` is the day up to which they were. */
+export function areRunsDue(done: string | undefined, beforeMs: number): boolean {
+  return done === undefined || done <= timeBefore(beforeMs - LOOKED_THROUGH_EVERY_MS).slice(0, 10)
+}
