@@ -1,16 +1,18 @@
 import type { PGlite } from '@electric-sql/pglite'
+import Sqlite from 'better-sqlite3'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { writeDictionary } from '../../../src/mirror/postgres/dictionary.ts'
 import { openDatabase } from '../../../src/mirror/postgres/database.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading-indexes.ts'
 import { readingVerbs } from '../../../src/mirror/postgres/reading-verbs.ts'
 import type { Database, Session } from '../../../src/mirror/postgres/session.ts'
-import { openMirrorToRead } from '../../../src/mirror/mirror.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
-import { aMirror, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { randomTables, type Tables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 
 let server: PGlite
 beforeAll(async () => {
@@ -29,7 +31,7 @@ const VIEWS = {
 test('views and verbs read the same from PostgreSQL as from SQLite', async () => {
   for (let seed = 1; seed <= seeds(60, { least: 2, every: 30 }); seed += 1) {
     const tables = randomTables(seed)
-    const { file, mirror } = await inSqlite(tables)
+    const { rows: rowsOf, mirror } = await inSqlite(tables)
     const database = await inPostgres(tables)
 
     for (const [view, columns] of Object.entries(VIEWS)) {
@@ -37,7 +39,7 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
       expect({ seed, view, rows: sorted(rows) }).toEqual({
         seed,
         view,
-        rows: sorted(rowsOf(file, `SELECT ${columns} FROM ${view}`)),
+        rows: sorted(rowsOf(`SELECT ${columns} FROM ${view}`)),
       })
     }
     const [here, there] = [readingVerbs(database), mirror]
@@ -156,7 +158,7 @@ describe('the dictionary', () => {
 })
 
 test('the same columns stand in each public table of both stores', async () => {
-  const { file } = await inSqlite({})
+  const { rows: rowsOf } = await inSqlite({})
   const database = await inPostgres({})
 
   for (const { name } of PUBLIC_TABLES) {
@@ -166,7 +168,7 @@ test('the same columns stand in each public table of both stores', async () => {
         name,
       ),
     )
-    const here = rowsOf(file, `SELECT name FROM pragma_table_info('${name}')`).map((row) => String(row['name']))
+    const here = rowsOf(`SELECT name FROM pragma_table_info('${name}')`).map((row) => String(row['name']))
     expect({ name, columns: there.map((row) => row.name).toSorted() }).toEqual({ name, columns: here.toSorted() })
   }
 })
@@ -191,20 +193,20 @@ const A_CUSTOMER = {
 }
 
 async function inSqlite(tables: Tables) {
-  const { file } = await aMirror()
-  tamper(file, 'PRAGMA foreign_keys = OFF')
+  const file = join(temporaryFolder(), 'customers.db')
+  const mirror = await openMirror(file)
+  onTestFinished(() => mirror.close())
+  const db = new Sqlite(file)
+  db.pragma('foreign_keys = OFF')
   for (const [table, rows] of Object.entries(tables))
     for (const row of rows) {
       const names = Object.keys(row)
-      tamper(
-        file,
-        `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+      db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`).run(
         ...Object.values(row),
       )
     }
-  const mirror = await openMirrorToRead(file)
-  onTestFinished(() => mirror.close())
-  return { file, mirror }
+  onTestFinished(() => void db.close())
+  return { rows: (sql: string) => db.prepare<[], Record<string, unknown>>(sql).all(), mirror }
 }
 
 async function inPostgres(tables: Tables): Promise<Database> {
