@@ -1,9 +1,11 @@
 import { readCredentials, readPrivacy } from './config/credentials.ts'
 import type { Organization } from './config/organization.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
+import { awaitMirror } from './run/await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
 import type { IdleAgents } from './source/idle-agents.ts'
 import { createRateLimit, type RateLimit, type SharedTurns } from './source/rate-limit.ts'
+import type { Mirror } from './store.ts'
 import { version } from './version.ts'
 
 /** The settings of a run besides its organization's configuration. */
@@ -44,11 +46,18 @@ export async function runOrganization(organization: Organization, settings: RunS
   const opening = 'error' in privacy ? Promise.reject(privacy.error) : openConfiguredSource(organization, settings)
   const source = await opening.catch(neverOpened)
   try {
-    const mirroring = mirroringOf(organization, source, settings)
+    const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })
     return await mirrorOrganization({ ...mirroring, privacy: 'error' in privacy ? 'unreadable' : privacy })
   } finally {
     await source.close()
   }
+}
+
+/** The mirror of a run, which waits for a server that is gone as long as for the service. */
+function awaited({ mirror, longestWaitMs, now, monotonicMs, random, signal, onEvent }: RunSettings): Mirror {
+  const onWait = (waitMs: number) =>
+    onEvent?.({ kind: 'waiting', reason: 'mirror-gone', waitMs, untilMs: now() + waitMs })
+  return awaitMirror(mirror, { longestWaitMs, monotonicMs, random, signal, onWait })
 }
 
 type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'atOnce' | 'close'>

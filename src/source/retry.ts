@@ -3,8 +3,13 @@ import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors.
 import type { Asking, RateLimit } from './rate-limit.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 
-/** Requests wait for `waitMs`, until `untilMs`, a Unix time. */
-export type WaitingEvent = { kind: 'waiting'; reason: 'rate-limited' | 'unavailable'; waitMs: number; untilMs: number }
+/** A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. */
+export type WaitingEvent = {
+  kind: 'waiting'
+  reason: 'rate-limited' | 'unavailable' | 'mirror-gone'
+  waitMs: number
+  untilMs: number
+}
 
 /** Asks again after a refusal, within budgets. */
 export type Retry = {

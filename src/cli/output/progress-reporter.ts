@@ -39,8 +39,13 @@ export function eventWords(event: SourceEvent): string {
   if (event.kind === 'clock-corrected') {
     return `the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`
   }
-  const why = event.reason === 'rate-limited' ? 'asked to slow down' : 'not available'
-  return `${why}; continues in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`
+  return `${WHY[event.reason]}; continues in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`
+}
+
+const WHY = {
+  'rate-limited': 'asked to slow down',
+  unavailable: 'not available',
+  'mirror-gone': 'the server of the mirror does not answer',
 }
 
 function lastWords({ report, error }: Outcome): string {

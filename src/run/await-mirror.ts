@@ -1,0 +1,65 @@
+import { backoffMs } from '../backoff.ts'
+import { factsOf } from '../errors.ts'
+import { sleep as timerSleep, type Sleep } from '../source/sleep.ts'
+import type { Mirror } from '../store.ts'
+
+/** How long a run waits for a mirror whose server is gone, and how. */
+export type Patience = {
+  /** Since the mirror last answered. */
+  longestWaitMs: number
+  monotonicMs: () => number
+  /** Between 0 and 1. */
+  random: () => number
+  /** Ends a wait with the error of the mirror. */
+  signal: AbortSignal
+  onWait?: ((waitMs: number) => void) | undefined
+  sleep?: Sleep | undefined
+}
+
+/**
+ * The same mirror for a run: while its server is gone, the verbs of a run wait, and ask again with the same arguments, by which the mirror
+ * knows what it has done already. Any other error ends the run, as does a server that stays away too long.
+ */
+export function awaitMirror(mirror: Mirror, patience: Patience): Mirror {
+  const ask = untilAnswered(patience)
+  return {
+    ...mirror,
+    startRun: (...args) => ask(() => mirror.startRun(...args)),
+    applyPrivacy: (...args) => ask(() => mirror.applyPrivacy(...args)),
+    savePages: (...args) => ask(() => mirror.savePages(...args)),
+    renewLease: (...args) => ask(() => mirror.renewLease(...args)),
+    recallWindows: (...args) => ask(() => mirror.recallWindows(...args)),
+    findKnownElsewhere: (...args) => ask(() => mirror.findKnownElsewhere(...args)),
+    findRemovalCandidates: (...args) => ask(() => mirror.findRemovalCandidates(...args)),
+    findGone: (...args) => ask(() => mirror.findGone(...args)),
+    findListed: (...args) => ask(() => mirror.findListed(...args)),
+    finishRun: (...args) => ask(() => mirror.finishRun(...args)),
+    prune: (...args) => ask(() => mirror.prune(...args)),
+  }
+}
+
+/** The first wait is short, since a connection that broke is opened again at once. */
+const BACKOFF = { firstMs: 500, longestMs: 15_000, least: 0.5 }
+
+function untilAnswered({ longestWaitMs, monotonicMs, random, signal, onWait, sleep = timerSleep }: Patience) {
+  let goneSinceMs: number | undefined
+  return async <Result>(question: () => Promise<Result>): Promise<Result> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const result = await question()
+        goneSinceMs = undefined
+        return result
+      } catch (error) {
+        const { again, from } = factsOf(error)
+        if (again !== 'wait' || from !== 'mirror' || signal.aborted) throw error
+        goneSinceMs ??= monotonicMs()
+        const waitMs = backoffMs(tries, random(), BACKOFF)
+        if (monotonicMs() - goneSinceMs + waitMs > longestWaitMs) throw error
+        onWait?.(waitMs)
+        await sleep(waitMs, signal).catch(() => {
+          throw error
+        })
+      }
+    }
+  }
+}
