@@ -148,7 +148,11 @@ function disturb({ file }: Mirror, chance: Dice): void {
   tamper(file, 'UPDATE customers SET missing_since = ? WHERE id IN (?, ?)', at, some(), some())
   tamper(file, 'UPDATE customers SET missing_since = ?, removed_at = ? WHERE id IN (?, ?)', at, at, some(), some())
   const add = (table: string, columns: string, values: string) =>
-    tamper(file, `INSERT OR IGNORE INTO ${table} (${columns}) SELECT ${values} FROM customers WHERE id = ?`, some())
+    tamper(
+      file,
+      `INSERT INTO ${table} (${columns}) SELECT ${values} FROM customers WHERE id = ? ON CONFLICT DO NOTHING`,
+      some(),
+    )
   add('absences', 'organization, row_id, proven, scans', 'organization, row_id, 1, 1')
   add('held_removals', 'organization, row_id, run_id', 'organization, row_id, last_run_id')
 }

@@ -1,0 +1,22 @@
+import { TEXT_FIELDS, type Customer } from '../../customer.ts'
+import type { Known, Stored } from '../decide-pages.ts'
+import type { Session } from './session.ts'
+
+/** A creation time as PostgreSQL writes it, so that it can be written back whatever the year. */
+const FIND = `
+  SELECT last.row_id AS last_row_id, customers.row_id, id, ${TEXT_FIELDS.join(', ')}, created_at_utc::text AS created_at_utc, extra,
+    missing_since IS NOT NULL AS is_missing, removed_at IS NOT NULL AS is_removed
+  FROM (SELECT MAX(row_id) AS row_id FROM customers WHERE organization = $1) AS last
+  LEFT JOIN customers ON organization = $1 AND id = ANY ($2::text[])`
+
+type Found = Customer & { last_row_id: number | null; row_id: number | null; is_missing: boolean; is_removed: boolean }
+
+/** The customers of the organization with these ids, and its highest row number. */
+export async function findStored(session: Session, organization: string, ids: ReadonlySet<string>): Promise<Stored> {
+  if (ids.size === 0) return { customers: new Map(), lastRowId: 0 }
+  const found = await session.all<Found>(FIND, organization, [...ids])
+  const customers = new Map<string, Known>()
+  for (const { last_row_id: _, row_id: rowId, is_missing: isMissing, is_removed: isRemoved, ...customer } of found)
+    if (rowId !== null) customers.set(customer.id, { rowId, customer, isMissing, isRemoved })
+  return { customers, lastRowId: found[0]?.last_row_id ?? 0 }
+}

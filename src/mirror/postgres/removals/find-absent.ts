@@ -1,0 +1,118 @@
+import type { Absent, RemovalRule, Run } from '../../../run.ts'
+import { areTooMany } from '../../removal-rule.ts'
+import { IS_QUICK } from '../../run-conditions.ts'
+import { sqlTime } from '../../sql-time.ts'
+import { rangesOf } from '../row-ranges.ts'
+import type { Session } from '../session.ts'
+import { secondOf } from '../storable-text.ts'
+import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
+
+/**
+ * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject, by id.
+ * Undefined if received customers are no longer in the mirror. Where none is absent, no row is read: the rows are only counted.
+ */
+export async function findAbsent(session: Session, run: Run): Promise<Absent[] | undefined> {
+  const { organization, seen } = run
+  if (seen.size === (await countListed(session, organization))) return []
+  const received = rangesOf(seen)
+  const found = await session.first<{ count: number }>(
+    'SELECT count(*) AS count FROM customers WHERE organization = $1 AND row_id <@ $2::int8multirange',
+    organization,
+    received,
+  )
+  if ((found?.count ?? 0) < seen.size) return undefined
+  const rows = await session.all<AbsentColumns>(
+    `${FIND_NOT_REMOVED} AND NOT customers.row_id <@ $2::int8multirange ORDER BY id`,
+    organization,
+    received,
+  )
+  const written = rows.length === 0 ? new Set() : await writtenMeanwhile(session, run)
+  return rows.map(fromColumns).filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
+}
+
+const FIND_NOT_REMOVED = `
+  SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
+    coalesce(absences.scans, 0) AS missing_scans
+  FROM customers LEFT JOIN absences ON absences.organization = customers.organization
+    AND absences.row_id = customers.row_id AND missing_since IS NOT NULL
+  WHERE customers.organization = $1 AND removed_at IS NULL`
+
+/** Those of the rows that were listed until now and that the run did not receive, in the given order. */
+export async function findListedBefore(session: Session, run: Run, rowIds: readonly number[]): Promise<Absent[]> {
+  const unseen = rowIds.filter((rowId) => !run.seen.has(rowId))
+  if (unseen.length === 0) return []
+  const rows = await session.all<AbsentColumns>(
+    `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ANY ($2::bigint[])`,
+    run.organization,
+    unseen,
+  )
+  const byRow = new Map(rows.map((row) => [row.row_id, fromColumns(row)]))
+  const found = unseen.flatMap((rowId) => byRow.get(rowId) ?? [])
+  return found.filter(({ id }) => !run.rejectedIds.has(id))
+}
+
+/** Whether an absence could lead to a removal for any customer. */
+export async function mayBeCandidates(
+  session: Session,
+  organization: string,
+  { after }: RemovalRule,
+): Promise<boolean> {
+  if (after <= 1) return true
+  const missing = await session.first(
+    'SELECT 1 FROM customers WHERE organization = $1 AND missing_since IS NOT NULL AND removed_at IS NULL LIMIT 1',
+    organization,
+  )
+  return missing !== undefined
+}
+
+/** Whether so many customers of the run are absent at once that they are held back. */
+export async function areTooManyAbsent(
+  session: Session,
+  run: Run,
+  absent: number,
+  rule: RemovalRule,
+): Promise<boolean> {
+  const listed = await countListed(session, run.organization)
+  const inserted = await countInserted(session, run)
+  return areTooMany(absent, { before: () => listed - inserted, now: run.seen.size + run.rejectedIds.size }, rule)
+}
+
+async function countListed(session: Session, organization: string): Promise<number> {
+  const listed = await session.first<{ count: number }>(
+    'SELECT count(*) AS count FROM customers WHERE organization = $1 AND removed_at IS NULL',
+    organization,
+  )
+  return listed?.count ?? 0
+}
+
+/**
+ * The customers inserted by this run and those it continued, which share the start of their scan, and by quick runs since the last full
+ * one: they are as new to the list.
+ */
+async function countInserted(session: Session, { organization, id, dataAsOfMs }: Run): Promise<number> {
+  const inserted = await session.first<{ sum: number }>(
+    `SELECT coalesce(sum(inserted), 0) AS sum FROM runs WHERE organization = $1 AND (data_as_of = $2::timestamptz
+       OR (${IS_QUICK} AND id > (SELECT coalesce(max(id), 0) FROM runs
+         WHERE organization = $1 AND status = 'complete' AND id < $3)))`,
+    organization,
+    sqlTime(dataAsOfMs),
+    id,
+  )
+  return inserted?.sum ?? 0
+}
+
+type AbsentColumns = {
+  row_id: number
+  id: string
+  name: string | null
+  username: string | null
+  email: string | null
+  created_at_utc: string | null
+  missing_proven: number
+  missing_scans: number
+}
+
+function fromColumns({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
+  const createdAtUtc = created_at_utc === null ? null : secondOf(created_at_utc)
+  return { ...same, rowId: row_id, createdAtUtc, missingProven: missing_proven, missingScans: missing_scans }
+}

@@ -1,0 +1,77 @@
+import type { Ending, Removals, RemovingProof, Run } from '../../../run.ts'
+import { absencesOf, NO_ABSENCES, NONE_GONE, type Absences, type Gone } from '../../absences-found.ts'
+import { decideAbsences, type Decision } from '../../removal-rule.ts'
+import { forgetList } from '../lists.ts'
+import { findUnjudged } from '../older-list.ts'
+import type { Session } from '../session.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore } from './find-absent.ts'
+import { markRowsListed } from './quick-runs-meanwhile.ts'
+import { holdBack, markMissing, release, removeRows } from './removals.ts'
+
+/**
+ * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan,
+ * only customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
+ * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked.
+ */
+export async function markAbsent(
+  session: Session,
+  run: Run,
+  { proof, removals }: Ending,
+  nowMs: number,
+): Promise<Absences> {
+  if (proof === 'unproven' || removals === undefined) return NO_ABSENCES
+  return await markBy(session, run, { ...removals, proof }, nowMs)
+}
+
+/**
+ * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs
+ * do. The newest customers alone are not marked, since the list may be older than the last one read.
+ */
+export async function markGone(
+  session: Session,
+  run: Run,
+  { absentRows = [], removals }: Ending,
+  nowMs: number,
+): Promise<Gone> {
+  const gone = await findListedBefore(session, run, absentRows)
+  if (gone.length === 0 || removals === undefined) return NONE_GONE
+  if (await areTooManyAbsent(session, run, gone.length, removals.rule))
+    return { ...NONE_GONE, held: gone.length, unmarked: absentRows }
+  const unjudged = await findUnjudged(session, run, gone)
+  const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
+  await markMissing(session, run, missing, { isProven: false, nowMs })
+  const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
+  return { missing: missing.length, held: 0, reasons, unmarked: [...unjudged] }
+}
+
+async function markBy(
+  session: Session,
+  run: Run,
+  { proof, rule, ...searched }: Removals & { proof: RemovingProof },
+  nowMs: number,
+): Promise<Absences> {
+  const absent = await findAbsent(session, run)
+  // The next run compares every customer again.
+  if (absent === undefined) await forgetList(session, run.organization)
+  if (absent === undefined || absent.length === 0) return NO_ABSENCES
+  const unjudged = await findUnjudged(session, run, absent)
+  const isTooMuch = await areTooManyAbsent(session, run, absent.length, rule)
+  const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
+  await carryOut(session, run, decision, { proof, nowMs })
+  return absencesOf(decision)
+}
+
+async function carryOut(
+  session: Session,
+  run: Run,
+  { listed, held, missing }: Decision,
+  { proof, nowMs }: { proof: RemovingProof; nowMs: number },
+): Promise<void> {
+  const found = listed.map(({ rowId }) => rowId)
+  await markRowsListed(session, run, found, nowMs)
+  await release(session, run, found)
+  if (held !== undefined) await holdBack(session, run, held)
+  await markMissing(session, run, missing, { isProven: proof === 'proven', nowMs })
+  const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
+  await removeRows(session, run, removed, nowMs)
+}

@@ -1,0 +1,63 @@
+import type { Absent, Candidate, Listed, RemovalRule, RemovingProof, Run } from '../../../run.ts'
+import { isCandidate } from '../../removal-rule.ts'
+import { searchedNames, shownNames } from '../../shown-names.ts'
+import { findUnjudged } from '../older-list.ts'
+import { rangesOf } from '../row-ranges.ts'
+import type { Session } from '../session.ts'
+import { findEarlier } from './earlier-names.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './find-absent.ts'
+
+/**
+ * The customers that the scan is about to remove; the caller searches for them first. Empty if a guard would hold them back or the
+ * list may be older than the last one read.
+ */
+export async function findRemovalCandidates(
+  session: Session,
+  run: Run,
+  { rule, proof }: { rule: RemovalRule; proof: RemovingProof },
+): Promise<Candidate[]> {
+  if (!(await mayBeCandidates(session, run.organization, rule))) return []
+  const absent = (await findAbsent(session, run)) ?? []
+  const candidates = absent.filter((row) => isCandidate(row, rule, proof))
+  if (candidates.length === 0 || (await areTooManyAbsent(session, run, absent.length, rule))) return []
+  const unjudged = await findUnjudged(session, run, absent)
+  if (unjudged.size === absent.length) return []
+  return await asCandidates(
+    session,
+    run,
+    candidates.filter(({ rowId }) => !unjudged.has(rowId)),
+  )
+}
+
+/** Those of the rows that a quick run is about to mark as missing, to be searched for first. */
+export async function findGone(session: Session, run: Run, rowIds: readonly number[]): Promise<Candidate[]> {
+  return await asCandidates(session, run, await findListedBefore(session, run, rowIds))
+}
+
+/** The customers with the names to search for, those of before included. */
+async function asCandidates(session: Session, run: Run, rows: readonly Absent[]): Promise<Candidate[]> {
+  const shown = shownNames(run)
+  const earlier = await findEarlier(
+    session,
+    run.organization,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => ({ ...shown(row), earlier: (earlier.get(row.id) ?? []).map(shown) }))
+}
+
+/** Received customers for testing searches, at most `most`: first those with a value in each field to search by. */
+export async function findListed(session: Session, run: Run, most: number): Promise<Listed[]> {
+  const searched = searchedNames(run)
+  const isNamed = searched.map((field) => `coalesce(${field}, '') <> ''`).join(' AND ') || 'true'
+  const others = searched.filter((field) => field !== 'name').map((field) => `${field} IS NOT NULL`)
+  const listed = await session.all<Listed>(
+    `SELECT id, name, username, email FROM customers
+     WHERE organization = $1 AND removed_at IS NULL AND row_id <@ $2::int8multirange
+       AND (${[isNamed, ...others].map((condition) => `(${condition})`).join(' OR ')})
+     ORDER BY (${isNamed}) DESC, id LIMIT $3`,
+    run.organization,
+    rangesOf(run.seen),
+    most,
+  )
+  return listed.map(shownNames(run))
+}

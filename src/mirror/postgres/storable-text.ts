@@ -1,0 +1,79 @@
+import { TEXT_FIELDS, type Customer, type Warnings } from '../../customer.ts'
+import type { Reject, SortedPage } from '../../sorted-page.ts'
+
+/*
+ * PostgreSQL stores no U+0000. U+FFFD stands in its place.
+ */
+
+/** A text as PostgreSQL stores it; the same text where nothing is replaced. */
+export function storableText(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
+}
+
+/** JSON as PostgreSQL reads it; the same text where nothing is replaced. JSON holds U+0000 only as an escape. */
+export function storableJson(json: string): string {
+  if (!json.includes(ESCAPED)) return json
+  // Escape by escape: a backslash may be escaped itself.
+  return json.replaceAll(/\\(u0000|.)/gs, (escape, what) => (what === 'u0000' ? '\uFFFD' : escape))
+}
+
+const ESCAPED = String.raw`\u0000`
+
+/** A creation time as PostgreSQL reads it, for which the year 0 is 1 BC. */
+export function storableTime(time: string | null): string | null {
+  return time?.startsWith('0000') === true ? `0001${time.slice(4)} BC` : time
+}
+
+/** A time that PostgreSQL wrote, as `YYYY-MM-DD HH:MM:SS`. */
+export function secondOf(time: string): string {
+  const second = time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
+  return time.endsWith(' BC') ? `0000${second.slice(4)}` : second
+}
+
+/** Pages as they are stored, and the places of their customers in which a text was replaced. */
+export type StorablePages = { pages: readonly SortedPage[]; replaced: readonly (readonly number[])[] }
+
+/** Replaces U+0000 in the texts of pages, and counts each as the warning `malformed_text`. */
+export function storablePages(pages: readonly SortedPage[]): StorablePages {
+  const storable = pages.map(storablePage)
+  return { pages: storable.map(({ page }) => page), replaced: storable.map(({ replaced }) => replaced) }
+}
+
+function storablePage(page: SortedPage): { page: SortedPage; replaced: readonly number[] } {
+  const rejects = page.rejects.map(storableReject)
+  let count = rejects.filter((reject, index) => reject !== page.rejects[index]).length
+  const replaced: number[] = []
+  const customers = page.customers.map((customer, index) => {
+    const storable = storableCustomer(customer)
+    if (storable === undefined) return customer
+    count += storable.count
+    replaced.push(page.places[index] ?? 0)
+    return storable.customer
+  })
+  if (count === 0) return { page, replaced }
+  const warnings: Warnings = { ...page.warnings, malformed_text: (page.warnings.malformed_text ?? 0) + count }
+  return { page: { ...page, customers, rejects, warnings }, replaced }
+}
+
+/** Undefined where nothing is replaced. */
+function storableCustomer(customer: Customer): { customer: Customer; count: number } | undefined {
+  const texts = TEXT_FIELDS.filter((field) => customer[field]?.includes('\0'))
+  const extra = customer.extra === null ? null : storableJson(customer.extra)
+  if (texts.length === 0 && extra === customer.extra) return undefined
+  const stored = { ...customer, extra }
+  for (const field of texts) stored[field] = storableText(customer[field] ?? '')
+  return { customer: stored, count: texts.length + (extra === customer.extra ? 0 : 1) }
+}
+
+function storableReject(reject: Reject): Reject {
+  const payload = storableJson(storableText(reject.payload))
+  const reasons = reject.reasons.map(({ field, message }) => ({
+    field: storableText(field),
+    message: storableText(message),
+  }))
+  const isSame = reasons.every(({ field, message }, at) => {
+    const before = reject.reasons[at]
+    return field === before?.field && message === before.message
+  })
+  return payload === reject.payload && isSame ? reject : { ...reject, payload, reasons }
+}
