@@ -46,7 +46,7 @@ async function behindCache() {
 }
 
 const goneFrom = ({ file }: { file: string }) =>
-  rowsOf(file, 'SELECT id FROM customers WHERE removed_at NOT NULL OR missing_since NOT NULL')
+  rowsOf(file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL OR missing_since IS NOT NULL')
 
 test.each(Object.entries(KEPT))(
   'a cached list, recognized by %s, removes and changes nothing night after night, and is reported as cached',

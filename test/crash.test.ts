@@ -1,7 +1,5 @@
-import Database from 'better-sqlite3'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { execPath, hrtime } from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +10,7 @@ import { START_MS } from './support/builders.ts'
 import { changingList } from './support/changing-list.ts'
 import { listedSource } from './support/listed-source.ts'
 import { aMirrorFile, rowsOf, valueOf } from './support/mirror-file.ts'
+import { isThere, openReader } from './support/mirror-reader.ts'
 import { seeds } from './support/seeds.ts'
 
 const CHILD = fileURLToPath(new URL('support/mirroring-child.ts', import.meta.url))
@@ -61,14 +60,14 @@ async function killAfter(moment: {
 
 /** The promises to readers, before any repair. */
 function expectSound(file: string): void {
-  if (!existsSync(file)) return
-  const db = new Database(file)
+  if (!isThere(file)) return
+  const reader = openReader(file, { isWriting: true })
   try {
-    expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
-    expect(db.pragma('foreign_key_check')).toEqual([])
-    if (db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'runs'`).get() === undefined) return
+    expect(reader.value('PRAGMA integrity_check')).toBe('ok')
+    if (reader.value(`SELECT 1 FROM sqlite_schema WHERE name = 'runs'`) === undefined) return
+    expect(reader.all('PRAGMA foreign_key_check')).toEqual([])
   } finally {
-    db.close()
+    reader.close()
   }
   const count = (sql: string) => valueOf(file, `SELECT ${sql}`)
   expect(rowsOf(file, `SELECT id FROM runs WHERE ${NOT_ADDING_UP}`)).toEqual([])

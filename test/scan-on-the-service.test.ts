@@ -110,7 +110,7 @@ test.each(['ties', 'fixed-sizes'])('%s: in the end exactly the deleted customer 
     expect(report.proof).not.toBe('unproven')
   }
 
-  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at NOT NULL').length).toBe(gone.size)
+  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').length).toBe(gone.size)
   expect(goneIds(mirror)).toEqual(gone)
   expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
 })

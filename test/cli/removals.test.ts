@@ -34,7 +34,7 @@ beforeEach(async () => {
 })
 
 const removals = (...args: string[]) => runCommand(removalsCommand, [...args, '--config', workplace.config])
-const removed = () => valueOf(workplace.mirror, 'SELECT count(*) FROM customers WHERE removed_at NOT NULL')
+const removed = () => valueOf(workplace.mirror, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')
 
 test.each([[[]], [['list']]])(
   'the runs that hold removals back are listed, newest first: removals %j',
@@ -66,7 +66,7 @@ test.each(['3', '#3'])('approve %s marks exactly those customers as removed', as
     stderr: '',
   })
 
-  expect(rowsOf(workplace.mirror, 'SELECT DISTINCT organization FROM customers WHERE removed_at NOT NULL')).toEqual([
+  expect(rowsOf(workplace.mirror, 'SELECT DISTINCT organization FROM customers WHERE removed_at IS NOT NULL')).toEqual([
     { organization: 'acme' },
   ])
   expect(removed()).toBe(50)

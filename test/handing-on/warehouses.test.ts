@@ -51,7 +51,7 @@ withPython('dlt', ['dlt.sources.sql_database', 'duckdb'], (python) => {
       expect(rowsWithMoments(active)).toEqual(inMirror(copy, 'active_customers'))
       before = String(valueOf(copy, 'SELECT max(updated_at) FROM customers'))
     }
-    expect(valueOf(copy, 'SELECT count(*) FROM customers WHERE removed_at NOT NULL')).toBe(2)
+    expect(valueOf(copy, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(2)
     expect(await values(load, LOADED)).toEqual([0])
   })
 

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { addsUp, type RecordCounts } from '../../src/report.ts'
+import { storedText } from '../support/mirror-reader.ts'
 import { type Reader, rows } from './reader.ts'
 import { idOf, policyOf, stored, type Model } from './model.ts'
 
@@ -60,12 +60,13 @@ function tableUntruths(db: Reader, model: Model): string[] {
 const NOTHING = {
   'is_active differs from removed_at': 'SELECT row_id FROM customers WHERE is_active <> (removed_at IS NULL)',
   'an absence is of another organization or of no missing customer': `SELECT row_id FROM absences
-     LEFT JOIN customers USING (row_id) WHERE customers.organization IS NOT absences.organization
+     LEFT JOIN customers USING (organization, row_id) WHERE customers.id IS NULL
        OR missing_since IS NULL OR removed_at IS NOT NULL`,
   'a missing customer has no absence': `SELECT row_id FROM customers WHERE missing_since IS NOT NULL AND removed_at IS NULL
-     AND row_id NOT IN (SELECT row_id FROM absences)`,
-  'a change after the last update': `SELECT MAX(updated_at) AS at FROM customers
-     HAVING at > (SELECT updated_at FROM last_update)`,
+     AND NOT EXISTS (SELECT 1 FROM absences
+       WHERE absences.organization = customers.organization AND absences.row_id = customers.row_id)`,
+  'a change after the last update': `SELECT row_id FROM customers
+     WHERE updated_at > (SELECT updated_at FROM last_update)`,
   'a removed customer without the change': `SELECT row_id FROM customers
      WHERE removed_at IS NOT NULL AND 'removed' IS NOT (SELECT change FROM changes
        WHERE changes.organization = customers.organization AND changes.id = customers.id ORDER BY seq DESC LIMIT 1)
@@ -122,15 +123,9 @@ function byteUntruths(file: string, model: Model): string[] {
   return untruths
 }
 
-/** The ids, the values and the hashes in the bytes of the files. */
-export function textsIn(file: string): Set<string> {
-  const found = new Set<string>()
-  for (const end of ['', '-wal', '-shm', '-journal']) {
-    if (!existsSync(file + end)) continue
-    const bytes = readFileSync(file + end, 'latin1').toLowerCase()
-    for (const [text] of bytes.matchAll(TEXTS)) found.add(text)
-  }
-  return found
+/** The ids, the values and the hashes in all that is stored. */
+export function textsIn(address: string): Set<string> {
+  return new Set(storedText(address).toLowerCase().match(TEXTS))
 }
 
 const TEXTS =

@@ -20,7 +20,7 @@ export function aFollower(db: Reader): Follower {
   const all = byKey(rows(db, ALL))
   const [last] = rows(
     db,
-    `SELECT (SELECT coalesce(MAX(seq), 0) FROM changes) AS seq, (SELECT coalesce(MAX(updated_at), '') FROM customers) AS stamp`,
+    `SELECT (SELECT coalesce(MAX(seq), 0) FROM changes) AS seq, (SELECT coalesce(MAX(updated_at), '1970-01-01 00:00:00.000') FROM customers) AS stamp`,
   )
   return { seq: Number(last?.['seq']), stamp: String(last?.['stamp']), all, active: onlyActive(all) }
 }

@@ -109,7 +109,7 @@ function adopt(it: World, name: string, only?: number): void {
   }
   const rows = rowsOf(
     it.file,
-    'SELECT customers.*, absences.proven FROM customers LEFT JOIN absences USING (row_id) WHERE customers.organization = ? AND removed_at IS NULL',
+    'SELECT customers.*, absences.proven FROM customers LEFT JOIN absences USING (organization, row_id) WHERE customers.organization = ? AND removed_at IS NULL',
     name,
   )
   for (const row of rows) {

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { onPostgres } from '../support/mirror-choice.ts'
+import { isThere } from '../support/mirror-reader.ts'
 import type { Dice } from '../support/dice.ts'
 import { numbersIn, untruthsOf } from './checks.ts'
 import * as command from './commands.ts'
@@ -14,7 +15,7 @@ export async function play(file: string, dice: Dice, length: number): Promise<{ 
   for (let step = 0; step < length; step += 1) {
     const before = numbersGiven(it)
     it.steps.push(await oneStep(it))
-    if (!existsSync(file)) continue
+    if (!isThere(file)) continue
     const untruths = reading(file, (db) => [
       ...untruthsOf(db, it.model),
       ...followed(it, db),
@@ -29,7 +30,7 @@ export async function play(file: string, dice: Dice, length: number): Promise<{ 
 }
 
 function numbersGiven(it: World) {
-  return existsSync(it.file) ? reading(it.file, numbersIn) : it.given
+  return isThere(it.file) ? reading(it.file, numbersIn) : it.given
 }
 
 /** Numbers of runs and changes that are new, and not greater than those given out before. */
@@ -73,6 +74,8 @@ async function oneStep(it: World): Promise<string> {
   if (kind < 78) return command.rename(it, name)
   if (kind < 83) return command.retire(it, name)
   if (kind < 86) return command.forgetOrganization(it, name)
+  // A mirror in PostgreSQL is backed up by the programs of the server.
+  if (onPostgres) return aNight(it, name)
   if (kind < 93) return command.backup(it)
   return command.restoreOne(it)
 }

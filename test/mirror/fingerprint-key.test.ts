@@ -1,10 +1,8 @@
-import Database from 'better-sqlite3'
-import { copyFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { makeNight } from '../support/alike-nights.ts'
 import { customers } from '../support/builders.ts'
-import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const told = { scan: 'chain', concurrency: 1 } as const
 const list = customers(1, 30)
@@ -19,25 +17,6 @@ test('a mirror has a key of 128 bits, which no other mirror has, and keeps it', 
   await (await openMirror(one.file)).close()
   expect(keyOf(one.file)).toBe(key)
 })
-
-test.each(['copied as a file', 'copied by SQLite'])(
-  'a mirror %s knows its pages and records as before',
-  async (how) => {
-    const [file, copied] = [aMirrorFile(), aMirrorFile()]
-    const mirror = await openMirror(file)
-    for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
-    await mirror.close()
-    if (how === 'copied as a file') copyFileSync(file, copied)
-    else tamper(file, 'VACUUM INTO ?', copied)
-
-    const copy = await aMirror(copied)
-    expect(keyOf(copied)).toBe(keyOf(file))
-    expect((await makeNight(copy, 1, { list, told })).known).toBe(5)
-    const { recognized, report } = await makeNight(copy, 2, { list: [...customers(101, 125), ...list], told })
-    expect(recognized).toBeGreaterThan(10)
-    expect(report).toMatchObject({ proof: 'proven', inserted: 25, updated: 0 })
-  },
-)
 
 test('a mirror that lost its key takes another one, and knows none of its records by it', async () => {
   const mirror = await aMirror()
@@ -62,9 +41,9 @@ test('a key that is damaged is refused by the table', async () => {
   const { file } = await aMirror()
 
   for (const bad of [`x'00'`, `'sixteen letters.'`, 'NULL', `zeroblob(17)`]) {
-    expect(() => tamper(file, `UPDATE fingerprint_key SET key = ${bad}`)).toThrow(Database.SqliteError)
+    expect(() => tamper(file, `UPDATE fingerprint_key SET key = ${bad}`)).toThrow(/constraint|\btype\b/i)
   }
-  expect(() => tamper(file, 'INSERT INTO fingerprint_key VALUES (2, randomblob(16))')).toThrow(Database.SqliteError)
+  expect(() => tamper(file, 'INSERT INTO fingerprint_key VALUES (2, randomblob(16))')).toThrow(/constraint|\btype\b/i)
 })
 
 test('no view shows the key', async () => {

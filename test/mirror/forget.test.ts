@@ -1,12 +1,13 @@
 import type { Mirror } from '../../src/store.ts'
 import Database from 'better-sqlite3'
 import { createHmac, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { idHash } from '../../src/forgotten.ts'
 import { LEASE_MS } from '../../src/mirror/sqlite/lease.ts'
 import { eraseTraces, openMirror } from '../../src/mirror/mirror.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { storedText } from '../support/mirror-reader.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night, scanEnding } from './nights.ts'
 
@@ -27,11 +28,8 @@ const TRACES = [
 ]
 
 function tracesIn(file: string): string[] {
-  return ['', '-wal', '-shm'].flatMap((ending) => {
-    if (!existsSync(file + ending)) return []
-    const bytes = readFileSync(file + ending)
-    return TRACES.filter((text) => bytes.includes(text)).map((text) => `${ending}: ${text.toString('latin1')}`)
-  })
+  const stored = storedText(file)
+  return TRACES.map((bytes) => bytes.toString('latin1')).filter((text) => stored.includes(text))
 }
 
 const forgetting = (overrides: object = {}) => {
@@ -90,7 +88,7 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
   expect(await eraseTraces(file, traces)).toBe('erased')
   expect(tracesIn(file)).toEqual([])
   expect(rowsOf(file, 'SELECT * FROM customers ORDER BY row_id')).toEqual(kept)
-  expect(rowsOf(file, `SELECT certificate FROM runs WHERE certificate LIKE '%found%'`)).toEqual([
+  expect(rowsOf(file, `SELECT certificate FROM runs WHERE CAST(certificate AS TEXT) LIKE '%found%'`)).toEqual([
     { certificate: '{"proof":"unproven","found":["forgotten"]}' },
   ])
   expect(rowsOf(file, `SELECT error FROM runs WHERE error_code = 'not-found'`)).toEqual([
@@ -240,20 +238,23 @@ test('values that another customer shares are no traces', async () => {
   expect(traces.values).not.toContain('wanted1@hidden.example')
 })
 
-test('a reader with an open transaction keeps the bytes for now, and the next try erases them', async () => {
-  const file = await aFullMirror()
-  const reader = new Database(file, { readonly: true })
-  onTestFinished(() => void reader.close())
-  reader.exec('BEGIN')
-  reader.prepare('SELECT count(*) FROM customers').get()
-  const { traces } = await forgotten(file)
+test.skipIf(sqliteAlone.bytesOfTheFile)(
+  'a reader with an open transaction keeps the bytes for now, and the next try erases them',
+  async () => {
+    const file = await aFullMirror()
+    const reader = new Database(file, { readonly: true })
+    onTestFinished(() => void reader.close())
+    reader.exec('BEGIN')
+    reader.prepare('SELECT count(*) FROM customers').get()
+    const { traces } = await forgotten(file)
 
-  expect(await eraseTraces(file, traces)).toBe('busy')
+    expect(await eraseTraces(file, traces)).toBe('busy')
 
-  reader.exec('COMMIT')
-  expect(await eraseTraces(file, traces, { isThorough: true })).toBe('erased')
-  expect(tracesIn(file)).toEqual([])
-})
+    reader.exec('COMMIT')
+    expect(await eraseTraces(file, traces, { isThorough: true })).toBe('erased')
+    expect(tracesIn(file)).toEqual([])
+  },
+)
 
 test('a customer that may come back is one that no run knows', async () => {
   const mirror = await aMirror()
@@ -274,7 +275,7 @@ test('the key of forgotten customers cannot be deleted without them, and both fo
   await night(mirror, 0, [wanted(1)])
   await mirror.forgetCustomer(forgetting())
 
-  expect(() => tamper(mirror.file, 'DELETE FROM forgotten_keys')).toThrow(/FOREIGN KEY/)
+  expect(() => tamper(mirror.file, 'DELETE FROM forgotten_keys')).toThrow(/FOREIGN KEY/i)
   tamper(mirror.file, `UPDATE forgotten_keys SET organization = 'new'`)
   expect(valueOf(mirror.file, 'SELECT organization FROM forgotten')).toBe('new')
 })

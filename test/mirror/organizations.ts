@@ -4,6 +4,7 @@ import type { Organizations } from '../../src/organizations.ts'
 import type { Mirror } from '../../src/store.ts'
 import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf, type Row } from '../support/mirror-file.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
 import { DAY_MS, night, scanEnding } from './nights.ts'
 
 /** A moment after the nights of `aMirrorWithEverything`. */
@@ -70,13 +71,14 @@ function fillInternal(file: string, organization: string): void {
     `REPLACE INTO list_chunks VALUES ('${organization}', 0, x'01000000', x'0000000000000000', x'00000000', x'00', x'00')`,
     `REPLACE INTO list_windows VALUES ('${organization}', 0, 0, 1, 'digest of ${organization}', '{}')`,
     `REPLACE INTO edited_customers (organization, row_id) VALUES ('${organization}', 7)`,
-    `REPLACE INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('${organization}', ${run}, 'gone', 0)`,
+    `REPLACE INTO leases (organization, run_id, holder, ${onPostgres ? 'expires_at' : 'expires_at_ms'})
+       VALUES ('${organization}', ${run}, 'gone', ${onPostgres ? "'2000-01-01'" : '0'})`,
     `REPLACE INTO privacy_policies (organization, policy)
        VALUES ('${organization}', '{"drop":[],"hash":[],"mixed":[],"keyCheck":null}')`,
     `REPLACE INTO horizons (organization, pruned_seq, feed_seq) VALUES ('${organization}', 0, 0)`,
     `REPLACE INTO pruned_runs (organization, before_day) VALUES ('${organization}', '2025-01-01')`,
     `REPLACE INTO windows (run_id, start, size, per_page, beyond_end, rejected)
-       VALUES (${run}, 0, 100, 100, 0, '["${customerId(7)}"]')`,
+       VALUES (${run}, 0, 100, 100, FALSE, '["${customerId(7)}"]')`,
   ])
     tamper(file, sql)
 }

@@ -106,7 +106,7 @@ test('held removals can be listed, and approved once: then the customers are rem
   expect(fates(mirror)).toEqual({ listed: 70, missing: 0, removed: 30 })
   expect(changes(mirror)).toEqual(customers(1, 30).map(({ id }) => [id, 'removed', runId]))
   const shape =
-    'SELECT DISTINCT missing_since, removed_at, name IS NULL AS lost FROM customers WHERE removed_at NOT NULL'
+    'SELECT DISTINCT missing_since, removed_at, name IS NULL AS lost FROM customers WHERE removed_at IS NOT NULL'
   const at = '2026-02-04 02:00:00.000'
   expect(rowsOf(mirror.file, shape)).toEqual([{ missing_since: at, removed_at: at, lost: 0 }])
   expect(await mirror.listHeldRemovals()).toEqual([])

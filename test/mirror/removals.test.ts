@@ -220,7 +220,7 @@ test('an absence in one organization does not affect the customers of another', 
   expect(
     rowsOf(
       mirror.file,
-      'SELECT organization, id FROM customers WHERE removed_at IS NOT NULL OR missing_since NOT NULL',
+      'SELECT organization, id FROM customers WHERE removed_at IS NOT NULL OR missing_since IS NOT NULL',
     ),
   ).toEqual([{ organization: 'acme', id: customerId(2) }])
 })

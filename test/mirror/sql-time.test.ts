@@ -14,7 +14,7 @@ test('times compare as text in the order in which they happened', () => {
   fc.assert(fc.property(moment, moment, (a, b) => sqlTime(a) < sqlTime(b) === a < b))
 })
 
-test('SQLite reads a time of ours as the same moment', async () => {
+test('the mirror reads a time of ours as the same moment', async () => {
   const { file } = await aMirror()
 
   expect(sqlTime(START_MS)).toBe('2026-01-05 02:00:00.000')

@@ -127,7 +127,7 @@ test('customers that this organization had and that were removed are not foreign
   await sync(mirror, 'acme', customers(1, 20), rule)
   await sync(mirror, 'globex', [...customers(1, 20), ...customers(1001, 1030)])
   await sync(mirror, 'acme', [...customers(2001, 2001)], { ...rule, pageSize: 100 })
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at NOT NULL')).toBe(20)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(20)
 
   expect((await sync(mirror, 'acme', customers(1, 20), rule)).report).toMatchObject({ returned: 20 })
 })

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { existsSync, readFileSync } from 'node:fs'
 import { isPostgres } from '../../src/mirror-address.ts'
 import { statementsOn } from './postgres/statement.ts'
 
@@ -19,6 +20,26 @@ export type Reader = {
 /** Opens the mirror at an address to read, or to change it without the mirror's own code. */
 export function openReader(address: string, { isWriting = false } = {}): Reader {
   return isPostgres(address) ? readerInPostgres(address, isWriting) : readerInSqlite(address, isWriting)
+}
+
+/** Whether there is a mirror at an address. */
+export function isThere(address: string): boolean {
+  if (!isPostgres(address)) return existsSync(address)
+  const schema = new URL(address).searchParams.get('schema')
+  return openReader(address).value('SELECT 1 FROM pg_namespace WHERE nspname = ?', schema) === 1
+}
+
+/** All that is stored at an address, one character a byte: the files of SQLite, or the values of every table. */
+export function storedText(address: string): string {
+  if (!isPostgres(address))
+    return ['', '-wal', '-shm', '-journal']
+      .filter((ending) => existsSync(address + ending))
+      .map((ending) => readFileSync(address + ending, 'latin1'))
+      .join('\n')
+  const reader = openReader(address)
+  const tables = reader.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`).map(({ name }) => String(name))
+  const rows = tables.flatMap((table) => reader.all<{ row: string }>(`SELECT ${table}::text AS row FROM ${table}`))
+  return Buffer.from(rows.map(({ row }) => row).join('\n')).toString('latin1')
 }
 
 function readerInSqlite(file: string, isWriting: boolean): Reader {

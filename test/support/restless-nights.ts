@@ -126,7 +126,7 @@ function idOf(serial: number, seed: number): string {
 
 function wronglyRemoved(mirror: Mirror, organization: string, list: RestlessList, seed: number): number {
   const listed = new Set(list.rows.map(({ serial }) => idOf(serial, seed)))
-  const sql = 'SELECT id FROM customers WHERE organization = ? AND removed_at NOT NULL'
+  const sql = 'SELECT id FROM customers WHERE organization = ? AND removed_at IS NOT NULL'
   return rowsOf(mirror.file, sql, organization).filter(({ id }) => listed.has(String(id))).length
 }
 

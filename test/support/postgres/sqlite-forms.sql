@@ -18,3 +18,13 @@ CREATE OR REPLACE VIEW sqlite_forms.sqlite_schema AS
   FROM pg_class WHERE relnamespace = to_regnamespace(current_schema()) AND relkind IN ('r', 'p', 'v', 'i')
   UNION ALL SELECT 'trigger', tgname, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
   WHERE relnamespace = to_regnamespace(current_schema()) AND NOT tgisinternal;
+CREATE OR REPLACE FUNCTION sqlite_forms.zeroblob(int) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+  'SELECT decode(repeat(''00'', $1), ''hex'')';
+CREATE OR REPLACE FUNCTION sqlite_forms.unixepoch(text) RETURNS bigint LANGUAGE sql STABLE AS
+  'SELECT extract(epoch FROM $1::timestamptz)::bigint';
+CREATE OR REPLACE FUNCTION sqlite_forms.strftime(text, text, interval) RETURNS timestamptz LANGUAGE sql STABLE AS
+  'SELECT $2::timestamptz + $3';
+CREATE OR REPLACE FUNCTION sqlite_forms.max(anycompatible, anycompatible) RETURNS anycompatible LANGUAGE sql IMMUTABLE AS
+  'SELECT greatest($1, $2)';
+CREATE OR REPLACE FUNCTION sqlite_forms.min(anycompatible, anycompatible, anycompatible, anycompatible) RETURNS anycompatible
+  LANGUAGE sql IMMUTABLE AS 'SELECT least($1, $2, $3, $4)';

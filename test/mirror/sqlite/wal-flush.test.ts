@@ -1,11 +1,11 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../../src/store.ts'
 import { symlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { flushWal } from '../../src/mirror/sqlite/wal-flush.ts'
-import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
-import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
-import { aMirror, aMirrorFile, valueOf } from '../support/mirror-file.ts'
+import { flushWal } from '../../../src/mirror/sqlite/wal-flush.ts'
+import { openMirror, rehearseMirror } from '../../../src/mirror/mirror.ts'
+import { anEnding, aPage, customers, START_MS } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 
 test('the WAL of an initial sync is flushed while it lasts, and that of a night that writes little is not', async () => {
   const mirror = await aMirror()

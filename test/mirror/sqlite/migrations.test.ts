@@ -1,12 +1,12 @@
 import Database from 'better-sqlite3'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { APPLICATION_ID, LATEST_VERSION } from '../../src/mirror/sqlite/database.ts'
-import { aCustomer, anEnding, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, aMirrorFile, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { fateOf, night } from './nights.ts'
+import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
+import { aCustomer, anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { fateOf, night } from '../nights.ts'
 
-const FOLDER = new URL('../../src/mirror/sqlite/migrations/', import.meta.url)
+const FOLDER = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
 const MIGRATIONS = readdirSync(FOLDER).toSorted()
 const VERSIONS = MIGRATIONS.map((_, index) => index + 1)
 const AT = '2026-01-04 02:00:00.000'
