@@ -2,6 +2,7 @@ import {
   BACKUP,
   BREACH,
   COPY,
+  COPY_FOR_NOW,
   EXPORT,
   MIRROR,
   MIRROR_FOR_NOW,
@@ -138,17 +139,17 @@ export const ERRORS = {
   },
   CopyFailed: {
     'copy-full': {
-      ...COPY,
-      again: 'retry',
-      exitCode: 5,
+      ...COPY_FOR_NOW,
       fix: 'Free some space where the copy is written, then publish again. The copy that is there stays until then.',
     },
-    'copy-busy': { ...COPY, again: 'retry', exitCode: 5, fix: 'Wait for the other publish to end.' },
+    'copy-busy': { ...COPY_FOR_NOW, fix: 'Wait for the other publish to end.' },
     'copy-unwritable': COPY,
+    'copy-unreachable': {
+      ...COPY_FOR_NOW,
+      fix: 'Publish again when the service answers; a worker does so by itself.',
+    },
     'copy-unfinished': {
-      ...COPY,
-      again: 'retry',
-      exitCode: 5,
+      ...COPY_FOR_NOW,
       fix: 'Publish again. If it happens again, check the memory and the disk of this machine.',
     },
   },

@@ -109,6 +109,9 @@ export const COPY: ErrorFacts = {
   fix: 'Correct what is named above, then publish again.',
 }
 
+/** The same for something that ends by itself. */
+export const COPY_FOR_NOW: ErrorFacts = { ...COPY, again: 'retry', exitCode: 5 }
+
 /** The export was not written. */
 export const EXPORT: ErrorFacts = {
   ...COPY,

@@ -133,6 +133,7 @@ test.each([
   ['undici', /^src\/source\//],
   ['better-sqlite3', /^src\/(mirror|reading)\//],
   ['pg', /^(src\/mirror\/postgres|jobs\/queue)\//],
+  ['@aws-sdk/client-s3', /^src\/reading\/publish\/bucket\//],
   ['hono', /^(src\/(service|http|page)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],

@@ -6,6 +6,7 @@ import { logPublished } from '../../src/reading/publish/log-published.ts'
 import { publishAfterRuns } from '../../src/reading/publish/publish-after-runs.ts'
 import { staleCopies } from '../../src/reading/publish/stale-copy.ts'
 import type { Timings } from '../timings.ts'
+import { BucketMemory } from './bucket-memory.ts'
 import { isDue, type PublishState } from './publish-due.ts'
 
 /** Makes the copies for readers beside the runs of a worker, in a process of their own. */
@@ -35,6 +36,7 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
   }
   const stopping = new AbortController()
   let underWay: Promise<void> | undefined
+  const bucket = new BucketMemory()
 
   function look(): void {
     if (underWay !== undefined || config.current.publish === undefined) return
@@ -53,11 +55,13 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
       // Another worker, or a command, may have published these runs: to make a copy again would push an older one out of `keep`
       // for an equal one.
       const only = staleCopies(plan)
-      if (only.length === 0) return
-      const published = await publishAfterRuns({ ...plan, only }, { signal: stopping.signal })
+      if (only.length === 0 || bucket.isUpToDate(plan)) return
+      const [published, isToBeTidied] = await bucket.publish('file' in plan ? { ...plan, only } : plan, (what) =>
+        publishAfterRuns(what, { signal: stopping.signal }),
+      )
       if (stopping.signal.aborted) return
       logPublished(log, published)
-      if (published.failed.length > 0) state.changedAtMs ??= changedAtMs
+      if (published.failed.length > 0 || isToBeTidied) state.changedAtMs ??= changedAtMs
     } catch (error) {
       log.error({ failure: describeError(error) }, 'copy not published')
       state.changedAtMs ??= changedAtMs

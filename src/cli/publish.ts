@@ -7,8 +7,10 @@ import { jsonDocument } from './reading.ts'
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
   return new Command('publish')
-    .description('make a copy of the mirror that readers may open: FILE, or publish.file of the configuration')
-    .argument('[file]', 'the copy, in a folder of its own')
+    .description(
+      'make a copy of the mirror that readers may open: FILE, s3://bucket/prefix, or as publish of the configuration says',
+    )
+    .argument('[file]', 'the copy, in a folder of its own; or a place in object storage')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
@@ -33,20 +35,27 @@ export function publishCommand(io: Io) {
 
 /** A slash at the end means a folder, and is not to be lost. */
 function asNamed(file: string): string {
+  if (/^s3:/i.test(file)) return file
   return /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
 }
 
 const NO_FILE =
   'Nothing says where the copy goes. Name a file in a folder of its own, e.g. customer-mirror publish ./copies/customers.db, ' +
-  'or add publish: { file: ./copies/customers.db } to the configuration.'
+  'or s3://bucket/prefix, or add publish: { file: ./copies/customers.db } to the configuration.'
 
 const EXAMPLES = `
 The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder
 of 0750; publish.group in the configuration names the group that may read it.
+
+In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is
+written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role;
+AWS_ENDPOINT_URL_S3, or publish.endpoint, names a service other than Amazon S3.
 
 Examples:
   $ customer-mirror publish
       the copy of the configuration, as after each night
   $ customer-mirror publish ./copies/customers.db --json
       another file, and what it holds as JSON
+  $ customer-mirror publish s3://analytics/customer-mirror
+      a Parquet object for each organization
 `

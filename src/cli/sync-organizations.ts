@@ -7,7 +7,7 @@ import type { Outcome } from '../mirror-organization.ts'
 import { idleMs, monotonicMs } from '../monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
-import type { Published, PublishPlan } from '../reading/publish/publish-plan.ts'
+import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
 import { hasChangedCustomers } from '../report.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
@@ -95,7 +95,7 @@ export async function syncOrganizations(
 }
 
 /** Loaded only where a copy is configured. */
-async function publish(plan: PublishPlan, signal: AbortSignal, log: Logger | undefined): Promise<Published> {
+async function publish(plan: AnyPlan, signal: AbortSignal, log: Logger | undefined): Promise<Published> {
   const [{ publishAfterRuns }, { logPublished }] = await Promise.all([
     import('../reading/publish/publish-after-runs.ts'),
     import('../reading/publish/log-published.ts'),

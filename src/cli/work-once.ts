@@ -1,6 +1,6 @@
 import type { Outcome } from '../mirror-organization.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
-import type { Published, PublishPlan } from '../reading/publish/publish-plan.ts'
+import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { showProgress } from './output/progress.ts'
@@ -32,7 +32,7 @@ export async function workOnce(
 }
 
 /** Loaded only where a copy is configured. */
-async function publish(plan: PublishPlan, signal: AbortSignal): Promise<Published> {
+async function publish(plan: AnyPlan, signal: AbortSignal): Promise<Published> {
   const { publishAfterRuns } = await import('../reading/publish/publish-after-runs.ts')
   return publishAfterRuns(plan, { signal })
 }

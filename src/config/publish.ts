@@ -1,13 +1,33 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { parseBucketAddress, type BucketAddress } from './bucket-address.ts'
+import { endpointMistake } from './bucket-endpoint.ts'
 import { path } from './path.ts'
 
-/** A copy for readers, as configured. The path is absolute, and may hold `{organization}`. */
-export type PublishSettings = {
+/** What is published for readers, as configured: a copy in a file, or objects in a bucket. */
+export type PublishSettings = PublishToFile | PublishToBucket
+
+/** The path is absolute, and may hold `{organization}`. */
+export type PublishToFile = {
   file: string
   group: string | number | undefined
   keep: number | undefined
   splitBy: 'organization' | undefined
+  withoutPersonalData: boolean
+  to?: undefined
+  endpoint?: undefined
+  region?: undefined
+}
+
+export type PublishToBucket = {
+  file?: undefined
+  group?: undefined
+  keep?: undefined
+  splitBy?: undefined
+  to: BucketAddress
+  /** The service that has the bucket; undefined for that of the environment, or else Amazon S3. */
+  endpoint: string | undefined
+  region: string | undefined
   withoutPersonalData: boolean
 }
 
@@ -33,16 +53,50 @@ const group = z.union(
   GROUP,
 )
 
+const to = z.string().transform((text, context) => {
+  const parsed = parseBucketAddress(text)
+  if (!('problem' in parsed)) return parsed
+  context.addIssue({ code: 'custom', message: parsed.problem })
+  return z.NEVER
+})
+
+const endpoint = z.string().superRefine((text, context) => {
+  const message = endpointMistake(text)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
+
+const REGION = 'must be the name of a region, such as eu-central-1'
+
 const MOST_KEPT = 1000
 const KEPT = `must be a whole number from 0 to ${MOST_KEPT}`
 
 /** The copy for readers, in the configuration. */
 export const publish = z
   .strictObject({
-    file: file.meta({
-      description: 'The copy; relative to the folder of this configuration. In a folder of its own.',
+    file: file.exactOptional().meta({
+      description:
+        'The copy; relative to the folder of this configuration. In a folder of its own. It, or to, must be there.',
       examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'],
     }),
+    to: to.exactOptional().meta({
+      description:
+        'A place in object storage, in place of a file: a Parquet object for each organization, and a manifest.',
+      examples: ['s3://analytics/customer-mirror'],
+    }),
+    endpoint: endpoint.exactOptional().meta({
+      description:
+        'With to: the address of a service that speaks S3. Without it AWS_ENDPOINT_URL_S3, or else Amazon S3.',
+      format: 'uri',
+      examples: ['https://minio.example.com'],
+    }),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,63}$/, REGION)
+      .exactOptional()
+      .meta({
+        description: 'With to: the region of the bucket. Without it AWS_REGION.',
+        examples: ['eu-central-1'],
+      }),
     group: group.exactOptional().meta({
       description: 'The group whose members may read the copy. With splitBy its name may hold {organization}.',
       examples: ['analysts'],
@@ -64,13 +118,35 @@ export const publish = z
       default: false,
     }),
   })
-  .superRefine(({ file: place, group: owner, splitBy }, context) => {
-    if (splitBy !== undefined) return
-    const message = `holds ${ORGANIZATION}, which needs splitBy: organization`
-    if (place.includes(ORGANIZATION)) context.addIssue({ code: 'custom', path: ['file'], message })
-    if (typeof owner === 'string' && owner.includes(ORGANIZATION))
-      context.addIssue({ code: 'custom', path: ['group'], message })
+  .superRefine((written, context) => {
+    for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
   })
+
+type Written = Partial<Record<'file' | 'to' | 'endpoint' | 'region' | 'group' | 'keep' | 'splitBy', unknown>>
+
+/** Settings that make no sense together, each with its mistake. */
+function contradictions(written: Written): [name: string, message: string][] {
+  const { file: place, to: address, splitBy, group: owner } = written
+  if (address !== undefined) {
+    const about = ['group', 'keep', 'splitBy'] as const
+    const ofFiles = about
+      .filter((name) => written[name] !== undefined)
+      .map((name): [string, string] => [name, OF_FILES])
+    return place === undefined ? ofFiles : [['to', 'excludes file: keep one of the two'], ...ofFiles]
+  }
+  const ofBuckets = (['endpoint', 'region'] as const).filter((name) => written[name] !== undefined)
+  if (ofBuckets.length > 0)
+    return ofBuckets.map((name) => [name, 'is about object storage: add to: s3://bucket/prefix'])
+  if (place === undefined) return [['file', 'is missing']]
+  if (splitBy !== undefined) return []
+  const unsplit: Record<string, unknown> = { file: place, group: owner }
+  return Object.entries(unsplit)
+    .filter(([, text]) => typeof text === 'string' && text.includes(ORGANIZATION))
+    .map(([name]) => [name, `holds ${ORGANIZATION}, which needs splitBy: organization`])
+}
+
+const OF_FILES =
+  'is about a copy in a file: remove it. A bucket has an object for each organization, and rights of its own'
 
 /** The settings with absolute paths; undefined where nothing is to be published. */
 export function publishSettings(
@@ -79,7 +155,9 @@ export function publishSettings(
 ): PublishSettings | undefined {
   if (written === undefined) return undefined
   const { keep, splitBy, withoutPersonalData = false } = written
-  return { file: resolve(folder, written.file), group: written.group, keep, splitBy, withoutPersonalData }
+  if (written.to !== undefined)
+    return { to: written.to, endpoint: written.endpoint, region: written.region, withoutPersonalData }
+  return { file: resolve(folder, written.file ?? ''), group: written.group, keep, splitBy, withoutPersonalData }
 }
 
 function hasKnownPlaceholders(text: string): boolean {

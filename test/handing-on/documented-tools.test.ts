@@ -9,7 +9,7 @@ import { aBlock, aReaderMachine, blocksOf, PAGE } from '../support/reader-machin
 import { withProgram, withPython } from '../support/reader-tools.ts'
 
 /** The sections whose blocks are run, here and in the other files of this folder. */
-const RUN = ['sqlite3', 'Python', 'pandas', 'DuckDB', 'Datasette', 'SQLAlchemy', 'dlt', 'dbt']
+const RUN = ['sqlite3', 'Python', 'pandas', 'DuckDB', 'Object storage', 'Datasette', 'SQLAlchemy', 'dlt', 'dbt']
 
 const LANGUAGES = `SELECT organization, language, count(*) AS customers FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2`
 const TIMES = ['created_at_utc', 'first_seen_at', 'changed_at', 'missing_since', 'removed_at', 'updated_at']
@@ -20,7 +20,7 @@ test('every block of the page is in a section that is run, or is marked as done 
 
   expect(others.map(({ heading }) => heading)).toEqual(['Apache Superset', 'Apache Superset'])
   expect(commands.filter((command) => !isMarkedUnrun(command))).toEqual([])
-  expect(RUN.map((section) => blocksOf(section).length)).toEqual([1, 1, 1, 3, 2, 1, 1, 1])
+  expect(RUN.map((section) => blocksOf(section).length)).toEqual([1, 1, 1, 3, 1, 2, 1, 1, 1])
 })
 
 withProgram('sqlite3', () => {

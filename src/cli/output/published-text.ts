@@ -4,7 +4,7 @@ import { exitCodeOfAll, type ExitCode } from '../exit-code.ts'
 import { count } from './wording.ts'
 
 /** What was published, a line for each copy, and the organizations that are in none. */
-export function publishedText({ copies, leftOut }: Published): string {
+export function publishedText({ copies, leftOut, bucket }: Published): string {
   const lines = copies.map(({ file, organizations }) => {
     const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
     const of = organizations.length === 1 ? organizations[0]?.organization : count(organizations.length, 'organization')
@@ -13,7 +13,19 @@ export function publishedText({ copies, leftOut }: Published): string {
   const left = leftOut.map(
     ({ organization }) => `Not in a copy: ${organization}, whose list was never read to its end\n`,
   )
-  return [...lines, ...left].join('')
+  return [...lines, ...bucketLines(bucket), ...left].join('')
+}
+
+function bucketLines(bucket: Published['bucket']): string[] {
+  if (bucket === undefined) return []
+  const { to, organizations, gone } = bucket
+  const made = organizations.filter(({ isNew }) => isNew).length
+  const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
+  const written = made === 0 ? 'no object was out of date' : `${count(made, 'object')} written`
+  return [
+    `Objects for readers: ${to} (${count(organizations.length, 'organization')}, ${count(customers, 'customer')}; ${written})\n`,
+    ...gone.map((organization) => `No longer there: ${organization}\n`),
+  ]
 }
 
 /** What was not published, and what else an administrator should look at. Empty when all is well. */

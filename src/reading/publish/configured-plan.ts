@@ -1,11 +1,23 @@
+import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../../config/bucket-address.ts'
 import type { Config } from '../../config/read-config.ts'
-import type { PublishPlan } from './publish-plan.ts'
+import { UsageError } from '../../errors.ts'
+import type { BucketPlan } from './bucket/bucket-plan.ts'
+import type { AnyPlan } from './publish-plan.ts'
 
 /** How long to wait for another process that publishes to the same folder, such as the worker. */
 const LOCK_WAIT_MS = 60_000
 
-/** The plan that a configuration asks for; undefined where it asks for none. `file` takes the place of the configured one. */
-export function configuredPlan(config: Config, file = config.publish?.file): PublishPlan | undefined {
+/** How long readers of a bucket may read what is replaced. */
+const GRACE_MS = 600_000
+
+/**
+ * The plan that a configuration asks for; undefined where it asks for none. `place`, a file or an address in object storage, takes the
+ * place of the configured one. Throws UsageError for such an address with a mistake.
+ */
+export function configuredPlan(config: Config, place?: string): AnyPlan | undefined {
+  if (place !== undefined && isBucketAddress(place)) return planOfBucket(config, addressOf(place))
+  if (place === undefined && config.publish?.to !== undefined) return planOfBucket(config, config.publish.to)
+  const file = place ?? config.publish?.file
   if (file === undefined) return undefined
   const { group, keep, splitBy, withoutPersonalData = false } = config.publish ?? {}
   return {
@@ -18,4 +30,29 @@ export function configuredPlan(config: Config, file = config.publish?.file): Pub
     organizations: config.organizations.map(({ id }) => id),
     lockWaitMs: LOCK_WAIT_MS,
   }
+}
+
+/** Where a plan publishes, as a person writes it. */
+export function placeOf(plan: AnyPlan): string {
+  return 'file' in plan ? plan.file : bucketAddressText(plan.to)
+}
+
+function planOfBucket(config: Config, to: BucketPlan['to']): BucketPlan {
+  const { endpoint, region, withoutPersonalData = false } = config.publish ?? {}
+  return {
+    mirror: config.mirror,
+    to,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
+    withoutPersonalData,
+    organizations: config.organizations.map(({ id }) => id),
+    afterRuns: false,
+    graceMs: GRACE_MS,
+  }
+}
+
+function addressOf(place: string): BucketPlan['to'] {
+  const parsed = parseBucketAddress(place)
+  if ('problem' in parsed) throw new UsageError(`${place}: ${parsed.problem}.`)
+  return parsed
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../config/read-config.ts'
-import { configuredPlan } from './configured-plan.ts'
+import { configuredPlan, placeOf } from './configured-plan.ts'
 import { copyTargets } from './copy-target.ts'
 import { olderCopies } from './older-copies.ts'
 
@@ -8,6 +8,8 @@ import { olderCopies } from './older-copies.ts'
 export function copiesThatHold(config: Config, organization: string): string[] {
   const plan = configuredPlan(config)
   if (plan === undefined) return []
+  // Whether an object holds it would take a look at the bucket, which may be out of reach.
+  if (!('file' in plan)) return [placeOf(plan)]
   return copyTargets(plan, [organization]).flatMap(({ file }) => [
     ...(existsSync(file) ? [file] : []),
     ...olderCopies(file).toReversed(),

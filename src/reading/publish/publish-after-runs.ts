@@ -1,14 +1,15 @@
 import { describeError } from '../../errors.ts'
 import { publishApart } from './publish-apart.ts'
-import type { Published, PublishPlan } from './publish-plan.ts'
+import { placeOf } from './configured-plan.ts'
+import type { AnyPlan, Published } from './publish-plan.ts'
 
 /**
  * Publishes after runs that are complete whatever becomes of it: a failure is returned, not thrown.
  */
-export async function publishAfterRuns(plan: PublishPlan, { signal }: { signal: AbortSignal }): Promise<Published> {
+export async function publishAfterRuns(plan: AnyPlan, { signal }: { signal: AbortSignal }): Promise<Published> {
   try {
-    return await publishApart(plan, { signal })
+    return await publishApart('file' in plan ? plan : { ...plan, afterRuns: true }, { signal })
   } catch (error) {
-    return { copies: [], leftOut: [], failed: [{ file: plan.file, ...describeError(error) }], warnings: [] }
+    return { copies: [], leftOut: [], failed: [{ file: placeOf(plan), ...describeError(error) }], warnings: [] }
   }
 }

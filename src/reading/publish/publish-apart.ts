@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { processEnvironment } from '../../config/environment.ts'
 import { CopyFailed, Interrupted, reportedError } from '../../errors.ts'
 import { keptCompiled, programBeside } from '../../process-apart.ts'
-import { published, type Published, type PublishPlan } from './publish-plan.ts'
+import { published, type AnyPlan, type Published } from './publish-plan.ts'
 
 const PROGRAM = programBeside(import.meta.url, 'publish-process')
 
@@ -18,7 +18,7 @@ const answer = z.union([
  * `signal` kills it, at any moment: what it had not finished is removed by the next publish. Throws what publishCopies throws,
  * and Interrupted after an abort.
  */
-export async function publishApart(plan: PublishPlan, { signal }: { signal: AbortSignal }): Promise<Published> {
+export async function publishApart(plan: AnyPlan, { signal }: { signal: AbortSignal }): Promise<Published> {
   if (signal.aborted) throw stopped()
   const child = spawn(process.execPath, [PROGRAM], {
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { bucketPlan, publishedBucket } from './bucket/bucket-plan.ts'
 
 /** What to publish, and where. Paths are absolute. Passed to the process that publishes as JSON. */
-export const publishPlan = z.strictObject({
+const publishPlan = z.strictObject({
   mirror: z.string(),
   /** The copy; with `splitByOrganization` it may hold `{organization}`. */
   file: z.string(),
@@ -19,6 +20,10 @@ export const publishPlan = z.strictObject({
   lockWaitMs: z.number(),
 })
 export type PublishPlan = z.output<typeof publishPlan>
+
+/** What to publish, into files or into a bucket. */
+export const anyPlan = z.union([publishPlan, bucketPlan])
+export type AnyPlan = z.output<typeof anyPlan>
 
 const publishedOrganization = z.strictObject({
   organization: z.string(),
@@ -57,5 +62,7 @@ export const published = z.strictObject({
   failed: z.array(z.strictObject({ file: z.string(), code: z.string(), message: z.string() })),
   /** What an administrator should look at, although the copies were made. */
   warnings: z.array(z.string()),
+  /** The bucket, where that is where they go: there are no copies in files then. */
+  bucket: publishedBucket.optional(),
 })
 export type Published = z.output<typeof published>

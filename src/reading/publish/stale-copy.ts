@@ -3,13 +3,15 @@ import { IS_QUICK } from '../../mirror/run-conditions.ts'
 import { copyTargets } from './copy-target.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'
 import { readManifest, type Manifest } from './manifest.ts'
-import type { PublishPlan } from './publish-plan.ts'
+import { placeOf } from './configured-plan.ts'
+import type { AnyPlan } from './publish-plan.ts'
 
 /**
  * The files of the copies that lack runs of the mirror, are missing or unreadable, or of the other kind as to personal data.
- * Throws MirrorUnusable for a mirror that cannot be read.
+ * A bucket always is: only its manifest says what it lacks. Throws MirrorUnusable for a mirror that cannot be read.
  */
-export function staleCopies(plan: PublishPlan): string[] {
+export function staleCopies(plan: AnyPlan): string[] {
+  if (!('file' in plan)) return [placeOf(plan)]
   const lastRuns = listLastRuns(plan.mirror)
   const targets = copyTargets(plan, listReadOrganizations(plan.mirror))
   const stale = targets.filter(({ file, organization }) => {
@@ -40,7 +42,8 @@ type LastRun = { organization: string; runId: number; latestId: number; status: 
 /** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
 const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
 
-function listLastRuns(mirror: string): LastRun[] {
+/** The latest run of each organization that changed anything that readers see. Throws MirrorUnusable. */
+export function listLastRuns(mirror: string): LastRun[] {
   const db = openDatabase(mirror, 'read')
   try {
     const sql = `SELECT runs.organization, runId, latestId, status

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { UsageError } from '../../../errors.ts'
+import { MANIFEST } from './object-keys.ts'
+import type { ObjectStore } from './object-store.ts'
+
+const VERSION = 1
+
+const entrySchema = z.object({
+  organization: z.string(),
+  /** The key of its object below the prefix. */
+  object: z.string(),
+  rows: z.number(),
+  active: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
+  /** The run that read the list to its end last, what it proved, and when it began. */
+  run: z.number(),
+  proof: z.string(),
+  data_as_of: z.string(),
+  proven_as_of: z.string().nullable(),
+  /** The latest run that changed anything. */
+  last_run: z.number(),
+  last_status: z.string(),
+  /** Equal as long as the mirror holds the same rows in the same columns. */
+  state: z.string(),
+})
+
+/** An organization in a manifest. Times are ISO 8601 in UTC. */
+export type ManifestEntry = z.output<typeof entrySchema>
+
+const manifestSchema = z.object({
+  program: z.literal('customer-mirror'),
+  version: z.literal(VERSION),
+  /** Counts the manifests of this prefix. */
+  generation: z.int().min(1),
+  written_at: z.string(),
+  without_personal_data: z.boolean(),
+  organizations: z.array(entrySchema),
+  /** Objects of earlier manifests, which stay a little while for readers that began with those. */
+  replaced: z.array(z.string()),
+})
+export type BucketManifest = z.output<typeof manifestSchema>
+
+/** A manifest as it was found, with the mark of its version; neither where there is none yet. */
+export type FoundManifest = { content: BucketManifest | undefined; version: string | undefined }
+
+/** Throws UsageError for an object of that name that this program did not write, or that a newer version of it wrote. */
+export async function readBucketManifest(store: ObjectStore): Promise<FoundManifest> {
+  const found = await store.readText(MANIFEST)
+  if (found === undefined) return { content: undefined, version: undefined }
+  const parsed = manifestSchema.safeParse(asJson(found.text))
+  if (parsed.success) return { content: parsed.data, version: found.version }
+  throw new UsageError(
+    `${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. It was left as it is; name another prefix, ` +
+      'or remove it if what is there may be replaced.',
+  )
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A time of the mirror as other programs read it. */
+export function isoTime(time: string): string {
+  return `${time.replace(' ', 'T')}Z`
+}
+
+export function manifestText(manifest: Omit<BucketManifest, 'program' | 'version'>): string {
+  return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...manifest }, null, 2)}\n`
+}

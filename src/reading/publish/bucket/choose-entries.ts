@@ -1,0 +1,134 @@
+import { describeError, factsOf, isOurs } from '../../../errors.ts'
+import type { LeftOut, Published } from '../publish-plan.ts'
+import { isoTime, type BucketManifest, type ManifestEntry } from './bucket-manifest.ts'
+import type { BucketPlan } from './bucket-plan.ts'
+import { objectKey } from './object-keys.ts'
+import type { ObjectStore } from './object-store.ts'
+import type { OrganizationRows, ReadOrganization, RowsReader } from './organization-rows.ts'
+import { UploadsUnderWay } from './uploads-under-way.ts'
+
+/** What the next manifest says of each organization. */
+export type Chosen = {
+  entries: ManifestEntry[]
+  /** The organizations whose objects are new. */
+  made: Set<string>
+  leftOut: LeftOut[]
+  /** Organizations whose rows could not be written; the objects from before stay. */
+  failed: Published['failed']
+}
+
+type Choosing = {
+  store: ObjectStore
+  reader: RowsReader
+  before: BucketManifest | undefined
+  generation: number
+  /** Gets the key of each object that is written. */
+  written: string[]
+}
+
+/**
+ * Keeps the object of each organization that is still what the mirror has, and writes the others: while some are on their way to the
+ * service, the next one is read. Undefined where another process published meanwhile.
+ */
+export async function chooseEntries(plan: BucketPlan, choosing: Choosing): Promise<Chosen | undefined> {
+  const { reader, before } = choosing
+  const known = reader.organizations()
+  // Objects with personal data are of no use where there is to be none, and the other way round.
+  const isOfSameKind = before?.without_personal_data === plan.withoutPersonalData
+  const found = new Map((isOfSameKind ? before.organizations : []).map((entry) => [entry.organization, entry]))
+  const chosen: Chosen = { entries: [], made: new Set(), leftOut: [], failed: [] }
+  const uploads = new UploadsUnderWay()
+  try {
+    for (const organization of known.filter(({ retiredAt }) => retiredAt === null)) {
+      const entry = found.get(organization.organization)
+      const kept = keptEntry(plan, reader, organization, entry)
+      const made = kept ?? (await makeEntry(organization, { ...choosing, entry, uploads, chosen }))
+      if (made !== undefined) chosen.entries.push(made)
+    }
+  } finally {
+    await uploads.ended()
+  }
+  uploads.requireDone()
+  if (uploads.isOvertaken) return undefined
+  addUnread(plan, chosen, { known, found })
+  chosen.entries.sort((one, other) => (one.organization < other.organization ? -1 : 1))
+  return chosen
+}
+
+/** The entry of an object that need not be written; undefined where it must be. */
+function keptEntry(
+  { afterRuns }: BucketPlan,
+  reader: RowsReader,
+  organization: ReadOrganization,
+  entry: ManifestEntry | undefined,
+): ManifestEntry | undefined {
+  if (entry === undefined) return undefined
+  const { lastRun, lastStatus } = organization
+  const isSameRun = entry.last_run === lastRun && entry.last_status === lastStatus
+  // Rows of a run that is under way, or did not reach its end, are half a list.
+  if (afterRuns && (isSameRun || !ENDED.has(lastStatus))) return entry
+  const rows = reader.look(organization.organization)
+  return rows.state === entry.state ? { ...entry, ...runFactsOf(organization) } : undefined
+}
+
+const ENDED = new Set(['complete', 'partial'])
+
+type Making = Choosing & { entry: ManifestEntry | undefined; uploads: UploadsUnderWay; chosen: Chosen }
+
+async function makeEntry(
+  organization: ReadOrganization,
+  { store, reader, generation, written, entry, uploads, chosen }: Making,
+): Promise<ManifestEntry | undefined> {
+  const { organization: id } = organization
+  await uploads.room()
+  try {
+    const { file, sha256, ...rows } = await reader.write(organization)
+    const object = objectKey(id, generation, sha256)
+    written.push(object)
+    uploads.begin(
+      () => store.upload(object, file),
+      () => file.close(),
+    )
+    chosen.made.add(id)
+    return entryOf(organization, rows, { object, bytes: file.bytes, sha256 })
+  } catch (error) {
+    // A value that Parquet cannot hold keeps no other organization back.
+    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
+    chosen.failed.push({ file: `${store.shown}/${id}`, ...describeError(error) })
+    return entry
+  }
+}
+
+function entryOf(
+  organization: ReadOrganization,
+  { rows, active, state }: OrganizationRows,
+  object: Pick<ManifestEntry, 'object' | 'bytes' | 'sha256'>,
+): ManifestEntry {
+  return { organization: organization.organization, ...object, rows, active, ...runFactsOf(organization), state }
+}
+
+function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus }: ReadOrganization) {
+  return {
+    run,
+    proof,
+    data_as_of: isoTime(readAsOf),
+    proven_as_of: provenAsOf === null ? null : isoTime(provenAsOf),
+    last_run: lastRun,
+    last_status: lastStatus,
+  }
+}
+
+/** Organizations of the configuration that this mirror has not read yet: an object from before, of a mirror that was lost, stays. */
+function addUnread(
+  plan: BucketPlan,
+  chosen: Chosen,
+  { known, found }: { known: readonly ReadOrganization[]; found: ReadonlyMap<string, ManifestEntry> },
+): void {
+  const read = new Set(known.map(({ organization }) => organization))
+  for (const organization of plan.organizations) {
+    if (read.has(organization)) continue
+    const entry = found.get(organization)
+    if (entry === undefined) chosen.leftOut.push({ organization, reason: 'never-read' })
+    else chosen.entries.push(entry)
+  }
+}

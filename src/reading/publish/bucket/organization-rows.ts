@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import type { Connection } from '../../../mirror/sqlite/database.ts'
+import { PUBLIC_TABLES } from '../../../public-tables.ts'
+import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'
+import { parquetFormat } from '../../export/parquet.ts'
+import { openToExport } from '../../export/open-to-export.ts'
+import { listLastRuns } from '../stale-copy.ts'
+import type { BucketPlan } from './bucket-plan.ts'
+import { privateTemporaryFile, type TemporaryFile } from './temporary-file.ts'
+
+/** An organization whose list was read to its end at least once, as the mirror has it. Times are UTC, as in the mirror. */
+export type ReadOrganization = ExportedOrganization & {
+  /** The latest run that changed anything, `running` while it is under way. */
+  lastRun: number
+  lastStatus: string
+}
+
+/** The rows of one organization at one moment. */
+export type OrganizationRows = { rows: number; active: number; state: string }
+
+/** What is read of a mirror to fill a bucket. Throws MirrorUnusable for a mirror that cannot be read. */
+export type RowsReader = {
+  /** In order, those that are retired included. */
+  organizations(): ReadOrganization[]
+  /** What its rows are, by counting them. */
+  look(organization: string): OrganizationRows
+  /** The same moment as a Parquet file that has no name any more. The caller closes it. */
+  write(organization: ReadOrganization): Promise<OrganizationRows & { file: TemporaryFile; sha256: string }>
+  /** The time of this machine, in the mirror's form. */
+  now(): string
+  close(): void
+}
+
+/** Rows are read and written one row group after the other, so memory is bounded, whatever the size of an organization. */
+export function openRowsReader({
+  mirror,
+  withoutPersonalData,
+}: Pick<BucketPlan, 'mirror' | 'withoutPersonalData'>): RowsReader {
+  const opened = openToExport(mirror)
+  const { db } = opened
+  const columns = columnsOf(withoutPersonalData)
+  const now = () => db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
+  const look = (organization: string) => lookAt(db, organization, columns)
+  return {
+    organizations: () => readOrganizations(db, mirror),
+    look,
+    now,
+    async write(organization) {
+      const file = privateTemporaryFile()
+      db.exec('BEGIN')
+      try {
+        const found = look(organization.organization)
+        const digest = createHash('sha256')
+        const write = (chunk: string | Uint8Array) => {
+          file.write(chunk)
+          digest.update(chunk)
+        }
+        const facts = {
+          ...FACTS,
+          columns,
+          exportedAt: now(),
+          organizations: [{ ...organization, active: found.active }],
+        }
+        const rows = await parquetFormat().write(rowsOf(db, organization.organization, columns), { write }, facts)
+        opened.requireUnchanged()
+        return { ...found, rows, file, sha256: digest.digest('hex') }
+      } catch (error) {
+        file.close()
+        throw error
+      } finally {
+        db.exec('ROLLBACK')
+      }
+    },
+    close: () => opened.close(),
+  }
+}
+
+const FACTS = { table: 'customers', asOf: undefined, changesSince: undefined, lastSeq: 0 } as const
+
+/** The public columns of `customers`. The organization is that of the partition, and the number of a row says nothing elsewhere. */
+function columnsOf(withoutPersonalData: boolean): ExportColumn[] {
+  const { columns = [] } = PUBLIC_TABLES.find(({ name }) => name === 'customers') ?? {}
+  return columns
+    .filter(({ name, personal }) => !['row_id', 'organization'].includes(name) && !(withoutPersonalData && personal))
+    .map(({ name, type, meaning, nullable }) => ({
+      name,
+      type,
+      meaning,
+      nullable,
+      ...(name === 'id' && { holds: 'uuid' as const }),
+    }))
+}
+
+/** In the order of ids, and without a place to stop at: a statement that is not at its end would keep the file from being closed. */
+function* rowsOf(db: Connection, organization: string, columns: readonly ExportColumn[]): Generator<ExportRow, void> {
+  const names = columns.map(({ name }) => `"${name}"`).join(', ')
+  const sql = `SELECT ${names} FROM customers WHERE organization = ? ORDER BY id`
+  yield* db.prepare<[string], ExportRow>(sql).raw().iterate(organization)
+}
+
+/** `updated_at` moves with every change of a row, and a row that is deleted is missing in the count. */
+function lookAt(db: Connection, organization: string, columns: readonly ExportColumn[]): OrganizationRows {
+  const sql = `SELECT COUNT(*) AS rows, COUNT(*) FILTER (WHERE removed_at IS NULL) AS active, MAX(updated_at) AS updatedAt
+    FROM customers WHERE organization = ?`
+  const found = db.prepare<[string], Counted>(sql).safeIntegers(false).get(organization)
+  const { rows = 0, active = 0, updatedAt = null } = found ?? {}
+  const layout = columns.map(({ name, type }) => `${name} ${type}`)
+  const state = createHash('sha256').update(JSON.stringify([organization, rows, active, updatedAt, layout]))
+  return { rows, active, state: state.digest('hex').slice(0, 32) }
+}
+
+type Counted = { rows: number; active: number; updatedAt: string | null }
+
+function readOrganizations(db: Connection, mirror: string): ReadOrganization[] {
+  const lastRuns = new Map(listLastRuns(mirror).map((last) => [last.organization, last]))
+  return db
+    .prepare<[], Omit<ReadOrganization, 'lastRun' | 'lastStatus'>>(READ_ORGANIZATIONS)
+    .safeIntegers(false)
+    .all()
+    .map((one) => {
+      const { runId = one.run, status = 'complete' } = lastRuns.get(one.organization) ?? {}
+      return { ...one, lastRun: runId, lastStatus: status }
+    })
+}
+
+const READ_ORGANIZATIONS = `
+  SELECT fresh.organization, run.id AS run, run.proof, fresh.read_as_of AS readAsOf, fresh.proven_as_of AS provenAsOf,
+    fresh.retired_at AS retiredAt, 0 AS active, '' AS firstReadAt
+  FROM freshness AS fresh
+  JOIN runs AS run ON run.id = (SELECT MAX(id) FROM runs AS each
+    WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)
+  WHERE fresh.read_as_of NOT NULL ORDER BY fresh.organization`

@@ -1,0 +1,176 @@
+import { CopyFailed, factsOf, isOurs } from '../../../errors.ts'
+import { sweep } from './sweep-bucket.ts'
+import type { Published } from '../publish-plan.ts'
+import {
+  isoTime,
+  manifestText,
+  readBucketManifest,
+  type BucketManifest,
+  type FoundManifest,
+  type ManifestEntry,
+} from './bucket-manifest.ts'
+import type { BucketPlan, PublishedBucket } from './bucket-plan.ts'
+import { chooseEntries, type Chosen } from './choose-entries.ts'
+import { generationOf, MANIFEST, OBJECTS } from './object-keys.ts'
+import type { ObjectStore } from './object-store.ts'
+import type { RowsReader } from './organization-rows.ts'
+
+/** How often it is begun anew because another process published meanwhile. */
+const ATTEMPTS = 5
+
+/**
+ * Publishes the customers of each organization as an object, and then the manifest that names them all: a reader that begins with the
+ * manifest finds the set from before or the new one, whenever this process ends. Throws UsageError for a prefix with a manifest of another program,
+ * CopyFailed for what the service refuses or cannot do, and MirrorUnusable.
+ */
+export async function publishToBucket(
+  plan: BucketPlan,
+  { store, reader }: { store: ObjectStore; reader: RowsReader },
+): Promise<Published> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const published = await publishOnce(plan, store, reader)
+    if (published !== undefined) return published
+  }
+  throw new CopyFailed(
+    `${store.shown}: other processes published there all the time. What they published is unchanged; let one mirror publish to a prefix.`,
+    { code: 'copy-busy' },
+  )
+}
+
+/** Undefined where another process published meanwhile. */
+async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsReader): Promise<Published | undefined> {
+  const found = await readBucketManifest(store)
+  const { keys, warnings } = await listObjects(store)
+  const before = stillThere(found, keys)
+  const generation = Math.max(found.content?.generation ?? 0, ...(keys ?? []).map((key) => generationOf(key) ?? 0)) + 1
+  const written: string[] = []
+  try {
+    const chosen = await chooseEntries(plan, { store, reader, before, generation, written })
+    if (chosen === undefined) return await giveUp(store, written)
+    const content = manifestOf(plan, chosen, { before, generation, now: reader.now() })
+    const gone = goneFrom(before, chosen)
+    const done = { copies: [], leftOut: chosen.leftOut, failed: chosen.failed, warnings }
+    if (before !== undefined && isSame(before, content) && written.length === 0)
+      return { ...done, bucket: describe(store, before, { chosen, gone, isNew: false }) }
+    if (!(await store.replaceText(MANIFEST, manifestText(content), found.version))) return await giveUp(store, written)
+    const swept = await sweep(store, content)
+    if (swept.isMissing) return undefined
+    return {
+      ...done,
+      warnings: [...warnings, ...swept.warnings],
+      bucket: describe(store, content, { chosen, gone, isNew: true }),
+    }
+  } catch (error) {
+    // Where the service does not answer, it would not remove them either.
+    if (factsOf(error).again === 'never') await giveUp(store, written)
+    throw error
+  }
+}
+
+/** The keys of all objects; without the right to list them, the manifest is believed. */
+async function listObjects(store: ObjectStore): Promise<{ keys: string[] | undefined; warnings: string[] }> {
+  try {
+    return { keys: await store.list(OBJECTS), warnings: [] }
+  } catch (error) {
+    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
+    const warning = `${store.shown}: the objects there cannot be listed, so those that no manifest names stay. ${error.message}`
+    return { keys: undefined, warnings: [warning] }
+  }
+}
+
+/** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
+function stillThere({ content }: FoundManifest, keys: readonly string[] | undefined): BucketManifest | undefined {
+  if (content === undefined || keys === undefined) return content
+  const there = new Set(keys)
+  return {
+    ...content,
+    organizations: content.organizations.filter(({ object }) => there.has(object)),
+    replaced: content.replaced.filter((key) => there.has(key)),
+  }
+}
+
+/**
+ * Objects that the new manifest does not name stay for readers that began with one before, until that is a while ago; not those of
+ * an organization that is gone, nor those with personal data where there is to be none.
+ */
+function manifestOf(
+  { withoutPersonalData, graceMs }: BucketPlan,
+  { entries }: Chosen,
+  { before, generation, now }: { before: BucketManifest | undefined; generation: number; now: string },
+): Omit<BucketManifest, 'program' | 'version'> {
+  const written_at = isoTime(now)
+  const named = new Set(entries.map(({ object }) => object))
+  const organizations = new Set(entries.map(({ organization }) => organization))
+  const stay = before?.without_personal_data === withoutPersonalData ? before : undefined
+  const replacedNow = (stay?.organizations ?? [])
+    .filter(({ object, organization }) => !named.has(object) && organizations.has(organization))
+    .map(({ object }) => object)
+  const isRecent = stay !== undefined && Math.abs(Date.parse(written_at) - Date.parse(stay.written_at)) < graceMs
+  const earlier = isRecent ? stay.replaced.filter((key) => isOfAny(key, entries)) : []
+  return {
+    generation,
+    written_at,
+    without_personal_data: withoutPersonalData,
+    organizations: entries,
+    replaced: [...new Set([...replacedNow, ...earlier])].filter((key) => !named.has(key)),
+  }
+}
+
+function isOfAny(key: string, entries: readonly ManifestEntry[]): boolean {
+  const folder = key.slice(0, key.lastIndexOf('/'))
+  return entries.some(({ object }) => object.slice(0, object.lastIndexOf('/')) === folder)
+}
+
+/** Whether a manifest says the same as the one that is there, but for its number and its time. */
+function isSame(before: BucketManifest, now: Omit<BucketManifest, 'program' | 'version'>): boolean {
+  const facts = ({ without_personal_data, organizations, replaced }: typeof now) =>
+    JSON.stringify([without_personal_data, organizations, replaced.toSorted()])
+  return facts(before) === facts(now)
+}
+
+/** Removes what no manifest will name; the next publish does it where this one cannot. */
+async function giveUp(store: ObjectStore, written: readonly string[]): Promise<undefined> {
+  try {
+    for (const key of written) await store.remove(key)
+  } catch {
+    // The reason to give up is the one to report.
+  }
+  return undefined
+}
+
+function goneFrom(before: BucketManifest | undefined, { entries }: Chosen): string[] {
+  const there = new Set(entries.map(({ organization }) => organization))
+  return (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
+}
+
+function describe(
+  { shown }: ObjectStore,
+  { generation, written_at, organizations, replaced }: Omit<BucketManifest, 'program' | 'version'>,
+  { chosen, gone, isNew }: { chosen: Chosen; gone: string[]; isNew: boolean },
+): PublishedBucket {
+  return {
+    to: shown,
+    generation,
+    writtenAt: written_at,
+    isNew,
+    organizations: organizations.map(
+      ({ organization, object, rows, active, bytes, sha256, run, proof, data_as_of }) => {
+        const isNewObject = chosen.made.has(organization)
+        return {
+          organization,
+          object,
+          isNew: isNewObject,
+          run,
+          proof,
+          dataAsOf: data_as_of,
+          customers: rows,
+          active,
+          bytes,
+          sha256,
+        }
+      },
+    ),
+    gone,
+    replaced: replaced.length,
+  }
+}

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  PutObjectCommand,
+  S3Client,
+  paginateListObjectsV2,
+  ListMultipartUploadsCommand,
+} from '@aws-sdk/client-s3'
+import { bucketAddressText } from '../../../config/bucket-address.ts'
+import { bucketEnvironment } from '../../../config/bucket-endpoint.ts'
+import type { Environment } from '../../../config/environment.ts'
+import type { BucketPlan } from './bucket-plan.ts'
+import type { ObjectStore, UnfinishedUpload } from './object-store.ts'
+import { errorNameOf, statusOf, storeError } from './store-error.ts'
+import { uploadFile } from './upload-file.ts'
+
+export type StoreSettings = Pick<BucketPlan, 'to' | 'endpoint' | 'region'>
+
+/** How long one request may take before it is sent again, how often it is sent, and how much of a file it carries. */
+export type StoreLimits = { requestMs: number; attempts: number; partBytes: number }
+
+/** The service takes parts from 5 MiB on, and 10,000 of them. */
+const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
+
+/**
+ * Opens a bucket of Amazon S3, or of another service that speaks S3. Credentials are those of the environment, or else what its client
+ * finds in the files and of the roles of Amazon. A request that fails for a moment is sent again, and one that the service refuses because of
+ * this machine's clock is signed with the time of the service. Checksums are MD5, which every such service compares.
+ */
+export function openS3Store(
+  settings: StoreSettings,
+  environment: Environment,
+  limits: StoreLimits = LIMITS,
+): ObjectStore & { head(): Promise<void> } {
+  const { bucket, prefix } = settings.to
+  const shown = bucketAddressText(settings.to)
+  const client = clientOf(settings, environment, limits)
+  const start = prefix === '' ? '' : `${prefix}/`
+  const place = (key: string) => ({ Bucket: bucket, Key: start + key })
+  const attempt = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw storeError(error, shown, settings.endpoint ?? bucketEnvironment(environment).endpoint)
+    }
+  }
+  return {
+    shown,
+    head: () => attempt(async () => void (await client.send(new HeadBucketCommand({ Bucket: bucket })))),
+    readText: (key) =>
+      attempt(async () => {
+        try {
+          const found = await client.send(new GetObjectCommand(place(key)))
+          return { text: (await found.Body?.transformToString()) ?? '', version: found.ETag }
+        } catch (error) {
+          if (errorNameOf(error) === 'NoSuchKey') return undefined
+          throw error
+        }
+      }),
+    replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
+    upload: (key, file) => attempt(() => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
+    list: (from) =>
+      attempt(async () => {
+        const keys: string[] = []
+        for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: start + from }))
+          for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key.slice(start.length))
+        return keys
+      }),
+    remove: (key) => attempt(async () => void (await client.send(new DeleteObjectCommand(place(key))))),
+    listUnfinished: (from) =>
+      attempt(async () => {
+        const found = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: start + from }))
+        return (found.Uploads ?? []).flatMap(({ Key, UploadId }): UnfinishedUpload[] =>
+          Key === undefined || UploadId === undefined ? [] : [{ key: Key.slice(start.length), id: UploadId }],
+        )
+      }),
+    abandon: ({ key, id }) =>
+      attempt(async () => void (await client.send(new AbortMultipartUploadCommand({ ...place(key), UploadId: id })))),
+    close: () => client.destroy(),
+  }
+}
+
+/** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
+function clientOf(settings: StoreSettings, environment: Environment, { requestMs, attempts }: StoreLimits): S3Client {
+  const found = bucketEnvironment(environment)
+  const endpoint = settings.endpoint ?? found.endpoint
+  const region = settings.region ?? found.region ?? (endpoint === undefined ? undefined : 'us-east-1')
+  return new S3Client({
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(region !== undefined && { region }),
+    ...(found.credentials !== undefined && { credentials: found.credentials }),
+    maxAttempts: attempts,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: Math.min(10_000, requestMs),
+      requestTimeout: requestMs,
+      socketTimeout: requestMs,
+      throwOnRequestTimeout: true,
+    },
+  })
+}
+
+type Place = { Bucket: string; Key: string }
+
+/** A service that does not know conditions gets the object without one, right after its version was looked at again. */
+async function replaceText(
+  client: S3Client,
+  place: Place,
+  text: string,
+  version: string | undefined,
+): Promise<boolean> {
+  const object = { ...place, Body: text, ContentType: 'application/json', ContentMD5: md5Of(text) }
+  const condition = version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version }
+  try {
+    await client.send(new PutObjectCommand({ ...object, ...condition }))
+    return true
+  } catch (error) {
+    const name = errorNameOf(error)
+    // Where it was deleted meanwhile, there is no object to match.
+    const isOvertaken = statusOf(error) === 412 || name === 'ConditionalRequestConflict' || name === 'NoSuchKey'
+    if (isOvertaken) return isWritten(client, place, text)
+    if (name !== 'NotImplemented') throw error
+  }
+  const found = await versionOf(client, place)
+  if (found !== version) return false
+  await client.send(new PutObjectCommand(object))
+  return true
+}
+
+/** The answer to a first attempt may have been lost on its way, after the service had written the object. */
+async function isWritten(client: S3Client, place: Place, text: string): Promise<boolean> {
+  try {
+    const found = await client.send(new GetObjectCommand(place))
+    return (await found.Body?.transformToString()) === text
+  } catch (error) {
+    if (errorNameOf(error) === 'NoSuchKey') return false
+    throw error
+  }
+}
+
+async function versionOf(client: S3Client, place: Place): Promise<string | undefined> {
+  try {
+    const found = await client.send(new GetObjectCommand(place))
+    await found.Body?.transformToString()
+    return found.ETag
+  } catch (error) {
+    if (errorNameOf(error) === 'NoSuchKey') return undefined
+    throw error
+  }
+}
+
+function md5Of(text: string): string {
+  return createHash('md5').update(text).digest('base64')
+}

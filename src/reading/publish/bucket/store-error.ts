@@ -1,0 +1,122 @@
+import { CopyFailed, isOurs } from '../../../errors.ts'
+
+/** The name that the client gives an error: the code in the answer of the service, or that of the system. */
+export function errorNameOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return 'code' in error && typeof error.code === 'string' && /^[A-Z][A-Z_]+$/.test(error.code)
+    ? error.code
+    : error.name
+}
+
+/** The HTTP status of the answer; undefined where there was none. */
+export function statusOf(error: unknown): number | undefined {
+  const metadata = valueOf(error, '$metadata')
+  const status = valueOf(metadata, 'httpStatusCode')
+  return typeof status === 'number' ? status : undefined
+}
+
+/**
+ * What the service refused or could not do, as CopyFailed. The message never holds what the service said, which may quote keys and
+ * signatures, but its code.
+ */
+export function storeError(error: unknown, shown: string, endpoint: string | undefined): unknown {
+  if (isOurs(error)) return error
+  const name = errorNameOf(error)
+  const status = statusOf(error)
+  if (error instanceof Error && error.message === 'Region is missing')
+    return failed(shown, ['copy-unwritable', NO_REGION], error)
+  const meaning = meaningOf(name, status, regionIn(error)) ?? outageOf(name, status, endpoint)
+  if (meaning === undefined) return error
+  return failed(shown, meaning, error)
+}
+
+function failed(shown: string, [code, what]: Meaning, cause: unknown): CopyFailed {
+  const facts = [errorNameOf(cause), statusOf(cause)].filter(Boolean).join(', ')
+  return new CopyFailed(`${shown}: ${what} ${STAYS} (${facts})`, { code }, { cause })
+}
+
+const STAYS = 'What was published before is unchanged.'
+
+type Meaning = [code: CopyFailed['code'], what: string]
+
+/** Undefined for an error of this program. */
+function outageOf(name: string, status: number | undefined, endpoint: string | undefined): Meaning | undefined {
+  if (status === undefined && !/^(E[A-Z_]+|TimeoutError|AbortError)$/.test(name)) return undefined
+  if (status === undefined || status >= 500 || status === 429 || status === 408)
+    return ['copy-unreachable', `${unreachable(endpoint)}.`]
+  return ['copy-unwritable', 'the service refused a request.']
+}
+
+function meaningOf(name: string, status: number | undefined, region: string | undefined): Meaning | undefined {
+  if (
+    /Redirect|^AuthorizationHeaderMalformed$|^IllegalLocationConstraint/.test(name) ||
+    status === 301 ||
+    status === 307
+  )
+    return ['copy-unwritable', wrongRegion(region)]
+  const known = MEANINGS.find(([pattern]) => pattern.test(name))
+  if (known !== undefined) return [known[1], known[2]]
+  if (status === 507) return ['copy-full', FULL]
+  if (status === 401 || status === 403) return ['copy-unwritable', DENIED]
+  if (status === 404) return ['copy-unwritable', NO_BUCKET]
+  return undefined
+}
+
+function wrongRegion(region: string | undefined): string {
+  const where = region === undefined ? 'the region of the bucket' : region
+  return `the bucket is in another region. Set publish.region, or AWS_REGION, to ${where}.`
+}
+
+function unreachable(endpoint: string | undefined): string {
+  return endpoint === undefined
+    ? 'Amazon S3 does not answer, or cannot at the moment. Check the network and the region'
+    : `${new URL(endpoint).host} does not answer, or cannot at the moment. Check the endpoint and the network`
+}
+
+const FULL = 'the bucket is full, or a quota is used up.'
+const NO_BUCKET = 'there is no such bucket. Create it, or check its name, the endpoint and the region.'
+const NO_REGION = 'the region of the bucket is not known. Set publish.region, or AWS_REGION.'
+const NO_CREDENTIALS =
+  'there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a profile or a role.'
+const UNTRUSTED = 'its certificate is not trusted. Name the authority that signed it in NODE_EXTRA_CA_CERTS.'
+const DENIED =
+  'these credentials may not do that. They need s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and s3:GetObject, ' +
+  's3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on what is below the prefix.'
+const BAD_KEY = 'the service does not accept the credentials. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.'
+
+const MEANINGS: readonly [RegExp, CopyFailed['code'], string][] = [
+  [/^NoSuchBucket$/, 'copy-unwritable', NO_BUCKET],
+  [/^CredentialsProviderError$/, 'copy-unwritable', NO_CREDENTIALS],
+  [/^(InvalidAccessKeyId|SignatureDoesNotMatch)$/, 'copy-unwritable', BAD_KEY],
+  [
+    /^(ExpiredToken|InvalidToken|TokenRefreshRequired)/,
+    'copy-unwritable',
+    'the session of these credentials is over. Sign in anew.',
+  ],
+  [
+    /^RequestTimeTooSkewed$/,
+    'copy-unwritable',
+    'the service refuses the time of this machine. Set its clock (timedatectl set-ntp true).',
+  ],
+  [/CERT|^ERR_(TLS|SSL)|SIGNATURE_FAILURE/, 'copy-unwritable', UNTRUSTED],
+  [/^(AccessDenied|AllAccessDisabled|Forbidden|UnauthorizedAccess)/, 'copy-unwritable', DENIED],
+  [/QuotaExceeded|StorageFull|InsufficientStorage|^EntityTooLarge$/i, 'copy-full', FULL],
+  [
+    /^(BadDigest|InvalidDigest|XAmzContentSHA256Mismatch)$/,
+    'copy-unreachable',
+    'what arrived is not what was sent. Publish again.',
+  ],
+]
+
+/** Where the service says that the bucket is. */
+function regionIn(error: unknown): string | undefined {
+  const headers = valueOf(valueOf(error, '$response'), 'headers')
+  const region = valueOf(headers, 'x-amz-bucket-region') ?? valueOf(error, 'Region')
+  return typeof region === 'string' && /^[a-z0-9-]{1,63}$/.test(region) ? region : undefined
+}
+
+function valueOf(data: unknown, name: string): unknown {
+  if (typeof data !== 'object' || data === null) return undefined
+  const value: unknown = Reflect.get(data, name)
+  return value
+}

@@ -1,0 +1,36 @@
+import { isOurs } from '../../../errors.ts'
+import pLimit from 'p-limit'
+import type { BucketManifest } from './bucket-manifest.ts'
+import { generationOf, OBJECTS } from './object-keys.ts'
+import type { ObjectStore } from './object-store.ts'
+
+/** Objects that are removed at a time. */
+const AT_ONCE = 8
+
+/**
+ * Removes the objects of this and earlier generations that the manifest, which is in its place, does not name: those that it has
+ * replaced, and what was left by a process that was killed. Uploads that were not ended go too. A process that publishes at the
+ * same time finds the new manifest and begins anew. What cannot be removed is a warning; `isMissing` says that an object that the manifest
+ * names is not there.
+ */
+export async function sweep(
+  store: ObjectStore,
+  { generation, organizations, replaced }: Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>,
+): Promise<{ isMissing: boolean; warnings: string[] }> {
+  const named = new Set([...organizations.map(({ object }) => object), ...replaced])
+  const isLeft = (key: string) => (generationOf(key) ?? Infinity) <= generation && !named.has(key)
+  const limit = pLimit(AT_ONCE)
+  try {
+    const keys = await store.list(OBJECTS)
+    const there = new Set(keys)
+    if (organizations.some(({ object }) => !there.has(object))) return { isMissing: true, warnings: [] }
+    await Promise.all(keys.filter(isLeft).map((key) => limit(() => store.remove(key))))
+    const unfinished = await store.listUnfinished(OBJECTS)
+    await Promise.all(unfinished.filter(({ key }) => isLeft(key)).map((upload) => limit(() => store.abandon(upload))))
+    return { isMissing: false, warnings: [] }
+  } catch (error) {
+    if (!isOurs(error)) throw error
+    const warning = `${store.shown}: it is published, but objects from before could not be removed. ${error.message}`
+    return { isMissing: false, warnings: [warning] }
+  }
+}

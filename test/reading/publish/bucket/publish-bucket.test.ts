@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { CLOCKS, organizationsOf } from '../../../mirror/organizations.ts'
+import { night, quickRun } from '../../../mirror/nights.ts'
+import {
+  aBucketPlan,
+  asFolder,
+  manifestIn,
+  namedIn,
+  objectsIn,
+  PREFIX,
+  publishInto,
+  SOON,
+} from '../../../support/bucket-publishing.ts'
+import { aBucketServer, BUCKET, refuse, type BucketServer } from '../../../support/bucket-server.ts'
+import { aCustomer, customerId, customers } from '../../../support/builders.ts'
+import { aDuckDb, type DuckRow } from '../../../support/duckdb.ts'
+import { aMirror, rowsOf, tamper } from '../../../support/mirror-file.ts'
+import { aMirrorOfNights } from '../../../support/publishing.ts'
+
+/** The rows that a reader gets who begins with the manifest. */
+async function rowsIn(bucket: BucketServer, columns: string): Promise<DuckRow[]> {
+  const folder = asFolder(bucket)
+  const duck = await aDuckDb()
+  await duck.all(`SET VARIABLE objects = (SELECT list('${folder}/' || one.object)
+    FROM (SELECT unnest(organizations) AS one FROM read_json('${folder}/manifest.json')))`)
+  return duck.all(`SELECT ${columns} FROM read_parquet(getvariable('objects'), hive_partitioning = true) ORDER BY ALL`)
+}
+
+test('DuckDB reads by the manifest what the mirror has', async () => {
+  const mirror = await aMirrorOfNights()
+  const bucket = await aBucketServer()
+  const published = await publishInto(bucket, aBucketPlan(mirror))
+  const columns = 'organization, id, name, language, is_active'
+  const found = await rowsIn(bucket, columns)
+
+  expect(found).toEqual(
+    rowsOf(mirror, `SELECT ${columns} FROM customers ORDER BY organization, id`).map((row) => ({
+      ...row,
+      is_active: row['is_active'] === 1,
+    })),
+  )
+  expect(found.length).toBe(32)
+  expect(namedIn(bucket)).toEqual(objectsIn(bucket))
+  expect(namedIn(bucket)[0]).toMatch(/^customers\/organization=acme\/customers-0000000001-[0-9a-f]{16}\.parquet$/)
+  expect(published).toMatchObject({
+    copies: [],
+    failed: [],
+    warnings: [],
+    bucket: { to: `s3://${BUCKET}/${PREFIX}`, generation: 1, isNew: true, gone: [], replaced: 0 },
+  })
+})
+
+test('the manifest is written last, and describes each object', async () => {
+  const mirror = await aMirrorOfNights()
+  const bucket = await aBucketServer()
+  await publishInto(bucket, aBucketPlan(mirror))
+  const written = bucket.requests.filter(({ method }) => method === 'PUT').map(({ key }) => key)
+  const [acme] = manifestIn(bucket).organizations
+  const content = bucket.objects.get(`${PREFIX}/${acme?.object}`) ?? Buffer.alloc(0)
+
+  expect(written.at(-1)).toBe(`${PREFIX}/manifest.json`)
+  expect(written.length).toBe(3)
+  expect(acme).toMatchObject({
+    organization: 'acme',
+    rows: 31,
+    active: 30,
+    run: 4,
+    proof: 'proven',
+    data_as_of: '2026-01-07T02:00:00.000Z',
+    bytes: content.length,
+    sha256: createHash('sha256').update(content).digest('hex'),
+  })
+  expect(manifestIn(bucket)).toMatchObject({ program: 'customer-mirror', version: 1, without_personal_data: false })
+})
+
+test('an organization that did not change keeps its object, and a manifest that would say the same is not written', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  await night(mirror, 0, customers(11, 15), { organization: 'globex' })
+  const bucket = await aBucketServer()
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  const [acme, globex] = namedIn(bucket)
+  bucket.requests.length = 0
+  const same = await publishInto(bucket, aBucketPlan(mirror.file))
+  const asked = bucket.requests.map(({ method }) => method)
+  await night(mirror, 1, customers(1, 5))
+  await night(mirror, 1, [aCustomer(11, { name: 'Renamed' }), ...customers(12, 15)], { organization: 'globex' })
+  const changed = await publishInto(bucket, aBucketPlan(mirror.file, { afterRuns: true }))
+
+  expect(asked).toEqual(['GET', 'GET'])
+  expect(same.bucket).toMatchObject({ isNew: false, generation: 1 })
+  expect(changed.bucket?.organizations.map(({ isNew }) => isNew)).toEqual([false, true])
+  expect(namedIn(bucket)).toEqual([acme, expect.stringContaining('organization=globex/customers-0000000002-')])
+  expect(manifestIn(bucket)).toMatchObject({
+    generation: 2,
+    replaced: [globex],
+    organizations: [{ run: 3 }, { run: 4 }],
+  })
+})
+
+test('what a manifest replaces stays for its readers, and then goes', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  const bucket = await aBucketServer()
+  const plan = aBucketPlan(mirror.file)
+  await publishInto(bucket, plan)
+  const [first] = namedIn(bucket)
+  await night(mirror, 1, customers(1, 6))
+  await publishInto(bucket, plan)
+  const [second] = namedIn(bucket)
+  const both = objectsIn(bucket)
+  const waiting = await publishInto(bucket, { ...plan, graceMs: 3_600_000 })
+  const stillBoth = objectsIn(bucket)
+  const tidied = await publishInto(bucket, plan)
+
+  expect(both).toEqual([first, second])
+  expect(stillBoth).toEqual(both)
+  expect(waiting.bucket).toMatchObject({ isNew: false, replaced: 1 })
+  expect(tidied.bucket).toMatchObject({ isNew: true, replaced: 0 })
+  expect(objectsIn(bucket)).toEqual([second])
+})
+
+test('after runs, rows of a run that did not reach the end of its list are not published; by hand they are', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  const bucket = await aBucketServer()
+  const after = aBucketPlan(mirror.file, { afterRuns: true })
+  await publishInto(bucket, after)
+  await night(mirror, 1, customers(1, 9), { ending: { status: 'failed', readToEnd: false } })
+  await publishInto(bucket, after)
+  const kept = manifestIn(bucket).organizations[0]?.rows
+  await quickRun(mirror, 1, [aCustomer(30)])
+  await publishInto(bucket, after)
+  const quick = manifestIn(bucket).organizations[0]?.rows
+  tamper(mirror.file, 'DELETE FROM customers WHERE id = ?', customerId(1))
+  await publishInto(bucket, after)
+  const asBefore = manifestIn(bucket).organizations[0]?.rows
+  await publishInto(bucket, { ...after, afterRuns: false })
+
+  expect([kept, quick, asBefore, manifestIn(bucket).organizations[0]?.rows]).toEqual([5, 10, 10, 9])
+})
+
+test('objects of organizations that were renamed, retired or forgotten go at once', async () => {
+  const mirror = await aMirror()
+  for (const [place, organization] of ['acme', 'globex', 'initech', 'hooli'].entries())
+    await night(mirror, 0, customers(place * 10 + 1, place * 10 + 4), { organization })
+  const bucket = await aBucketServer()
+  const plan = aBucketPlan(mirror.file, { graceMs: 3_600_000 })
+  await publishInto(bucket, plan)
+  const organizations = await organizationsOf(mirror.file)
+  await organizations.rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
+  await organizations.retire('globex', CLOCKS)
+  await organizations.forget('initech', CLOCKS)
+  const { bucket: after } = await publishInto(bucket, plan)
+
+  expect(after?.gone).toEqual(['acme', 'globex', 'initech'])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect(namedIn(bucket).join()).toMatch(/organization=acme-eu\/.*,.*organization=hooli\/[^,]*$/)
+})
+
+test('without personal data no object holds any, those from before included', async () => {
+  const mirror = await aMirrorOfNights()
+  const bucket = await aBucketServer()
+  const plan = aBucketPlan(mirror, { graceMs: 3_600_000 })
+  await publishInto(bucket, plan)
+  const before = namedIn(bucket)
+  await publishInto(bucket, { ...plan, withoutPersonalData: true, afterRuns: true })
+  const [row = {}] = await rowsIn(bucket, '*')
+
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect(before.some((key) => objectsIn(bucket).includes(key))).toBe(false)
+  expect(Object.keys(row).toSorted()).toEqual(
+    ['changed_at', 'created_at', 'created_at_utc', 'first_seen_at', 'id', 'is_active', 'language', 'last_run_id']
+      .concat(['missing_since', 'organization', 'removed_at', 'timezone', 'updated_at'])
+      .toSorted(),
+  )
+})
+
+test('an object that a person or a rule of the bucket deleted is made again', async () => {
+  const mirror = await aMirrorOfNights()
+  const bucket = await aBucketServer()
+  await publishInto(bucket, aBucketPlan(mirror))
+  const [acme = ''] = namedIn(bucket)
+  bucket.objects.delete(`${PREFIX}/${acme}`)
+  await publishInto(bucket, aBucketPlan(mirror, { afterRuns: true }))
+
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect(objectsIn(bucket).length).toBe(2)
+})
+
+test('objects of other programs stay, and a manifest of another program is refused', async () => {
+  const mirror = await aMirrorOfNights()
+  const bucket = await aBucketServer()
+  const others = ['customers/organization=acme/part-0.parquet', 'customers/notes.txt', 'notes.txt']
+  for (const key of others) bucket.objects.set(`${PREFIX}/${key}`, Buffer.from('of another program'))
+  await publishInto(bucket, aBucketPlan(mirror))
+  await publishInto(bucket, aBucketPlan(mirror, { withoutPersonalData: true }))
+  const stayed = objectsIn(bucket)
+  bucket.objects.set(`${PREFIX}/manifest.json`, Buffer.from('{"program": "another"}'))
+  const refused = publishInto(bucket, aBucketPlan(mirror))
+
+  expect(stayed).toEqual(expect.arrayContaining(others))
+  expect(stayed.length).toBe(5)
+  await expect(refused).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('name another prefix'),
+  })
+  expect(bucket.objects.get(`${PREFIX}/manifest.json`)?.toString()).toBe('{"program": "another"}')
+})
+
+test('an organization that was never read has no object, and keeps that of a mirror that was lost', async () => {
+  const bucket = await aBucketServer()
+  const lost = await aMirror()
+  await night(lost, 0, customers(1, 5))
+  await publishInto(bucket, aBucketPlan(lost.file))
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(11, 15), { organization: 'globex' })
+  const published = await publishInto(bucket, aBucketPlan(mirror.file, { organizations: ['acme', 'globex', 'hooli'] }))
+
+  expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme', 'globex'])
+  expect(published.leftOut).toEqual([{ organization: 'hooli', reason: 'never-read' }])
+})
+
+test('a large organization goes in parts, and parts that were sent before a failure are removed', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 60))
+  const bucket = await aBucketServer()
+  const limits = { ...SOON, partBytes: 1000 }
+  await publishInto(bucket, aBucketPlan(mirror.file), limits)
+  const [acme] = manifestIn(bucket).organizations
+  const content = bucket.objects.get(`${PREFIX}/${acme?.object}`) ?? Buffer.alloc(0)
+  const parts = bucket.requests.filter(({ query }) => query.has('partNumber')).length
+  bucket.fault = ({ query }, response) => {
+    if (query.get('partNumber') !== '3') return false
+    refuse(response, 403, 'AccessDenied')
+    return true
+  }
+  const denied = publishInto(bucket, aBucketPlan(mirror.file, { withoutPersonalData: true }), {
+    ...limits,
+    partBytes: 500,
+  })
+
+  await expect(denied).rejects.toMatchObject({ code: 'copy-unwritable' })
+  expect(parts).toBe(Math.ceil(content.length / limits.partBytes))
+  expect(parts).toBeGreaterThan(2)
+  expect(createHash('sha256').update(content).digest('hex')).toBe(acme?.['sha256'])
+  expect(bucket.uploads.size).toBe(0)
+  expect(manifestIn(bucket).generation).toBe(1)
+})

@@ -1,0 +1,159 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+
+/** A request to the bucket. `key` is empty for one to the bucket itself. */
+export type BucketRequest = {
+  method: string
+  key: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+  body: Buffer
+}
+
+/** Answers a request in place of the bucket; returns false for those that the bucket is to answer. */
+export type Fault = (request: BucketRequest, response: ServerResponse) => boolean | Promise<boolean>
+
+export type BucketServer = {
+  endpoint: string
+  /** The objects by their keys. */
+  objects: Map<string, Buffer>
+  /** The parts of uploads that were begun and not ended, by key and id. */
+  uploads: Map<string, { key: string; parts: Map<number, Buffer> }>
+  /** Every request in order of arrival, such as `PUT customers/…`. */
+  requests: BucketRequest[]
+  /** Set to have requests answered badly. */
+  fault: Fault | undefined
+  /** What the environment of a program needs to reach it. */
+  env: Record<string, string>
+}
+
+export const BUCKET = 'analytics'
+
+/** A service on this machine that speaks as much of S3 as is published with, for one bucket, and misbehaves as a test wants. */
+export async function aBucketServer({ knowsConditions = true } = {}): Promise<BucketServer> {
+  const server = createServer((request, response) => void answer(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  const endpoint = `http://127.0.0.1:${port}`
+  const bucket: BucketServer = {
+    endpoint,
+    objects: new Map(),
+    uploads: new Map(),
+    requests: [],
+    fault: undefined,
+    env: {
+      AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE',
+      AWS_SECRET_ACCESS_KEY: 'a secret of a bucket',
+      AWS_ENDPOINT_URL_S3: endpoint,
+      AWS_EC2_METADATA_DISABLED: 'true',
+    },
+  }
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams: query } = new URL(incoming.url ?? '/', endpoint)
+    const [, name = '', key = ''] = /^\/([^/]*)\/?(.*)$/s.exec(decodeURIComponent(pathname)) ?? []
+    const { method = '', headers } = incoming
+    const request = { method, key, query, headers, body: await buffer(incoming) }
+    bucket.requests.push(request)
+    if (await bucket.fault?.(request, response)) return
+    if (name !== BUCKET) return refuse(response, 404, 'NoSuchBucket')
+    const digest = headers['content-md5']
+    if (digest !== undefined && digest !== createHash('md5').update(request.body).digest('base64'))
+      return refuse(response, 400, 'BadDigest')
+    if (query.has('uploads') || query.has('uploadId')) return answerUpload(bucket, request, response)
+    if (key === '') return listObjects(bucket, request, response)
+    answerObject(bucket, request, response, knowsConditions)
+  }
+
+  return bucket
+}
+
+/** Answers as the service does when it refuses. */
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/xml', ...headers })
+  response.end(`<Error><Code>${code}</Code><Message>made up</Message></Error>`)
+}
+
+function answerObject(
+  { objects }: BucketServer,
+  { method, key, headers, body }: BucketRequest,
+  response: ServerResponse,
+  knowsConditions: boolean,
+): void {
+  const found = objects.get(key)
+  if (method === 'DELETE') {
+    objects.delete(key)
+    response.writeHead(204).end()
+  } else if (method === 'PUT') {
+    const { 'if-match': wanted, 'if-none-match': free } = headers
+    if (!knowsConditions && (wanted ?? free) !== undefined) return refuse(response, 501, 'NotImplemented')
+    if (wanted !== undefined && found === undefined) return refuse(response, 404, 'NoSuchKey')
+    const isOther = (wanted !== undefined && etagOf(found) !== wanted) || (free === '*' && found !== undefined)
+    if (isOther) return refuse(response, 412, 'PreconditionFailed')
+    objects.set(key, body)
+    response.writeHead(200, { etag: etagOf(body) }).end()
+  } else if (found === undefined) refuse(response, 404, 'NoSuchKey')
+  else response.writeHead(200, { etag: etagOf(found) }).end(found)
+}
+
+function etagOf(content: Buffer | undefined): string {
+  return content === undefined ? '' : `"${createHash('md5').update(content).digest('hex')}"`
+}
+
+function listObjects({ objects }: BucketServer, { method, query }: BucketRequest, response: ServerResponse): void {
+  if (method === 'HEAD') return void response.writeHead(200).end()
+  const prefix = query.get('prefix') ?? ''
+  const after = query.get('continuation-token') ?? ''
+  const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).toSorted()
+  const page = keys.slice(0, PAGE)
+  const isCut = keys.length > PAGE
+  const next = isCut ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
+  const contents = page.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')
+  response.end(`<ListBucketResult><IsTruncated>${isCut}</IsTruncated>${next}${contents}</ListBucketResult>`)
+}
+
+/** Smaller than that of any service, so that lists have several pages. */
+const PAGE = 3
+
+function answerUpload(
+  { objects, uploads }: BucketServer,
+  { method, key, query, body }: BucketRequest,
+  response: ServerResponse,
+): void {
+  const id = query.get('uploadId') ?? ''
+  const upload = uploads.get(id)
+  if (method === 'GET') {
+    const found = [...uploads].map(
+      ([each, { key: of }]) => `<Upload><Key>${of}</Key><UploadId>${each}</UploadId></Upload>`,
+    )
+    response.end(`<ListMultipartUploadsResult>${found.join('')}</ListMultipartUploadsResult>`)
+  } else if (method === 'POST' && query.has('uploads')) {
+    const begun = randomUUID()
+    uploads.set(begun, { key, parts: new Map() })
+    response.end(`<InitiateMultipartUploadResult><UploadId>${begun}</UploadId></InitiateMultipartUploadResult>`)
+  } else if (upload === undefined) refuse(response, 404, 'NoSuchUpload')
+  else if (method === 'PUT') {
+    upload.parts.set(Number(query.get('partNumber')), body)
+    response.writeHead(200, { etag: etagOf(body) }).end()
+  } else {
+    uploads.delete(id)
+    if (method === 'DELETE') return void response.writeHead(204).end()
+    const numbers = [...upload.parts.keys()].toSorted((one, other) => one - other)
+    objects.set(key, Buffer.concat(numbers.map((number) => upload.parts.get(number) ?? Buffer.alloc(0))))
+    response.end('<CompleteMultipartUploadResult></CompleteMultipartUploadResult>')
+  }
+}
