@@ -2,10 +2,16 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The path of a program beside the module at `url`: TypeScript in a checkout, and compiled in an installed package. */
-export function programBeside(url: string, name: string): string {
-  return fileURLToPath(new URL(`${name}${extname(fileURLToPath(url))}`, url))
+/**
+ * The arguments with which Node starts the program beside the module at `url`: TypeScript in a checkout, and compiled in an installed
+ * package.
+ */
+export function programBeside(url: string, name: string): [starter: string, program: string] {
+  return [fileURLToPath(STARTER), fileURLToPath(new URL(`${name}${extname(fileURLToPath(url))}`, url))]
 }
+
+const isCompiled = import.meta.url.endsWith('.js')
+const STARTER = new URL(isCompiled ? '../../src/cli/apart.mjs' : 'cli/apart.mjs', import.meta.url)
 
 /**
  * The variable with which a process keeps what it compiled where this one does, and so starts in less than half the time. V8

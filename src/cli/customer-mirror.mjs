@@ -29,15 +29,15 @@ if (isAtLeast(process.versions.node, needed)) {
 
 /** Keeps what was compiled for the next start, which takes half the time with it; where it cannot, nothing is lost. V8 refuses what was compiled under other flags. */
 async function quickly(flags) {
-  const [{ enableCompileCache }, { compileCacheFolder }, { leaveOut }] = await Promise.all([
+  const [{ enableCompileCache }, { compileCacheFolder }, { resolveQuickly }] = await Promise.all([
     import('node:module'),
     import('./compile-cache.mjs'),
-    import('./leave-out.mjs'),
+    import('./resolve-quickly.mjs'),
   ])
   process.umask(0o077)
   const folder = compileCacheFolder({ isInstalled })
   if (folder !== undefined) enableCompileCache(join(folder, flags))
-  leaveOut()
+  resolveQuickly()
 }
 
 /** For the commands that read lists. It takes 10 ms, which the others would not get back. */

@@ -24,7 +24,7 @@ export type Apart<Plan, Report> = {
 export function startApart<Plan, Report>(name: string, io: Io): Apart<Plan, Report> {
   const output = descriptorOf(io.stdout)
   const ending = new AbortController()
-  const child = spawn(process.execPath, [programBeside(import.meta.url, name)], {
+  const child = spawn(process.execPath, programBeside(import.meta.url, name), {
     // What it has to say it reports; what V8 says when there is no memory left is not for users.
     stdio: ['pipe', output ?? 'pipe', 'ignore', 'pipe'],
     env: { ...processEnvironment(), SQLITE_USE_URI: '1', ...keptCompiled() },

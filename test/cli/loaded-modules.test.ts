@@ -33,6 +33,12 @@ test.each([
     { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
     /^(jobs|src\/(scan|run|service|list-memory)\/|src\/mirror\/(mirror|runs|pages)|src\/cli\/(sync|status|sql)\.)/,
   ],
+  // Two processes: the one that exports leaves out the same parts.
+  [
+    'export --format csv',
+    { ...COMMAND_LINE, ...CONFIGURATION, zod: 2 * CONFIGURATION.zod, ...MIRROR, 'csv-stringify': 8 },
+    /^(jobs|src\/(scan|run|service|list-memory)\/|src\/cli\/(sync|status|sql)\.)/,
+  ],
   [
     'sync',
     { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR, ...SOURCE },

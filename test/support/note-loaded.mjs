@@ -11,5 +11,5 @@ registerHooks({
 })
 const ofNode = () => process.moduleLoadList.map((name) => name.replace('NativeModule ', 'node:'))
 process.on('exit', () => {
-  appendFileSync(process.env['CUSTOMER_MIRROR_TEST_LOADED'], [...loaded, ...ofNode()].join('\n'))
+  appendFileSync(process.env['CUSTOMER_MIRROR_TEST_LOADED'], `${[...loaded, ...ofNode()].join('\n')}\n`)
 })

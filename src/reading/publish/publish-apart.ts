@@ -20,7 +20,7 @@ const answer = z.union([
  */
 export async function publishApart(plan: AnyPlan, { signal }: { signal: AbortSignal }): Promise<Published> {
   if (signal.aborted) throw stopped()
-  const child = spawn(process.execPath, [PROGRAM], {
+  const child = spawn(process.execPath, PROGRAM, {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: { ...processEnvironment(), ...keptCompiled() },
     signal,
