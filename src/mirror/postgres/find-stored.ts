@@ -2,12 +2,15 @@ import { TEXT_FIELDS, type Customer } from '../../customer.ts'
 import type { Known, Stored } from '../decide-pages.ts'
 import type { Session } from './session.ts'
 
-/** A creation time as PostgreSQL writes it, so that it can be written back whatever the year. */
+/**
+ * `created_at_utc` as PostgreSQL writes it, so that it can be written back whatever the year. The planner does not see how many ids
+ * there are: for a thousand it would read the whole table, which takes ten times as long as to look them up.
+ */
 const FIND = `
   SELECT last.row_id AS last_row_id, customers.row_id, id, ${TEXT_FIELDS.join(', ')}, created_at_utc::text AS created_at_utc, extra,
     missing_since IS NOT NULL AS is_missing, removed_at IS NOT NULL AS is_removed
   FROM (SELECT MAX(row_id) AS row_id FROM customers WHERE organization = $1) AS last
-  LEFT JOIN customers ON organization = $1 AND id = ANY ($2::text[])`
+  LEFT JOIN customers ON organization = $1 AND id = ANY (ARRAY(SELECT unnest($2::text[])))`
 
 type Found = Customer & { last_row_id: number | null; row_id: number | null; is_missing: boolean; is_removed: boolean }
 

@@ -17,9 +17,12 @@ export function columnsOf(customers: readonly Customer[]): (string | null)[][] {
   )
 }
 
-/** `unnest` of arrays from parameter `first` on: row numbers, then what `types` names, then FIELDS. */
+/**
+ * `unnest` of arrays from parameter `first` on: row numbers, then `others`, then FIELDS. The planner does not see how many rows there are,
+ * so it looks each of them up.
+ */
 export function givenFrom(first: number, others: readonly (readonly [name: string, type: string])[]): string {
   const columns = [['row_id', 'bigint'], ...others, ...FIELDS.map((field) => [field, 'text'] as const)]
-  const arrays = columns.map(([, type], index) => `$${first + index}::${type}[]`)
+  const arrays = columns.map(([, type], index) => `(SELECT $${first + index}::${type}[])`)
   return `unnest(${arrays.join(', ')}) AS given (${columns.map(([name]) => name).join(', ')})`
 }
