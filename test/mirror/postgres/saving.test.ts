@@ -77,8 +77,9 @@ test('a night at rest reads no row of a customer to find that none is absent', a
 
   await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [], removals }), START_MS)
 
-  expect(statements.filter((sql) => /FROM customers/.test(sql)).map((sql) => sql.trim())).toEqual([
-    'SELECT count(*) AS count FROM customers WHERE organization = $1 AND removed_at IS NULL',
+  const reading = statements.filter((sql) => /FROM customers/.test(sql))
+  expect(reading.map((sql) => sql.match(/SELECT [^(]+? FROM customers|count\(\*\) FROM customers/g))).toEqual([
+    ['count(*) FROM customers', 'count(*) FROM customers'],
   ])
   expect(await rows('SELECT updated_at FROM last_update')).toEqual(stamps)
 })

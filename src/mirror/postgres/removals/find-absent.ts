@@ -77,9 +77,11 @@ export async function areTooManyAbsent(
   return areTooMany(absent, { before: () => listed - inserted, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
+/** All of them but the removed ones: both are counted in an index, and no row is read. */
 async function countListed(session: Session, organization: string): Promise<number> {
   const listed = await session.first<{ count: number }>(
-    'SELECT count(*) AS count FROM customers WHERE organization = $1 AND removed_at IS NULL',
+    `SELECT (SELECT count(*) FROM customers WHERE organization = $1)
+       - (SELECT count(*) FROM customers WHERE organization = $1 AND removed_at IS NOT NULL) AS count`,
     organization,
   )
   return listed?.count ?? 0
