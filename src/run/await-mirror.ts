@@ -39,7 +39,7 @@ export function awaitMirror(mirror: Mirror, patience: Patience): Mirror {
 }
 
 /** The first wait is short, since a connection that broke is opened again at once. */
-const BACKOFF = { firstMs: 500, longestMs: 15_000, least: 0.5 }
+const BACKOFF = { firstMs: 500, longestMs: 10_000, least: 0.5 }
 
 function untilAnswered({ longestWaitMs, monotonicMs, random, signal, onWait, sleep = timerSleep }: Patience) {
   let goneSinceMs: number | undefined

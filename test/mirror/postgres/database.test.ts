@@ -2,7 +2,8 @@ import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/mirror/postgres/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/postgres/open-schema.ts'
-import type { Client, Connections, Database } from '../../../src/mirror/postgres/session.ts'
+import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
+import { breakable, through } from '../../support/breaking-connections.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 
 let server: PGlite
@@ -149,7 +150,7 @@ describe('a transaction', () => {
 
 describe('a connection that breaks', () => {
   test('before the transaction began is replaced', async () => {
-    const line = breakable()
+    const line = breakable(pgliteConnections(server))
     const database = await open(anAddress(), 'write', line.connections)
     line.breakAt('BEGIN', 'before', 2)
 
@@ -159,7 +160,7 @@ describe('a connection that breaks', () => {
   })
 
   test('in a transaction is reported as unreachable, and nothing of it is kept', async () => {
-    const line = breakable()
+    const line = breakable(pgliteConnections(server))
     const database = await open(anAddress(), 'write', line.connections)
     line.breakAt('COMMIT', 'before')
 
@@ -171,7 +172,7 @@ describe('a connection that breaks', () => {
   })
 
   test('after the commit, before its answer: the transaction counts as committed', async () => {
-    const line = breakable()
+    const line = breakable(pgliteConnections(server))
     const database = await open(anAddress(), 'write', line.connections)
     line.breakAt('COMMIT', 'after')
 
@@ -184,7 +185,7 @@ describe('a connection that breaks', () => {
     ['after', 1],
     ['before', 2],
   ] as const)('%s the commit, and the server stays away: the same call later does it once', async (when, begun) => {
-    const line = breakable()
+    const line = breakable(pgliteConnections(server))
     const database = await open(anAddress(), 'write', line.connections)
     const once = {}
     let works = 0
@@ -234,35 +235,4 @@ async function retired(database: Database): Promise<string[]> {
 /** Connections to a server that gives another answer to what a statement asks. */
 function answering(connections: Connections, asked: string, answer: string): Connections {
   return through(connections, (client, sql, parameters) => client.query(sql.replace(asked, answer), parameters))
-}
-
-type Break = { at: string; when: 'before' | 'after'; times: number }
-
-/** Connections that break at a statement, before or after the server did it. */
-function breakable() {
-  const breaks: Break[] = []
-  const connections = through(pgliteConnections(server), async (client, sql, parameters) => {
-    const found = breaks.find(({ at, times }) => times > 0 && sql.startsWith(at))
-    if (found === undefined) return client.query(sql, parameters)
-    found.times -= 1
-    if (found.when === 'after') await client.query(sql, parameters)
-    throw new Error('Connection terminated unexpectedly')
-  })
-  return {
-    connections,
-    breakAt: (at: string, when: Break['when'], times = 1) => void breaks.push({ at, when, times }),
-  }
-}
-
-function through(
-  connections: Connections,
-  query: (client: Client, sql: string, parameters: unknown[] | undefined) => ReturnType<Client['query']>,
-): Connections {
-  return {
-    ...connections,
-    connect: async () => {
-      const client = await connections.connect()
-      return { ...client, query: (sql, parameters) => query(client, sql, parameters) }
-    },
-  }
 }
