@@ -21,6 +21,7 @@ import { onlyRun, type SyncRun } from './support/json-output.ts'
 import { dump, rowsOf, valueOf } from './support/mirror-file.ts'
 import { runCommand } from './support/run-command.ts'
 import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
+import { someOf } from './support/seeds.ts'
 
 /** What a page of the list is in bytes, to be spoiled. */
 const PAGE = JSON.stringify(envelopeOf(3, { page: 1, size: 100 }))
@@ -49,47 +50,49 @@ async function syncTwice(
 }
 
 describe('an answer that cannot be used ends the run, and the rows stay unchanged', () => {
-  test.each<[what: string, code: number, error: string, said: RegExp, reply: Reply]>([
-    ['401', 4, 'unauthorized', /answered 401/, refusal(401, 'unauthorized', 'Who are you?')],
-    ['401 as HTML', 4, 'unauthorized', /answered 401/, html(401)],
-    ['403', 4, 'forbidden', /answered 403/, refusal(403, 'forbidden', 'Upgrade.')],
-    ['404', 4, 'not-found', /answered 404/, refusal(404, 'not_found', 'Nothing here.')],
-    ['422', 4, 'unprocessable', /answered 422/, refusal(422, 'validation_error', 'Invalid.')],
-    ['429', 5, 'rate-limited', /answered 429/, refusal(429, 'rate_limited', 'Slow down.')],
-    ['500', 5, 'server-error', /answered 500/, refusal(500, 'server_error', 'Oops.')],
-    ['503 as HTML', 5, 'server-error', /answered 503/, html(503)],
-    ['an unknown status', 3, 'status', /answered 418/, html(418)],
-    ['HTML at 200', 3, 'not-json', /HTML/, html(200)],
-    ['an empty body', 3, 'not-json', /empty body/, bytes(200, '', JSON_TYPE)],
-    ['JSON that ends too early', 3, 'not-json', /cut off/, bytes(200, PAGE.slice(0, -20), JSON_TYPE)],
-    ['notices before the JSON', 3, 'not-json', /answered/, bytes(200, `Notice: x in y.php\n${PAGE}`, JSON_TYPE)],
-    ['success: false at 200', 3, 'envelope', /success must be true/, list(3, { envelope: { success: false } })],
-    ['no data', 3, 'envelope', /data must be a list/, list(3, { envelope: { data: null } })],
-    ['no meta', 3, 'envelope', /meta must be an object/, json(200, { success: true, data: [] })],
-    ['a bare list', 3, 'envelope', /not the documented list/, json(200, [])],
-    ['another page than asked', 3, 'page-mismatch', /page 7 was answered/, list(3, { meta: { current_page: 7 } })],
-    ['more records than the page holds', 3, 'size-mismatch', /3 records/, list(3, { meta: { per_page: 2 } })],
-    ['a body over the cap', 3, 'too-large', /larger than/, bytes(200, TOO_LARGE, JSON_TYPE)],
-    [
-      'a small body that swells over the cap',
-      3,
-      'too-large',
-      /larger than/,
-      bytes(200, gzipSync(TOO_LARGE), { ...JSON_TYPE, 'Content-Encoding': 'gzip' }),
-    ],
-    ['an encoding that is none', 3, 'bad-encoding', /encoding/, bytes(200, PAGE, { 'Content-Encoding': 'gzip' })],
-    [
-      'invalid UTF-8',
-      3,
-      'not-utf8',
-      /not valid UTF-8/,
-      bytes(200, Buffer.from(PAGE.replace('Customer 2', 'Customer \u00E9'), 'latin1'), JSON_TYPE),
-    ],
-    ['a body that hangs', 5, 'timeout', /within 0\.3 s/, hang()],
-    ['a body that drips', 5, 'timeout', /within 0\.3 s/, drip(20)],
-    ['a connection cut in the middle', 5, 'network', /broke/, cut(PAGE)],
-    ['a connection closed without a word', 5, 'network', /broke/, slam()],
-  ])('%s', async (_, code, error, said, reply) => {
+  test.each(
+    someOf<[what: string, code: number, error: string, said: RegExp, reply: Reply]>([
+      ['401', 4, 'unauthorized', /answered 401/, refusal(401, 'unauthorized', 'Who are you?')],
+      ['401 as HTML', 4, 'unauthorized', /answered 401/, html(401)],
+      ['403', 4, 'forbidden', /answered 403/, refusal(403, 'forbidden', 'Upgrade.')],
+      ['404', 4, 'not-found', /answered 404/, refusal(404, 'not_found', 'Nothing here.')],
+      ['422', 4, 'unprocessable', /answered 422/, refusal(422, 'validation_error', 'Invalid.')],
+      ['429', 5, 'rate-limited', /answered 429/, refusal(429, 'rate_limited', 'Slow down.')],
+      ['500', 5, 'server-error', /answered 500/, refusal(500, 'server_error', 'Oops.')],
+      ['503 as HTML', 5, 'server-error', /answered 503/, html(503)],
+      ['an unknown status', 3, 'status', /answered 418/, html(418)],
+      ['HTML at 200', 3, 'not-json', /HTML/, html(200)],
+      ['an empty body', 3, 'not-json', /empty body/, bytes(200, '', JSON_TYPE)],
+      ['JSON that ends too early', 3, 'not-json', /cut off/, bytes(200, PAGE.slice(0, -20), JSON_TYPE)],
+      ['notices before the JSON', 3, 'not-json', /answered/, bytes(200, `Notice: x in y.php\n${PAGE}`, JSON_TYPE)],
+      ['success: false at 200', 3, 'envelope', /success must be true/, list(3, { envelope: { success: false } })],
+      ['no data', 3, 'envelope', /data must be a list/, list(3, { envelope: { data: null } })],
+      ['no meta', 3, 'envelope', /meta must be an object/, json(200, { success: true, data: [] })],
+      ['a bare list', 3, 'envelope', /not the documented list/, json(200, [])],
+      ['another page than asked', 3, 'page-mismatch', /page 7 was answered/, list(3, { meta: { current_page: 7 } })],
+      ['more records than the page holds', 3, 'size-mismatch', /3 records/, list(3, { meta: { per_page: 2 } })],
+      ['a body over the cap', 3, 'too-large', /larger than/, bytes(200, TOO_LARGE, JSON_TYPE)],
+      [
+        'a small body that swells over the cap',
+        3,
+        'too-large',
+        /larger than/,
+        bytes(200, gzipSync(TOO_LARGE), { ...JSON_TYPE, 'Content-Encoding': 'gzip' }),
+      ],
+      ['an encoding that is none', 3, 'bad-encoding', /encoding/, bytes(200, PAGE, { 'Content-Encoding': 'gzip' })],
+      [
+        'invalid UTF-8',
+        3,
+        'not-utf8',
+        /not valid UTF-8/,
+        bytes(200, Buffer.from(PAGE.replace('Customer 2', 'Customer \u00E9'), 'latin1'), JSON_TYPE),
+      ],
+      ['a body that hangs', 5, 'timeout', /within 0\.3 s/, hang()],
+      ['a body that drips', 5, 'timeout', /within 0\.3 s/, drip(20)],
+      ['a connection cut in the middle', 5, 'network', /broke/, cut(PAGE)],
+      ['a connection closed without a word', 5, 'network', /broke/, slam()],
+    ]),
+  )('%s', async (_, code, error, said, reply) => {
     const { run, server, mirror, before, ...ended } = await syncTwice(reply, error === 'timeout' ? QUICK : PATIENT)
 
     expect({ code: ended.code, status: run.status, error: run.error?.code }).toEqual({ code, status: 'failed', error })

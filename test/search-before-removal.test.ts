@@ -15,6 +15,7 @@ import {
   type SearchedService,
 } from './support/searched-service.ts'
 import { changes, DAY_MS, fateOf, fates } from './mirror/nights.ts'
+import { someOf } from './support/seeds.ts'
 
 const LIST = datedCustomers(1, 150)
 const WITHOUT_50 = LIST.filter(({ id }) => id !== customerId(50))
@@ -33,7 +34,7 @@ test('a customer who is gone is searched for by address, username and name, and 
   expect(fateOf(mirror, 50)).toBe('removed')
 })
 
-test.each(Object.entries(WORKING))(
+test.each(someOf(Object.entries(WORKING)))(
   'a customer that the list hides is not removed, if the service searches %s',
   async (_, search) => {
     const mirror = await aMirror()
@@ -99,7 +100,7 @@ test.each([
   expect(report).toMatchObject({ reasons: ['contradicted'], removed: 0 })
 })
 
-test.each(Object.entries({ ...BROKEN, 'with the whole list': EVERY_CUSTOMER }))(
+test.each(someOf(Object.entries({ ...BROKEN, 'with the whole list': EVERY_CUSTOMER })))(
   'a service that answers a search %s still removes customers after two proven scans',
   async (_, search) => {
     const mirror = await aMirror()

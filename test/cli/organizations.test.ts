@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { organizationsCommand } from '../../src/cli/organizations.ts'
 import { publishCommand } from '../../src/cli/publish.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { customers, START_MS } from '../support/builders.ts'
-import { mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirrorFile, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
@@ -37,11 +37,20 @@ let workplace: Workplace
 /** Acme and initech are configured, and initech was never mirrored; the mirror has globex and globex.eu besides. */
 beforeEach(async () => {
   workplace = aWorkplace(['acme', 'initech'].map(configured))
-  const mirror = await openMirror(workplace.mirror)
+  mkdirSync(dirname(workplace.mirror), { recursive: true, mode: 0o700 })
+  writeFileSync(workplace.mirror, await (made ??= mirrorThree()), { mode: 0o600 })
+})
+
+let made: Promise<Buffer> | undefined
+
+/** The bytes of that mirror, made once for all tests. */
+async function mirrorThree(): Promise<Buffer> {
+  const mirror = await openMirror(aMirrorFile())
   for (const [place, organization] of ['acme', 'globex', 'globex.eu'].entries())
     await mirrorPages(mirror, [customers(1, 5 + place)], { organization })
   await mirror.close()
-})
+  return readFileSync(mirror.file)
+}
 
 const configured = (id: string) => {
   return { id, baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: `key-of-${id}`, secret: 'made-up' }

@@ -6,6 +6,7 @@ import { APPLICATION_ID } from '../../src/mirror/sqlite/database.ts'
 import { listMirroredOrganizations, listNamesInMirror } from '../../src/reading/mirrored-organizations.ts'
 import { customerId, START_MS } from '../support/builders.ts'
 import { aMirrorFile, valueOf } from '../support/mirror-file.ts'
+import { someOf } from '../support/seeds.ts'
 
 const FOLDER = new URL('../../src/mirror/sqlite/migrations/', import.meta.url)
 const MIGRATIONS = readdirSync(FOLDER).toSorted()
@@ -44,7 +45,7 @@ test.each(VERSIONS)(
   },
 )
 
-test.each(VERSIONS)(
+test.each(someOf(VERSIONS))(
   'an organization of a mirror of version %d can be renamed, retired and forgotten',
   async (version) => {
     const file = anOlderMirror(version)

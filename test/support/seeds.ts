@@ -24,6 +24,6 @@ export function seeds(
  * The cases of a long table that are tried: all of them in a deep run, else the first, the last, and every third between them, or every
  * so many that `every` says.
  */
-export function someOf<Case>(all: readonly Case[], { every = 3, isDeep = inject('isDeep') } = {}): Case[] {
+export function someOf<const Case>(all: readonly Case[], { every = 3, isDeep = inject('isDeep') } = {}): Case[] {
   return all.filter((_, index) => isDeep || index % every === 0 || index === all.length - 1)
 }

@@ -14,6 +14,7 @@ import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aWorkplace } from '../../support/workplace.ts'
 import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
 import { LAUNCHER } from '../../support/launcher.ts'
+import { someOf } from '../../support/seeds.ts'
 
 describe('a backup', () => {
   test('holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
@@ -112,26 +113,28 @@ describe('a backup', () => {
 })
 
 describe('a target that cannot be replaced is refused, and left as it is', () => {
-  test.each<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
-    ['the mirror', (mirror) => mirror, /is the mirror itself/],
-    ['the WAL of the mirror', (mirror) => `${mirror}-wal`, /is the mirror itself/],
-    ['a folder', (_, folder) => folder, /is a folder; name a file in it/],
-    ['a name that ends in a slash', (_, folder) => `${folder}/new/`, /is a folder; name a file in it/],
-    ['a link to the mirror', (mirror, folder) => linked(mirror, join(folder, 'link.db')), /is the mirror itself/],
-    ['a link', (_, folder) => linked(join(folder, 'nothing'), join(folder, 'link.db')), /is a symbolic link/],
-    [
-      'a file of someone else',
-      (_, folder) => written(join(folder, 'notes.txt'), 'notes'),
-      /is not a backup made by this/,
-    ],
-    ['a longer name than the system takes', (_, folder) => join(folder, 'x'.repeat(300)), /name that is too long/],
-    ['a WAL beside it', (_, folder) => besideWal(join(folder, 'b.db')), /has b\.db-wal beside it/],
-    [
-      'a file in its path',
-      (_, folder) => join(written(join(folder, 'file'), ''), 'b.db'),
-      /a file where a folder should be/,
-    ],
-  ])('%s', async (_, make, says) => {
+  test.each(
+    someOf<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
+      ['the mirror', (mirror) => mirror, /is the mirror itself/],
+      ['the WAL of the mirror', (mirror) => `${mirror}-wal`, /is the mirror itself/],
+      ['a folder', (_, folder) => folder, /is a folder; name a file in it/],
+      ['a name that ends in a slash', (_, folder) => `${folder}/new/`, /is a folder; name a file in it/],
+      ['a link to the mirror', (mirror, folder) => linked(mirror, join(folder, 'link.db')), /is the mirror itself/],
+      ['a link', (_, folder) => linked(join(folder, 'nothing'), join(folder, 'link.db')), /is a symbolic link/],
+      [
+        'a file of someone else',
+        (_, folder) => written(join(folder, 'notes.txt'), 'notes'),
+        /is not a backup made by this/,
+      ],
+      ['a longer name than the system takes', (_, folder) => join(folder, 'x'.repeat(300)), /name that is too long/],
+      ['a WAL beside it', (_, folder) => besideWal(join(folder, 'b.db')), /has b\.db-wal beside it/],
+      [
+        'a file in its path',
+        (_, folder) => join(written(join(folder, 'file'), ''), 'b.db'),
+        /a file where a folder should be/,
+      ],
+    ]),
+  )('%s', async (_, make, says) => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 3))
     const folder = temporaryFolder()

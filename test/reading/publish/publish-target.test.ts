@@ -22,6 +22,7 @@ import { PLAIN_USER } from '../../support/plain-user-setup.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
+import { someOf } from '../../support/seeds.ts'
 
 const isRoot = process.getuid?.() === 0
 const mode = (path: string) => statSync(path).mode & 0o7777
@@ -152,35 +153,41 @@ describe.runIf(isRoot && asPlainUser() !== undefined)('as another user', () => {
 })
 
 describe('a target that is not a copy is refused, and left as it is', () => {
-  test.each<[what: string, said: RegExp, make: (file: string, mirror: string) => string | void]>([
-    ['the mirror itself', /is the mirror itself/, (_, mirror) => mirror],
-    ['the WAL of the mirror', /is the mirror itself/, (_, mirror) => `${mirror}-wal`],
-    ['a hard link to the mirror', /is the mirror itself/, (file, mirror) => linkSync(mirror, file)],
-    ['a link to the mirror', /is the mirror itself/, (file, mirror) => symlinkSync(mirror, file)],
-    ['a link to nowhere', /is a symbolic link/, (file) => symlinkSync('/nowhere', file)],
-    ['a folder', /is a folder; name a file in it/, (file) => mkdirSync(file)],
-    ['a folder by its slash', /is a folder; name a file in it/, (file) => `${file}/`],
-    ['the folder itself', /is a folder|is not a folder/, (file) => dirname(file)],
-    ['a file in the folder of the mirror', /is the folder of the mirror/, (_, mirror) => join(dirname(mirror), 'x.db')],
-    ['a text', /was not published by this program/, (file) => writeFileSync(file, 'notes of a person\n')],
-    [
-      'another SQLite file',
-      /was not published by this program/,
-      (file) => new Database(file).exec('CREATE TABLE t (x)').close() && undefined,
-    ],
-    ['another mirror', /is a mirror, not a copy/, (file, mirror) => writeFileSync(file, readFileSync(mirror))],
-    [
-      'a file with a journal beside it',
-      /has readers.db-journal beside it/,
-      (file) => writeFileSync(`${file}-journal`, 'x'),
-    ],
-    [
-      'a file whose digest is something else',
-      /holds something else/,
-      (file) => writeFileSync(`${file}.sha256`, 'a text'),
-    ],
-    ['a pipe', /is not a file/, (file) => void execFileSync('mkfifo', [file])],
-  ])('%s', async (_, said, make) => {
+  test.each(
+    someOf<[what: string, said: RegExp, make: (file: string, mirror: string) => string | void]>([
+      ['the mirror itself', /is the mirror itself/, (_, mirror) => mirror],
+      ['the WAL of the mirror', /is the mirror itself/, (_, mirror) => `${mirror}-wal`],
+      ['a hard link to the mirror', /is the mirror itself/, (file, mirror) => linkSync(mirror, file)],
+      ['a link to the mirror', /is the mirror itself/, (file, mirror) => symlinkSync(mirror, file)],
+      ['a link to nowhere', /is a symbolic link/, (file) => symlinkSync('/nowhere', file)],
+      ['a folder', /is a folder; name a file in it/, (file) => mkdirSync(file)],
+      ['a folder by its slash', /is a folder; name a file in it/, (file) => `${file}/`],
+      ['the folder itself', /is a folder|is not a folder/, (file) => dirname(file)],
+      [
+        'a file in the folder of the mirror',
+        /is the folder of the mirror/,
+        (_, mirror) => join(dirname(mirror), 'x.db'),
+      ],
+      ['a text', /was not published by this program/, (file) => writeFileSync(file, 'notes of a person\n')],
+      [
+        'another SQLite file',
+        /was not published by this program/,
+        (file) => new Database(file).exec('CREATE TABLE t (x)').close() && undefined,
+      ],
+      ['another mirror', /is a mirror, not a copy/, (file, mirror) => writeFileSync(file, readFileSync(mirror))],
+      [
+        'a file with a journal beside it',
+        /has readers.db-journal beside it/,
+        (file) => writeFileSync(`${file}-journal`, 'x'),
+      ],
+      [
+        'a file whose digest is something else',
+        /holds something else/,
+        (file) => writeFileSync(`${file}.sha256`, 'a text'),
+      ],
+      ['a pipe', /is not a file/, (file) => void execFileSync('mkfifo', [file])],
+    ]),
+  )('%s', async (_, said, make) => {
     const mirror = await aSmallMirror()
     tamper(mirror, 'PRAGMA wal_checkpoint')
     const { file, ...plan } = aPlan(mirror)
