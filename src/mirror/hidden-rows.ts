@@ -6,7 +6,7 @@ import type { HidableColumns, HiddenValues } from '../hidden-values.ts'
 export type Place = { table: string; row: number }
 
 /** The tables with values that a policy may hide, in the order in which they are rewritten. */
-const HIDDEN_TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
+export const HIDDEN_TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
 export const FIRST_TABLE = HIDDEN_TABLES[0]
 
 /** Rows rewritten in one transaction. */

@@ -40,6 +40,10 @@ const BYTES: Record<Erased, (mirror: string) => string[]> = {
     `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.`,
   ],
   busy: () => [],
+  released: (mirror) => [
+    `No query of ${mirror} finds this customer. Bytes may stay in the server's files until it reuses the space (VACUUM FULL`,
+    'writes the tables anew), and in its WAL, replicas and backups until they expire.',
+  ],
 }
 
 function beyondLines({ organization, id, copies, replaced }: ForgetReport): string[] {

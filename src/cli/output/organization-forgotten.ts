@@ -1,4 +1,5 @@
 import type { Contents } from '../../organizations.ts'
+import { isPostgres } from '../../mirror-address.ts'
 import { replacedLines } from './customer-forgotten.ts'
 import { count } from './wording.ts'
 
@@ -25,7 +26,7 @@ export function forgottenOrganizationText({
   const lines = [
     `${organization}: forgotten. Deleted: ${rowsText(deleted)}.`,
     ...(deleted.forgotten > 0 ? [hashesText(deleted.forgotten)] : []),
-    ...(finished ? [`No byte of ${mirror} holds any of its rows.`] : []),
+    ...(finished ? bytesLines(mirror) : []),
     '',
     'It may still be in places that Customer Mirror cannot reach:',
     '  - a worker that has not read the configuration since it named this organization, and would load it again: it reads it',
@@ -37,6 +38,14 @@ export function forgottenOrganizationText({
     `      DELETE FROM customers WHERE organization = '${organization.replaceAll("'", "''")}';`,
   ]
   return `${lines.join('\n')}\n`
+}
+
+function bytesLines(mirror: string): string[] {
+  if (!isPostgres(mirror)) return [`No byte of ${mirror} holds any of its rows.`]
+  return [
+    `No query of ${mirror} finds any of its rows. Bytes may stay in the server's files until it reuses the space (VACUUM FULL`,
+    'writes the tables anew), and in its WAL, replicas and backups until they expire.',
+  ]
 }
 
 function rowsText({ customers, changes, runs, rejects }: Contents): string {

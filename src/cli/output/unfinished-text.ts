@@ -1,5 +1,13 @@
+import { isPostgres } from '../../mirror-address.ts'
+
 /** How to finish the work of a command that deleted rows and could not erase their bytes: by running it again. */
 export function unfinishedText(mirror: string, command: string): string {
+  if (isPostgres(mirror)) {
+    return (
+      `✖ Not finished: the rows are deleted, but a transaction in ${mirror} that began before still sees them. Wait until queries ` +
+      `and runs end, then run again:\n  ${command}\n`
+    )
+  }
   return (
     `✖ Not finished: the rows are deleted, but ${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program ` +
     'that has the mirror open, or too little free space, kept it from being cleaned. Wait until queries and runs end, then run ' +

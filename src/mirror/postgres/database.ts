@@ -5,7 +5,7 @@ import { postgresError } from './postgres-errors.ts'
 import { schemaOf } from './connection-settings.ts'
 import { quoted } from './quoted.ts'
 import type { Connections, Database, Session } from './session.ts'
-import { onceTransactions, transaction } from './transaction.ts'
+import { onceTransactions, statementAlone, transaction } from './transaction.ts'
 
 export type Opening = {
   /** Runs in the transaction in which the mirror is opened to write. */
@@ -46,6 +46,7 @@ function databaseOf(connections: Connections, { address, schema }: Pick<Database
     schema,
     read: (work) => described(address, () => transaction(connections, reading, work)),
     write: (work, once) => described(address, () => write(work, once)),
+    maintain: (sql) => described(address, () => statementAlone(connections, sql)),
     close: () => (closed ??= connections.end()),
   }
 }

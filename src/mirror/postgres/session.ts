@@ -33,5 +33,7 @@ export type Database = {
    * result if it was.
    */
   write<Result>(work: (session: Session) => Promise<Result>, once?: object): Promise<Result>
+  /** One statement outside a transaction, for those that cannot be in one. Tables are named with their schema. */
+  maintain(sql: string): Promise<void>
   close(): Promise<void>
 }

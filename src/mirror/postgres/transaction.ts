@@ -24,6 +24,18 @@ export function transaction<Result>(connections: Connections, script: string, wo
   })
 }
 
+/** Runs one statement outside a transaction. */
+export async function statementAlone(connections: Connections, sql: string): Promise<void> {
+  const client = await connections.connect()
+  try {
+    await client.query(sql)
+    client.release()
+  } catch (error) {
+    client.release(asError(error))
+    throw error
+  }
+}
+
 /** Transactions of which each is committed once, even if the server's answer is lost. `script` returns its number. */
 export type OnceTransactions = <Result>(work: Work<Result>, once: object | undefined) => Promise<Result>
 

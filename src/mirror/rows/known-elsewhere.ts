@@ -8,6 +8,8 @@ export function knownElsewhere(rows: readonly { id: string; organization: string
     known.add(id)
     byOrganization.set(organization, (byOrganization.get(organization) ?? 0) + 1)
   }
-  const [most] = [...byOrganization].toSorted(([, one], [, other]) => other - one)
+  const [most] = [...byOrganization].toSorted(
+    ([name, one], [otherName, other]) => other - one || (name < otherName ? -1 : 1),
+  )
   return { count: known.size, mostlyOf: most?.[0] }
 }

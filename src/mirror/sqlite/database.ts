@@ -76,51 +76,11 @@ export function openDatabase(
   }
 }
 
-/** The tables that a run reads or writes, except the memory of the list. */
-const REHEARSED = [
-  'runs',
-  'customers',
-  'absences',
-  'rejects',
-  'held_removals',
-  'privacy_policies',
-  'forgotten_keys',
-  'forgotten',
-]
-const MEMORY = ['lists', 'list_chunks', 'list_windows', 'edited_customers']
-
-/** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */
-export function openRehearsal(file: string, organizations: readonly string[], { withLists = false } = {}): Connection {
-  const exists = existsSync(file)
-  if (exists) openDatabase(file, 'read').close()
+/** A private temporary mirror without rows. */
+export function openTemporary(): Connection {
   const db = new Database('')
-  try {
-    migrate(db)
-    if (!exists) return db
-    db.prepare('ATTACH ? AS original').run(file)
-    // One transaction, so that the copy is one state of the original.
-    db.transaction(() => {
-      for (const table of withLists ? [...REHEARSED, ...MEMORY] : REHEARSED) copyRows(db, table, organizations)
-    })()
-    db.exec('DETACH original')
-    return db
-  } catch (error) {
-    db.close()
-    throw fileError(error, file)
-  }
-}
-
-function copyRows(db: Connection, table: string, organizations: readonly string[]): void {
-  const columns = db
-    .prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'original')`)
-    .pluck()
-    .all(table)
-    .map((column) => `"${column}"`)
-    .join(', ')
-  db.prepare(
-    `INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM original.${table}
-     WHERE organization IN (SELECT value FROM json_each(?))`,
-  ).run(JSON.stringify(organizations))
+  migrate(db)
+  return db
 }
 
 /** Runs `work` in one immediate transaction: all of its writes, or none. */

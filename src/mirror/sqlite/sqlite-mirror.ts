@@ -4,13 +4,14 @@ import { MirrorUnusable } from '../../errors.ts'
 import {
   findDamage,
   openDatabase,
-  openRehearsal,
+  openTemporary,
   readTransaction,
   writeTransaction,
   type Connection,
 } from './database.ts'
 import { writeDictionary } from './dictionary.ts'
 import type * as Erase from './forget/erase.ts'
+import type * as Rehearsal from './rehearsal.ts'
 import type * as Retention from './retention/retention-verbs.ts'
 import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../../process-name.ts'
@@ -45,8 +46,23 @@ export async function openMirrorToRead(file: string): Promise<Mirror> {
  * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `file`. Nothing of it remains,
  * even if the process is killed. A full run reads every record there; `withLists`, for a quick run, copies the lists as last read.
  */
-export async function rehearseMirror(...asked: Parameters<typeof openRehearsal>): Promise<Mirror> {
+export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.openRehearsal>): Promise<Mirror> {
+  const { openRehearsal } = await import('./rehearsal.ts')
   return mirrorOf(asked[0], openRehearsal(...asked))
+}
+
+/** A temporary mirror for a dry run of one that is elsewhere; `fill` copies the rows, in a transaction. */
+export async function rehearseElsewhere(address: string, fill: (db: Connection) => Promise<unknown>): Promise<Mirror> {
+  const db = openTemporary()
+  try {
+    db.exec('BEGIN')
+    await fill(db)
+    db.exec('COMMIT')
+    return mirrorOf(address, db)
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 /** The organizations of the mirror at `file`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */

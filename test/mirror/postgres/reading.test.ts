@@ -1,18 +1,13 @@
 import type { PGlite } from '@electric-sql/pglite'
-import Sqlite from 'better-sqlite3'
-import { join } from 'node:path'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { writeDictionary } from '../../../src/mirror/postgres/dictionary.ts'
-import { openDatabase } from '../../../src/mirror/postgres/database.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading-indexes.ts'
 import { readingVerbs } from '../../../src/mirror/postgres/reading-verbs.ts'
-import type { Database, Session } from '../../../src/mirror/postgres/session.ts'
-import { openMirror } from '../../../src/mirror/mirror.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { randomTables, type Tables } from '../../support/random-tables.ts'
+import { inPostgres, inSqlite, insertRow, sortedRows } from '../../support/both-stores.ts'
+import { startPglite } from '../../support/pglite-connections.ts'
+import { randomTables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 
 let server: PGlite
 beforeAll(async () => {
@@ -32,14 +27,14 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
   for (let seed = 1; seed <= seeds(60, { least: 2, every: 30 }); seed += 1) {
     const tables = randomTables(seed)
     const { rows: rowsOf, mirror } = await inSqlite(tables)
-    const database = await inPostgres(tables)
+    const database = await inPostgres(server, tables)
 
     for (const [view, columns] of Object.entries(VIEWS)) {
       const rows = await database.read((session) => session.all(`SELECT ${columns} FROM ${view}`))
-      expect({ seed, view, rows: sorted(rows) }).toEqual({
+      expect({ seed, view, rows: sortedRows(rows) }).toEqual({
         seed,
         view,
-        rows: sorted(rowsOf(`SELECT ${columns} FROM ${view}`)),
+        rows: sortedRows(rowsOf(`SELECT ${columns} FROM ${view}`)),
       })
     }
     const [here, there] = [readingVerbs(database), mirror]
@@ -60,7 +55,7 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
 })
 
 test('days are those of UTC, whatever the time zone of a reader', async () => {
-  const database = await inPostgres(randomTables(1))
+  const database = await inPostgres(server, randomTables(1))
   const read = (zone: string) =>
     database.read(async (session) => {
       await session.run(`SET LOCAL timezone = '${zone}'`)
@@ -72,11 +67,11 @@ test('days are those of UTC, whatever the time zone of a reader', async () => {
 
 describe('history', () => {
   test('is read where a change holds U+0000, which PostgreSQL does not read', async () => {
-    const database = await inPostgres(randomTables(1))
+    const database = await inPostgres(server, randomTables(1))
     await database.write(async (session) => {
       await session.run(`DELETE FROM changes; DELETE FROM customers; DELETE FROM horizons`)
-      await insert(session, 'customers', { ...A_CUSTOMER, extra: '{"b":"\\u0000"}' })
-      await insert(session, 'changes', {
+      await insertRow(session, 'customers', { ...A_CUSTOMER, extra: '{"b":"\\u0000"}' })
+      await insertRow(session, 'changes', {
         ...{ seq: 900, run_id: 1, organization: 'acme', id: 'x', change: 'changed', at: '2026-03-01 00:00:00' },
         fields: String.raw`{"name":["A\u0000\u0000\\u0000","B"],"extra":["{\"a\":\"\\u0000\"}",null]}`,
       })
@@ -91,7 +86,7 @@ describe('history', () => {
 })
 
 test('numbers above 2^31 are read whole', async () => {
-  const database = await inPostgres({
+  const database = await inPostgres(server, {
     runs: [{ ...A_RUN, id: 5_000_000_000, requests: 6_000_000_000 }],
     customers: [{ ...A_CUSTOMER, row_id: 7_000_000_000 }],
     held_removals: [{ organization: 'acme', row_id: 7_000_000_000, run_id: 5_000_000_000 }],
@@ -105,7 +100,7 @@ test('numbers above 2^31 are read whole', async () => {
 })
 
 test('the indexes of readers are created once an organization was read to its end', async () => {
-  const database = await inPostgres({ runs: [{ ...A_RUN, reasons: '["page-limit"]' }] })
+  const database = await inPostgres(server, { runs: [{ ...A_RUN, reasons: '["page-limit"]' }] })
   const indexForReaders = readingIndexes(database)
   const count = () =>
     database.read((session) =>
@@ -123,7 +118,7 @@ test('the indexes of readers are created once an organization was read to its en
 
 describe('the dictionary', () => {
   test('says of every public column what PostgreSQL says of its type', async () => {
-    const database = await inPostgres({})
+    const database = await inPostgres(server, {})
     const stored = await database.read((session) =>
       session.all<{ table: string; column: string }>(`SELECT "table", "column" FROM dictionary ORDER BY ctid`),
     )
@@ -138,7 +133,7 @@ describe('the dictionary', () => {
   })
 
   test('is put right when the mirror is opened, and not written where it is right', async () => {
-    const database = await inPostgres({})
+    const database = await inPostgres(server, {})
     const versions = () =>
       database.read((session) => session.all('SELECT xmin::text, ctid::text, * FROM dictionary ORDER BY ctid'))
     const before = await versions()
@@ -159,7 +154,7 @@ describe('the dictionary', () => {
 
 test('the same columns stand in each public table of both stores', async () => {
   const { rows: rowsOf } = await inSqlite({})
-  const database = await inPostgres({})
+  const database = await inPostgres(server, {})
 
   for (const { name } of PUBLIC_TABLES) {
     const there = await database.read((session) =>
@@ -190,51 +185,4 @@ const A_CUSTOMER = {
     last_run_id: 1,
     updated_at: AT,
   },
-}
-
-async function inSqlite(tables: Tables) {
-  const file = join(temporaryFolder(), 'customers.db')
-  const mirror = await openMirror(file)
-  onTestFinished(() => mirror.close())
-  const db = new Sqlite(file)
-  db.pragma('foreign_keys = OFF')
-  for (const [table, rows] of Object.entries(tables))
-    for (const row of rows) {
-      const names = Object.keys(row)
-      db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`).run(
-        ...Object.values(row),
-      )
-    }
-  onTestFinished(() => void db.close())
-  return { rows: (sql: string) => db.prepare<[], Record<string, unknown>>(sql).all(), mirror }
-}
-
-async function inPostgres(tables: Tables): Promise<Database> {
-  const database = await openDatabase(`postgres://here/test?schema=reading_${(schemas += 1)}`, 'write', {
-    connect: () => pgliteConnections(server),
-    complete: writeDictionary,
-  })
-  onTestFinished(() => database.close())
-  await database.write(async (session) => {
-    for (const [table, rows] of Object.entries(tables)) for (const row of rows) await insert(session, table, row)
-  })
-  return database
-}
-
-let schemas = 0
-
-async function insert(
-  session: Session,
-  table: string,
-  { is_active: _isActive, ...row }: Record<string, unknown>,
-): Promise<void> {
-  const names = Object.keys(row)
-  await session.run(
-    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((_name, at) => `$${at + 1}`).join(', ')})`,
-    ...Object.values(row),
-  )
-}
-
-function sorted(rows: readonly unknown[]): string[] {
-  return rows.map((row) => JSON.stringify(row)).toSorted()
 }

@@ -9,12 +9,10 @@ import {
   type PrivacyPolicy,
 } from '../../../privacy-policy.ts'
 import type { RunPrivacy, Start } from '../../../run.ts'
+import { FIRST_TABLE, type Place } from '../../hidden-rows.ts'
 import { forgetList } from '../lists.ts'
 import type { Session } from '../session.ts'
 import { forgetWindows } from '../windows.ts'
-
-/** The first table of which values are rewritten. */
-const FIRST_TABLE = 'customers'
 
 /** The policy that the stored values follow, as a row of `privacy_policies`. */
 export type PolicyRow = {
@@ -66,19 +64,20 @@ export async function startPrivacy(
 type StoredPolicy = {
   policy: HiddenFields
   next: HiddenFields | undefined
-  place: { table: string; row: number }
+  place: Place
   unfilled: readonly string[]
   isUnpurged: boolean
 }
 
 /** The policy of an organization; undefined if nothing of it was ever hidden. */
-async function storedPrivacy(session: Session, organization: string): Promise<StoredPolicy | undefined> {
+export async function storedPrivacy(session: Session, organization: string): Promise<StoredPolicy | undefined> {
   const find = 'SELECT * FROM privacy_policies WHERE organization = $1'
   const row = await session.first<PolicyRow>(find, organization)
   return row && storedIn(row)
 }
 
-function storedIn(row: PolicyRow): StoredPolicy {
+/** The policy in a row. */
+export function storedIn(row: PolicyRow): StoredPolicy {
   const policy: HiddenFields = JSON.parse(row.policy)
   const next: HiddenFields | null = JSON.parse(row.next_policy ?? 'null')
   const unfilled: string[] = JSON.parse(row.unfilled)

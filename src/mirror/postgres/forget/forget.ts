@@ -1,0 +1,34 @@
+import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
+import { isNotForgotten, isUnknownCustomer } from '../../refusals.ts'
+import { requireUnleased } from '../organizations/unleased.ts'
+import type { Database, Session } from '../session.ts'
+import { forgetWindows } from '../windows.ts'
+import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
+import { purgeCustomer } from './purge-customer.ts'
+
+/** The verbs of a mirror about forgotten customers, each in one transaction. */
+export function forgetting(database: Database): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {
+  return {
+    forgetCustomer: (asked) => database.write((session) => forgetCustomer(session, asked), asked),
+    readmitCustomer: (asked) => database.write((session) => readmitCustomer(session, asked), asked),
+  }
+}
+
+/** A run whose lease has expired may only be paused: without the lease it can write nothing. */
+async function forgetCustomer(session: Session, asked: Forgetting): Promise<ForgottenCustomer> {
+  const { organization, id, nowMs } = asked
+  await requireUnleased(session, organization, 'changed')
+  const sinceMs = await forgottenSinceMs(session, organization, id)
+  const purged = await purgeCustomer(session, asked)
+  const isKnown = Object.values(purged.deleted).some((count) => count > 0)
+  if (sinceMs === undefined && !isKnown) throw isUnknownCustomer(organization)
+  await rememberForgotten(session, organization, id, nowMs)
+  return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
+}
+
+async function readmitCustomer(session: Session, { organization, id }: Forgetting): Promise<void> {
+  await requireUnleased(session, organization, 'changed')
+  if (!(await deleteForgotten(session, organization, id))) throw isNotForgotten(organization)
+  // A window of an interrupted run that holds its number is not read again.
+  await forgetWindows(session, organization)
+}

@@ -1,0 +1,35 @@
+import { ORGANIZATION_TABLES } from '../../organization-tables.ts'
+import type { Database, Session } from '../session.ts'
+import { vacuum } from '../vacuum.ts'
+import { forgetWindows } from '../windows.ts'
+import { changeUnnoticed, deleteRows } from './organization-rows.ts'
+import { requireUnleased } from './unleased.ts'
+
+/**
+ * Deletes every row of an organization in one transaction, then has the server free what they leave. Returns whether that was possible.
+ * If not, or if the process is killed before, the organization stays noted as not wholly forgotten, and the same call does the rest.
+ */
+export async function forgetOrganization(database: Database, organization: string): Promise<boolean> {
+  await database.write((session) => deleteAll(session, organization))
+  if (!(await vacuum(database, ORGANIZATION_TABLES))) return false
+  await database.write((session) => deleteRows(session, ['unfinished_forgets'], organization))
+  return true
+}
+
+async function deleteAll(session: Session, organization: string): Promise<void> {
+  await requireUnleased(session, organization, 'forgotten')
+  await forgetWindows(session, organization)
+  await changeUnnoticed(session)
+  await deleteRows(session, ORGANIZATION_TABLES, organization)
+  await unname(session, organization)
+  await session.run('INSERT INTO unfinished_forgets (organization) VALUES ($1)', organization)
+}
+
+/** A run that was refused because its customers were known under this organization named it. */
+async function unname(session: Session, organization: string): Promise<void> {
+  await session.run(
+    `UPDATE runs SET error = organization || ': its customers were known under another organization, which was forgotten since.'
+     WHERE error_code = 'tenant-mixup' AND strpos(error, ' under ' || $1::text || '. ') > 0`,
+    organization,
+  )
+}

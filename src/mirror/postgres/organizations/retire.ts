@@ -1,0 +1,67 @@
+import type { Retired } from '../../../organizations.ts'
+import { MEMORY_OF_LIST } from '../../organization-tables.ts'
+import { isRetired } from '../../refusals.ts'
+import { ABANDONED } from '../../lease-errors.ts'
+import { sqlTime } from '../../sql-time.ts'
+import type { Session } from '../session.ts'
+import { updateStamp } from '../update-stamp.ts'
+import { forgetWindows } from '../windows.ts'
+import { changeUnnoticed, deleteRows } from './organization-rows.ts'
+import { requireUnleased } from './unleased.ts'
+
+/**
+ * Marks every active customer of the organization as removed, with a change each, put down to its last run, and notes since when
+ * it is retired. Its next run ends that. The caller holds the transaction.
+ */
+export async function retireOrganization(session: Session, organization: string, nowMs: number): Promise<Retired> {
+  await requireUnleased(session, organization, 'retired')
+  const now = sqlTime(nowMs)
+  const find = 'SELECT retired_at FROM retired_organizations WHERE organization = $1'
+  const before = await session.first<{ retired_at: string }>(find, organization)
+  if (before !== undefined) throw isRetired(organization, before.retired_at)
+  await session.run(
+    'INSERT INTO retired_organizations (organization, retired_at) VALUES ($1, $2::timestamptz)',
+    organization,
+    now,
+  )
+  await session.run(CLOSE_ABANDONED, organization, now, ABANDONED)
+  // Their row numbers refer to customers that are no longer expected in the list.
+  await forgetWindows(session, organization)
+  await deleteRows(session, ['leases', 'held_removals', 'absences'], organization)
+  await session.run(
+    'UPDATE rejects SET resolved_at = $2::timestamptz WHERE organization = $1 AND resolved_at IS NULL',
+    organization,
+    now,
+  )
+  await changeUnnoticed(session)
+  const removed = await removeAll(session, { organization, now, stamp: await updateStamp(session, nowMs) })
+  await deleteRows(session, MEMORY_OF_LIST, organization)
+  return { removed }
+}
+
+const CLOSE_ABANDONED = `
+  UPDATE runs SET status = 'interrupted', finished_at = greatest($2::timestamptz, started_at), reasons = '["interrupted"]',
+    error_code = 'interrupted', error = $3
+  WHERE organization = $1 AND status = 'running'`
+
+/** Returns the number of customers that were active. */
+async function removeAll(
+  session: Session,
+  { organization, now, stamp }: { organization: string; now: string; stamp: string },
+): Promise<number> {
+  const last = '(SELECT max(id) FROM runs WHERE organization = $1)'
+  await session.run(
+    `INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+     SELECT ${last}, organization, id, 'removed', $2::timestamptz, missing_since FROM customers
+     WHERE organization = $1 AND removed_at IS NULL ORDER BY row_id`,
+    organization,
+    now,
+  )
+  return session.run(
+    `UPDATE customers SET removed_at = $2::timestamptz, last_run_id = ${last}, updated_at = $3::timestamptz
+     WHERE organization = $1 AND removed_at IS NULL`,
+    organization,
+    now,
+    stamp,
+  )
+}

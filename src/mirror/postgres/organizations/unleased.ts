@@ -1,0 +1,23 @@
+import { isUnderway } from '../../refusals.ts'
+import { isHeld, LEASE_COLUMNS, type Lease } from '../lease.ts'
+import type { Session } from '../session.ts'
+
+/** The number of no run: below 0, and another one in each transaction. */
+const NO_RUN = '-(pg_current_xact_id()::text::bigint)'
+
+/**
+ * Throws OrganizationLeased while a run has the organization. Otherwise the lease is this transaction's: a run that was paused has lost
+ * it, and one that starts meanwhile waits, and then looks anew.
+ */
+export async function requireUnleased(session: Session, organization: string, what: string): Promise<void> {
+  const lease = await session.first<Lease>(
+    `INSERT INTO leases (organization, run_id, holder, expires_at) VALUES ($1, ${NO_RUN}, 'nobody', 'epoch')
+     ON CONFLICT (organization) DO UPDATE SET holder = leases.holder RETURNING ${LEASE_COLUMNS}`,
+    organization,
+  )
+  if (lease !== undefined && isHeld(lease)) throw isUnderway(lease, organization, what)
+  await session.run(
+    `UPDATE leases SET run_id = ${NO_RUN}, holder = 'nobody', expires_at = 'epoch' WHERE organization = $1`,
+    organization,
+  )
+}

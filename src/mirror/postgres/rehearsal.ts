@@ -1,0 +1,42 @@
+import type { Mirror } from '../../store.ts'
+import { shownMirror } from '../../mirror-address.ts'
+import { MirrorUnusable } from '../../errors.ts'
+import { copyMirror } from '../move/copy-mirror.ts'
+import { postgresSide } from '../move/postgres-side.ts'
+import { sqliteSide } from '../move/sqlite-side.ts'
+import { rehearsedTables } from '../rehearsed-tables.ts'
+import { openDatabase } from './database.ts'
+import { writeDictionary } from './dictionary.ts'
+import type { Database } from './session.ts'
+
+/**
+ * A temporary mirror for a dry run: a private file of SQLite with a copy of the organizations in the mirror at `address`, if there is
+ * one, read in one snapshot. Nothing is written to the server.
+ */
+export async function rehearseMirror(
+  address: string,
+  organizations: readonly string[],
+  lists: { withLists?: boolean } = {},
+): Promise<Mirror> {
+  const { rehearseElsewhere } = await import('../sqlite/sqlite-mirror.ts')
+  const tables = rehearsedTables(lists)
+  const database = await openIfThere(address)
+  try {
+    return await rehearseElsewhere(shownMirror(address), async (db) => {
+      const to = sqliteSide(db, 'the copy')
+      const copying = { organizations, tables, forPostgres: false }
+      await database?.read((session) => copyMirror(postgresSide(session, database.address), to, copying))
+    })
+  } finally {
+    await database?.close()
+  }
+}
+
+async function openIfThere(address: string): Promise<Database | undefined> {
+  try {
+    return await openDatabase(address, 'read', { complete: writeDictionary })
+  } catch (error) {
+    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,15 @@
+import { timeBefore } from '../../retention-rule.ts'
+import type { Deletion } from './prune.ts'
+
+/** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
+export function rejectsPruning(organization: string, beforeMs: number): Deletion {
+  return (session, most) =>
+    session.run(
+      `DELETE FROM rejects WHERE reject_id IN (
+         SELECT reject_id FROM rejects
+         WHERE organization = $1 AND resolved_at < $2::timestamptz AND resolved_at >= first_seen_at LIMIT $3)`,
+      organization,
+      timeBefore(beforeMs),
+      most,
+    )
+}

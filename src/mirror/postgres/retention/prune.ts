@@ -1,0 +1,54 @@
+import type { Reckoning, Retention } from '../../../run.ts'
+import type { Mirror } from '../../../store.ts'
+import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
+import { kindsToPrune, SOBER_DAYS, soberMs, type Kind } from '../../retention-rule.ts'
+import type { Database, Session } from '../session.ts'
+import { changesPruning } from './prune-changes.ts'
+import { customersPruning } from './prune-customers.ts'
+import { rejectsPruning } from './prune-rejects.ts'
+import { runsPruning } from './prune-runs.ts'
+
+/** Deletes some rows in the transaction of the caller, and returns how many. */
+export type Deletion = (session: Session, most: number) => Promise<number>
+
+/**
+ * The verb of a mirror that deletes what is old. What the deleted rows leave in the files of the server is freed by its autovacuum, as
+ * for every other row.
+ */
+export function retentionVerbs(database: Database): Pick<Mirror, 'prune'> {
+  return {
+    prune: async (organization, retention, reckoning) => {
+      const day = await database.read((session) => soberDay(session, organization))
+      const deletions = [...deletionsOf(organization, retention, { reckoning, day })]
+      const inOneTransaction = (deletion: Deletion): Step => {
+        return (most) => database.write((session) => deletion(session, most))
+      }
+      return pruneInSteps(deletions.map(([kind, deletion]) => [kind, inOneTransaction(deletion)]))
+    },
+  }
+}
+
+/** The first of the last days with a complete run; undefined without one. */
+async function soberDay(session: Session, organization: string): Promise<string | undefined> {
+  const days = await session.all<{ day: string }>(
+    `SELECT to_char(started_at, 'YYYY-MM-DD') AS day FROM runs WHERE organization = $1 AND status = 'complete'
+     GROUP BY 1 ORDER BY max(id) DESC LIMIT $2`,
+    organization,
+    SOBER_DAYS,
+  )
+  return days.at(-1)?.day
+}
+
+function* deletionsOf(
+  organization: string,
+  retention: Retention,
+  { reckoning, day }: { reckoning: Reckoning; day: string | undefined },
+): Generator<[Kind, Deletion]> {
+  const asOfMs = soberMs(reckoning, day)
+  for (const { kind, beforeMs } of kindsToPrune(retention, asOfMs)) {
+    if (kind === 'removedCustomers') yield [kind, customersPruning(organization, beforeMs)]
+    else if (kind === 'resolvedRejects') yield [kind, rejectsPruning(organization, beforeMs)]
+    else if (kind === 'changes') yield [kind, changesPruning(organization, { beforeMs, asOfMs })]
+    else yield [kind, runsPruning(organization, beforeMs)]
+  }
+}

@@ -1,0 +1,17 @@
+/** The tables that a run reads or writes, except the memory of the list. */
+const REHEARSED = [
+  'runs',
+  'customers',
+  'absences',
+  'rejects',
+  'held_removals',
+  'privacy_policies',
+  'forgotten_keys',
+  'forgotten',
+]
+const MEMORY = ['lists', 'list_chunks', 'list_windows', 'edited_customers']
+
+/** The tables that a dry run needs a copy of, each after those that it refers to. A full one reads every record, and needs no list. */
+export function rehearsedTables({ withLists = false } = {}): string[] {
+  return withLists ? [...REHEARSED, ...MEMORY] : REHEARSED
+}

@@ -1,0 +1,149 @@
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Organizations } from '../../../src/organizations.ts'
+import type { Mirror } from '../../../src/store.ts'
+import { openOrganizations } from '../../../src/mirror/mirror.ts'
+import { eraseTraces } from '../../../src/mirror/postgres/forget/erase.ts'
+import { organizationsIn } from '../../../src/mirror/postgres/organizations/organizations.ts'
+import { rehearseMirror } from '../../../src/mirror/postgres/rehearsal.ts'
+import { rareVerbs } from '../../../src/mirror/postgres/rare-verbs.ts'
+import type { Database } from '../../../src/mirror/postgres/session.ts'
+import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
+import { startPglite } from '../../support/pglite-connections.ts'
+import { randomTables } from '../../support/random-tables.ts'
+import { seeds } from '../../support/seeds.ts'
+
+let server: PGlite
+beforeAll(async () => {
+  server = await startPglite()
+})
+
+const NOW_MS = Date.UTC(2026, 2, 3)
+const DAY_MS = 86_400_000
+const CLOCKS = { nowMs: NOW_MS, monotonicMs: 1 }
+const CUSTOMER = { organization: 'acme', id: 'bbbbbbbb-0000-4000-8000-000000000000', ...CLOCKS }
+
+/** What the tables hold, in the form of SQLite. */
+const TABLES: Record<string, string> = {
+  runs: 'id, organization, status, error, error_code, certificate',
+  customers: 'row_id, organization, id, name, email, extra, missing_since, removed_at, last_run_id, updated_at',
+  changes: 'run_id, organization, id, change, fields, at, missing_since',
+  rejects: 'reject_id, organization, record_key, resolved_at',
+  held_removals: 'organization, row_id, run_id',
+  retired_organizations: 'organization, retired_at',
+  horizons: 'organization, pruned_seq, feed_seq, history_from, customers_from',
+  pruned_runs: 'organization, before_day',
+  edited_customers: 'organization, row_id',
+  unfinished_forgets: 'organization',
+}
+
+type Verbs = { mirror: Pick<Mirror, 'prune' | 'forgetCustomer'>; organizations: Organizations }
+
+const DEEDS: [string, (verbs: Verbs) => Promise<unknown>][] = [
+  ['prune', ({ mirror }) => mirror.prune('acme', RETENTION, { asOfMs: NOW_MS, isConfirmed: true })],
+  [
+    'prune by a clock that may be wrong',
+    ({ mirror }) => mirror.prune('Birch', RETENTION, { asOfMs: NOW_MS, isConfirmed: false }),
+  ],
+  ['forget a customer', async ({ mirror }) => (await mirror.forgetCustomer(CUSTOMER)).deleted],
+  ['retire', ({ organizations }) => organizations.retire('acme', CLOCKS)],
+  ['rename', ({ organizations }) => organizations.rename({ from: 'acme', to: 'Acme GmbH' }, CLOCKS)],
+  ['rename to a name that is taken', ({ organizations }) => organizations.rename({ from: 'acme', to: 'zeta' }, CLOCKS)],
+  ['forget an organization', ({ organizations }) => organizations.forget('acme', CLOCKS)],
+]
+const RETENTION = {
+  changesMs: 2 * DAY_MS,
+  resolvedRejectsMs: 3 * DAY_MS,
+  runsMs: 2 * DAY_MS,
+  removedCustomersMs: 3 * DAY_MS,
+}
+
+test.each(DEEDS)('after it is told to %s, PostgreSQL holds the same as SQLite', async (_, deed) => {
+  for (let seed = 1; seed <= seeds(20, { least: 1, every: 20 }); seed += 1) {
+    const { lasting, tables } = lastingTables(seed)
+    const { file, mirror, rows } = await inSqlite(tables)
+    const organizations = await openOrganizations(file)
+    const database = await inPostgres(server, tables)
+
+    const there = await outcome(deed, { mirror, organizations })
+    const here = await outcome(deed, { mirror: rareVerbs(database), organizations: organizationsIn(database) })
+    await organizations.close()
+
+    expect({ seed, lasting, outcome: here }).toEqual({ seed, lasting, outcome: there })
+    for (const [table, columns] of Object.entries(TABLES)) {
+      const found = await database.read((session) => session.all(`SELECT ${columns} FROM ${table}`))
+      const expected = rows(`SELECT ${columns} FROM ${table}`)
+      expect({ seed, table, rows: sortedRows(found) }).toEqual({ seed, table, rows: sortedRows(expected) })
+    }
+  }
+})
+
+/** Random rows of organizations that have a run each, since every customer came with one. */
+function lastingTables(seed: number) {
+  const tables = randomTables(seed)
+  const lasting = [...new Set(tables['runs']?.map(({ organization }) => organization))]
+  return { lasting, tables }
+}
+
+async function outcome(deed: (verbs: Verbs) => Promise<unknown>, verbs: Verbs): Promise<unknown> {
+  try {
+    return await deed(verbs)
+  } catch (error) {
+    return error instanceof Error ? error.message : error
+  }
+}
+
+describe('what deleted rows leave', () => {
+  test('is released when no transaction sees it any more', async () => {
+    const database = await inPostgres(server, randomTables(3))
+
+    expect(await eraseTraces(database)).toBe('released')
+  })
+
+  test('waits for a transaction that began before, and the next try releases it', async () => {
+    const database = await inPostgres(server, randomTables(3))
+
+    expect(await eraseTraces(withReader(database, { reads: 99 }))).toBe('busy')
+    expect(await eraseTraces(withReader(database, { reads: 2 }))).toBe('released')
+  })
+})
+
+/** A database in which a transaction of another program is under way for so many looks. */
+function withReader(database: Database, { reads }: { reads: number }): Database {
+  let left = reads
+  return {
+    ...database,
+    read: (work) =>
+      database.read((session) =>
+        work({
+          ...session,
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+          first: async <Row>(sql: string, ...parameters: unknown[]) => {
+            if (!sql.includes('pg_stat_activity')) return session.first<Row>(sql, ...parameters)
+            left -= 1
+            // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+            return left >= 0 ? ({ pid: 1 } as Row) : session.first<Row>(sql, ...parameters)
+          },
+        }),
+      ),
+  }
+}
+
+test('a rehearsal of a mirror on a server that is not there says so', async () => {
+  const rehearsing = rehearseMirror('postgres://127.0.0.1:1/none', ['acme'])
+
+  await expect(rehearsing).rejects.toMatchObject({ code: 'mirror-unreachable' })
+})
+
+test('a run that starts while a customer is forgotten looks anew', async () => {
+  const database = await inPostgres(server, randomTables(3))
+  const lease = () =>
+    database.read((session) =>
+      session.first<{ run_id: number }>(`SELECT run_id FROM leases WHERE organization = 'acme'`),
+    )
+  const before = await lease()
+  await rareVerbs(database).forgetCustomer(CUSTOMER)
+
+  expect(before).toBeUndefined()
+  expect((await lease())?.run_id).toBeLessThan(0)
+})

@@ -1,0 +1,69 @@
+import type { PGlite } from '@electric-sql/pglite'
+import Sqlite from 'better-sqlite3'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openDatabase } from '../../src/mirror/postgres/database.ts'
+import { writeDictionary } from '../../src/mirror/postgres/dictionary.ts'
+import type { Database, Session } from '../../src/mirror/postgres/session.ts'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { pgliteConnections } from './pglite-connections.ts'
+import type { Tables } from './random-tables.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A mirror in a file of SQLite with these rows, whatever store the tests are run on. */
+export async function inSqlite(tables: Tables) {
+  const file = join(temporaryFolder(), 'customers.db')
+  const mirror = await openMirror(file)
+  onTestFinished(() => mirror.close())
+  const db = new Sqlite(file)
+  db.pragma('foreign_keys = OFF')
+  for (const [table, rows] of Object.entries(tables))
+    for (const row of rows) {
+      const names = Object.keys(row)
+      db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`).run(
+        ...Object.values(row),
+      )
+    }
+  onTestFinished(() => void db.close())
+  return { file, mirror, rows: (sql: string) => db.prepare<[], Record<string, unknown>>(sql).all() }
+}
+
+let schemas = 0
+
+/** A mirror in PostgreSQL with these rows. */
+export async function inPostgres(server: PGlite, tables: Tables): Promise<Database> {
+  const database = await openDatabase(`postgres://here/test?schema=both_${(schemas += 1)}`, 'write', {
+    connect: () => pgliteConnections(server),
+    complete: writeDictionary,
+  })
+  onTestFinished(() => database.close())
+  await database.write(async (session) => {
+    for (const [table, rows] of Object.entries(tables)) for (const row of rows) await insertRow(session, table, row)
+    // As if the mirror had given the numbers itself.
+    for (const [table, column] of [
+      ['runs', 'id'],
+      ['changes', 'seq'],
+      ['rejects', 'reject_id'],
+    ])
+      await session.run(`SELECT setval(pg_get_serial_sequence('${table}', '${column}'), 1000)`)
+  })
+  return database
+}
+
+/** Without the column that PostgreSQL fills in. */
+export async function insertRow(
+  session: Session,
+  table: string,
+  { is_active: _isActive, ...row }: Record<string, unknown>,
+): Promise<void> {
+  const names = Object.keys(row)
+  await session.run(
+    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((_name, at) => `$${at + 1}`).join(', ')})`,
+    ...Object.values(row),
+  )
+}
+
+/** Rows as texts that can be compared, whatever order they came in. */
+export function sortedRows(rows: readonly unknown[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).toSorted()
+}
