@@ -147,9 +147,17 @@ describe('the program and the table', () => {
       [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name),
     )
 
-    // The wishes of a queue, a command line, a timer and an output that is closed: they become an error of the table or none.
+    // The wishes of a queue, a command line, a timer, a transaction and an output that is closed: they become an error of the table or none.
     expect(new Set(others)).toEqual(
-      new Set(['CommandLineEnded', 'RunFailed', 'TimedOut', 'Unread', 'Unwritten', 'ValueUnwritable']),
+      new Set([
+        'CommandLineEnded',
+        'RunFailed',
+        'TimedOut',
+        'Unread',
+        'Unwritten',
+        'ValueUnwritable',
+        'WrittenMeanwhile',
+      ]),
     )
   })
 
@@ -191,6 +199,10 @@ const READERS: ReadonlySet<string> = new Set([
   'src/window-failure.ts',
   'src/cli/statement-suggestion.ts',
   'src/mirror/mirror.ts',
+  'src/mirror/postgres/damage.ts',
+  'src/mirror/postgres/reading-indexes.ts',
+  'src/mirror/postgres/rehearsal.ts',
+  'src/mirror/postgres/vacuum.ts',
   'src/mirror/sqlite/sqlite-mirror.ts',
   'src/reading/backup/open-backup.ts',
   'src/cli/output/explain-failure.ts',

@@ -1,6 +1,8 @@
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror } from '../store.ts'
 import { MirrorUnusable } from '../errors.ts'
+import { isPostgres } from '../mirror-address.ts'
+import type * as Postgres from './postgres/postgres-mirror.ts'
 import type * as Sqlite from './sqlite/sqlite-mirror.ts'
 
 export { replaced } from './replaced.ts'
@@ -11,12 +13,12 @@ export { replaced } from './replaced.ts'
 
 /** Opens the mirror at `address` to write; creates it if there is none: a file is 0600 in a folder of 0700. */
 export async function openMirror(address: string): Promise<Mirror> {
-  return (await sqlite()).openMirror(address)
+  return (await storeOf(address)).openMirror(address)
 }
 
 /** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
 export async function openMirrorToRead(address: string): Promise<Mirror> {
-  return (await sqlite()).openMirrorToRead(address)
+  return (await storeOf(address)).openMirrorToRead(address)
 }
 
 /** Opens the mirror at `address` to read; undefined if there is none. */
@@ -30,23 +32,32 @@ export async function openMirrorIfThere(address: string): Promise<Mirror | undef
 }
 
 /**
- * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `file`. Nothing of it remains,
+ * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `address`. Nothing of it remains,
  * even if the process is killed. A full run reads every record there; `withLists`, for a quick run, copies the lists as last read.
  */
 export async function rehearseMirror(...asked: Parameters<typeof Sqlite.rehearseMirror>): Promise<Mirror> {
-  return (await sqlite()).rehearseMirror(...asked)
+  return (await storeOf(asked[0])).rehearseMirror(...asked)
 }
 
 /** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
 export async function openOrganizations(address: string): Promise<Organizations> {
-  return (await sqlite()).openOrganizations(address)
+  return (await storeOf(address)).openOrganizations(address)
 }
 
-/** Erases what is left of a forgotten customer in the bytes of the mirror at `file`; its connections are closed before. */
+/** Erases what is left of a forgotten customer in the mirror at `address`; its connections are closed before. */
 export async function eraseTraces(...asked: Parameters<typeof Sqlite.eraseTraces>): Promise<Erased> {
-  return (await sqlite()).eraseTraces(...asked)
+  const [address] = asked
+  return isPostgres(address) ? (await postgres()).eraseTraces(address) : (await sqlite()).eraseTraces(...asked)
+}
+
+function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {
+  return isPostgres(address) ? postgres() : sqlite()
 }
 
 function sqlite(): Promise<typeof Sqlite> {
   return import('./sqlite/sqlite-mirror.ts')
+}
+
+function postgres(): Promise<typeof Postgres> {
+  return import('./postgres/postgres-mirror.ts')
 }

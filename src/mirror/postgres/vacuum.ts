@@ -38,7 +38,7 @@ async function isSeenByNobody(database: Database): Promise<boolean> {
 /** Every transaction so far has a lower number. */
 const NEXT = 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid'
 
-/** Of other users, PostgreSQL shows them only to members of pg_read_all_stats. */
+/** PostgreSQL shows those of other users only to members of pg_read_all_stats. */
 function findOlder(session: Session, xid: string): Promise<{ pid: number } | undefined> {
   return session.first<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity

@@ -11,13 +11,13 @@ const NO_RUN = '-(pg_current_xact_id()::text::bigint)'
  */
 export async function requireUnleased(session: Session, organization: string, what: string): Promise<void> {
   const lease = await session.first<Lease>(
-    `INSERT INTO leases (organization, run_id, holder, expires_at) VALUES ($1, ${NO_RUN}, 'nobody', 'epoch')
+    `INSERT INTO leases (organization, run_id, holder, expires_at) VALUES ($1, ${NO_RUN}, 'none', 'epoch')
      ON CONFLICT (organization) DO UPDATE SET holder = leases.holder RETURNING ${LEASE_COLUMNS}`,
     organization,
   )
   if (lease !== undefined && isHeld(lease)) throw isUnderway(lease, organization, what)
   await session.run(
-    `UPDATE leases SET run_id = ${NO_RUN}, holder = 'nobody', expires_at = 'epoch' WHERE organization = $1`,
+    `UPDATE leases SET run_id = ${NO_RUN}, holder = 'none', expires_at = 'epoch' WHERE organization = $1`,
     organization,
   )
 }

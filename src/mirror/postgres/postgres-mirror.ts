@@ -1,0 +1,71 @@
+import type { Organizations } from '../../organizations.ts'
+import type { Erased, Mirror } from '../../store.ts'
+import { openDatabase } from './database.ts'
+import { writeDictionary } from './dictionary.ts'
+import { rareVerbs } from './rare-verbs.ts'
+import type * as Rehearsal from './rehearsal.ts'
+import { readingIndexes } from './reading-indexes.ts'
+import { readingVerbs } from './reading-verbs.ts'
+import { runVerbs } from './run-verbs.ts'
+import { savingVerbs } from './saving-verbs.ts'
+import type { Database } from './session.ts'
+
+/** Opens the mirror at `address` to write; makes its schema if there is none. */
+export async function openMirror(address: string): Promise<Mirror> {
+  return mirrorIn(await openToWrite(address))
+}
+
+/** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
+export async function openMirrorToRead(address: string): Promise<Mirror> {
+  return mirrorIn(await openToRead(address))
+}
+
+/** As `rehearsal.ts` has it, which is loaded only when it is called. */
+export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
+  return (await import('./rehearsal.ts')).rehearseMirror(...asked)
+}
+
+/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
+export async function openOrganizations(address: string): Promise<Organizations> {
+  const { organizationsIn } = await import('./organizations/organizations.ts')
+  // To read first, since no mirror is made here.
+  await (await openToRead(address)).close()
+  return organizationsIn(await openToWrite(address))
+}
+
+/** Has the server erase what is left of a forgotten customer; see `erase.ts`. */
+export async function eraseTraces(address: string): Promise<Erased> {
+  const erase = await import('./forget/erase.ts')
+  const database = await openToWrite(address)
+  try {
+    return await erase.eraseTraces(database)
+  } finally {
+    await database.close()
+  }
+}
+
+function openToWrite(address: string): Promise<Database> {
+  return openDatabase(address, 'write', { complete: writeDictionary })
+}
+
+function openToRead(address: string): Promise<Database> {
+  return openDatabase(address, 'read', { complete: writeDictionary })
+}
+
+function mirrorIn(database: Database): Mirror {
+  const saving = savingVerbs(database)
+  const indexForReaders = readingIndexes(database)
+  return {
+    file: database.address,
+    ...runVerbs(database),
+    ...saving,
+    finishRun: async (run, ending, nowMs) => {
+      const report = await saving.finishRun(run, ending, nowMs)
+      if (ending.status === 'complete' || ending.status === 'partial') await indexForReaders()
+      return report
+    },
+    ...readingVerbs(database),
+    ...rareVerbs(database),
+    close: () => database.close(),
+  }
+}
