@@ -28,9 +28,11 @@ export async function findDamage(database: Database): Promise<string[]> {
 
 const CHECK = `
   SELECT format('%I.bt_index_check', nspname) AS name
-  FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
-  WHERE extname = 'amcheck' AND has_schema_privilege(nspname, 'USAGE')
-    AND has_function_privilege(format('%I.bt_index_check(regclass)', nspname), 'EXECUTE')`
+  FROM pg_extension
+    JOIN pg_depend ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid AND classid = 'pg_proc'::regclass
+    JOIN pg_proc ON pg_proc.oid = objid JOIN pg_namespace ON pg_namespace.oid = pronamespace
+  WHERE extname = 'amcheck' AND proname = 'bt_index_check' AND pronargs = 1
+    AND has_schema_privilege(pg_namespace.oid, 'USAGE') AND has_function_privilege(pg_proc.oid, 'EXECUTE')`
 
 const INDEXES = `
   SELECT pg_class.oid::text AS oid, relname AS name
