@@ -13,8 +13,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 /** Pages whose blocks are run by tests of their own: test/handing-on. */
 const HANDING_ON = 'docs/HANDING-ON.md'
 const PAGES_HERE = PAGES.filter(({ name }) => name !== HANDING_ON)
-/** Pages whose commands are run in a deep run: a long one, and one that test/cli/privacy.test.ts follows step by step. */
-const LONG = ['docs/OPERATIONS.md', 'docs/PRIVACY.md']
+/** Pages whose commands are run in a deep run; test/cli/export.test.ts and test/cli/privacy.test.ts have the same options. */
+const LONG = ['docs/OPERATIONS.md', 'docs/EXPORTS.md', 'docs/PRIVACY.md']
 /** Blocks that are run in a deep run: they need the mirror of the demo, or a sandbox beside them, as test/cli/sandbox-and-demo.test.ts has. */
 const LONG_BLOCK = /\bnpm start --|\bcustomer-mirror sandbox\b/
 const BLOCKS = PAGES_HERE.flatMap((page) => blocksIn(page))
