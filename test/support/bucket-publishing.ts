@@ -1,12 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import { expect } from 'vitest'
 import { z } from 'zod'
 import type { BucketPlan } from '../../src/reading/publish/bucket/bucket-plan.ts'
 import { openRowsReader } from '../../src/reading/publish/bucket/organization-rows.ts'
 import { publishToBucket } from '../../src/reading/publish/bucket/publish-bucket.ts'
 import { openS3Store, type StoreLimits } from '../../src/reading/publish/bucket/s3-store.ts'
 import type { Published } from '../../src/reading/publish/publish-plan.ts'
-import { BUCKET, type BucketServer } from './bucket-server.ts'
+import type { Mirror } from '../../src/store.ts'
+import { night } from '../mirror/nights.ts'
+import { aBucketServer, BUCKET, refuse, type BucketServer, type Fault } from './bucket-server.ts'
+import { aCustomer, customers } from './builders.ts'
+import { aDuckDb, type DuckRow } from './duckdb.ts'
+import { aMirror } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 export const PREFIX = 'customer-mirror'
@@ -71,4 +78,45 @@ export function asFolder({ objects }: BucketServer): string {
     writeFileSync(file, content)
   }
   return join(folder, PREFIX)
+}
+
+/** Requests are sent once. */
+export const ONCE = { ...SOON, attempts: 1 }
+
+/** A bucket with the first night of a mirror that has had a second one. */
+export async function aStaleBucket(options = {}): Promise<{ mirror: Mirror & { file: string }; bucket: BucketServer }> {
+  const mirror = await aMirror()
+  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
+  const bucket = await aBucketServer(options)
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  const second = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 8)]
+  for (const organization of ['acme', 'globex']) await night(mirror, 1, second, { organization })
+  bucket.requests.length = 0
+  return { mirror, bucket }
+}
+
+/** Every object that the manifest names is there, whole; returns how many rows they have. */
+export function rowsThatAreWhole(bucket: BucketServer): number[] {
+  return manifestIn(bucket).organizations.map(({ object, rows, sha256 }) => {
+    const content = bucket.objects.get(`${PREFIX}/${object}`) ?? Buffer.alloc(0)
+    expect(createHash('sha256').update(content).digest('hex'), object).toBe(sha256)
+    return rows
+  })
+}
+
+/** Refuses every request. */
+export const refusing =
+  (status: number, code: string, headers = {}): Fault =>
+  (_, response) => {
+    refuse(response, status, code, headers)
+    return true
+  }
+
+/** The rows that a reader gets who begins with the manifest. */
+export async function rowsIn(bucket: BucketServer, columns: string): Promise<DuckRow[]> {
+  const folder = asFolder(bucket)
+  const duck = await aDuckDb()
+  await duck.all(`SET VARIABLE objects = (SELECT list('${folder}/' || one.object)
+    FROM (SELECT unnest(organizations) AS one FROM read_json('${folder}/manifest.json')))`)
+  return duck.all(`SELECT ${columns} FROM read_parquet(getvariable('objects'), hive_partitioning = true) ORDER BY ALL`)
 }

@@ -4,28 +4,17 @@ import { CLOCKS, organizationsOf } from '../../../mirror/organizations.ts'
 import { night, quickRun } from '../../../mirror/nights.ts'
 import {
   aBucketPlan,
-  asFolder,
   manifestIn,
   namedIn,
   objectsIn,
   PREFIX,
   publishInto,
-  SOON,
+  rowsIn,
 } from '../../../support/bucket-publishing.ts'
-import { aBucketServer, BUCKET, refuse, type BucketServer } from '../../../support/bucket-server.ts'
+import { aBucketServer, BUCKET } from '../../../support/bucket-server.ts'
 import { aCustomer, customerId, customers } from '../../../support/builders.ts'
-import { aDuckDb, type DuckRow } from '../../../support/duckdb.ts'
 import { aMirror, rowsOf, tamper } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights } from '../../../support/publishing.ts'
-
-/** The rows that a reader gets who begins with the manifest. */
-async function rowsIn(bucket: BucketServer, columns: string): Promise<DuckRow[]> {
-  const folder = asFolder(bucket)
-  const duck = await aDuckDb()
-  await duck.all(`SET VARIABLE objects = (SELECT list('${folder}/' || one.object)
-    FROM (SELECT unnest(organizations) AS one FROM read_json('${folder}/manifest.json')))`)
-  return duck.all(`SELECT ${columns} FROM read_parquet(getvariable('objects'), hive_partitioning = true) ORDER BY ALL`)
-}
 
 test('DuckDB reads by the manifest what the mirror has', async () => {
   const mirror = await aMirrorOfNights()
@@ -157,94 +146,4 @@ test('objects of organizations that were renamed, retired or forgotten go at onc
   expect(after?.gone).toEqual(['acme', 'globex', 'initech'])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
   expect(namedIn(bucket).join()).toMatch(/organization=acme-eu\/.*,.*organization=hooli\/[^,]*$/)
-})
-
-test('without personal data no object holds any, those from before included', async () => {
-  const mirror = await aMirrorOfNights()
-  const bucket = await aBucketServer()
-  const plan = aBucketPlan(mirror, { graceMs: 3_600_000 })
-  await publishInto(bucket, plan)
-  const before = namedIn(bucket)
-  await publishInto(bucket, { ...plan, withoutPersonalData: true, afterRuns: true })
-  const [row = {}] = await rowsIn(bucket, '*')
-
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-  expect(before.some((key) => objectsIn(bucket).includes(key))).toBe(false)
-  expect(Object.keys(row).toSorted()).toEqual(
-    ['changed_at', 'created_at', 'created_at_utc', 'first_seen_at', 'id', 'is_active', 'language', 'last_run_id']
-      .concat(['missing_since', 'organization', 'removed_at', 'timezone', 'updated_at'])
-      .toSorted(),
-  )
-})
-
-test('an object that a person or a rule of the bucket deleted is made again', async () => {
-  const mirror = await aMirrorOfNights()
-  const bucket = await aBucketServer()
-  await publishInto(bucket, aBucketPlan(mirror))
-  const [acme = ''] = namedIn(bucket)
-  bucket.objects.delete(`${PREFIX}/${acme}`)
-  await publishInto(bucket, aBucketPlan(mirror, { afterRuns: true }))
-
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-  expect(objectsIn(bucket).length).toBe(2)
-})
-
-test('objects of other programs stay, and a manifest of another program is refused', async () => {
-  const mirror = await aMirrorOfNights()
-  const bucket = await aBucketServer()
-  const others = ['customers/organization=acme/part-0.parquet', 'customers/notes.txt', 'notes.txt']
-  for (const key of others) bucket.objects.set(`${PREFIX}/${key}`, Buffer.from('of another program'))
-  await publishInto(bucket, aBucketPlan(mirror))
-  await publishInto(bucket, aBucketPlan(mirror, { withoutPersonalData: true }))
-  const stayed = objectsIn(bucket)
-  bucket.objects.set(`${PREFIX}/manifest.json`, Buffer.from('{"program": "another"}'))
-  const refused = publishInto(bucket, aBucketPlan(mirror))
-
-  expect(stayed).toEqual(expect.arrayContaining(others))
-  expect(stayed.length).toBe(5)
-  await expect(refused).rejects.toMatchObject({
-    code: 'usage',
-    message: expect.stringContaining('name another prefix'),
-  })
-  expect(bucket.objects.get(`${PREFIX}/manifest.json`)?.toString()).toBe('{"program": "another"}')
-})
-
-test('an organization that was never read has no object, and keeps that of a mirror that was lost', async () => {
-  const bucket = await aBucketServer()
-  const lost = await aMirror()
-  await night(lost, 0, customers(1, 5))
-  await publishInto(bucket, aBucketPlan(lost.file))
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(11, 15), { organization: 'globex' })
-  const published = await publishInto(bucket, aBucketPlan(mirror.file, { organizations: ['acme', 'globex', 'hooli'] }))
-
-  expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme', 'globex'])
-  expect(published.leftOut).toEqual([{ organization: 'hooli', reason: 'never-read' }])
-})
-
-test('a large organization goes in parts, and parts that were sent before a failure are removed', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 60))
-  const bucket = await aBucketServer()
-  const limits = { ...SOON, partBytes: 1000 }
-  await publishInto(bucket, aBucketPlan(mirror.file), limits)
-  const [acme] = manifestIn(bucket).organizations
-  const content = bucket.objects.get(`${PREFIX}/${acme?.object}`) ?? Buffer.alloc(0)
-  const parts = bucket.requests.filter(({ query }) => query.has('partNumber')).length
-  bucket.fault = ({ query }, response) => {
-    if (query.get('partNumber') !== '3') return false
-    refuse(response, 403, 'AccessDenied')
-    return true
-  }
-  const denied = publishInto(bucket, aBucketPlan(mirror.file, { withoutPersonalData: true }), {
-    ...limits,
-    partBytes: 500,
-  })
-
-  await expect(denied).rejects.toMatchObject({ code: 'copy-unwritable' })
-  expect(parts).toBe(Math.ceil(content.length / limits.partBytes))
-  expect(parts).toBeGreaterThan(2)
-  expect(createHash('sha256').update(content).digest('hex')).toBe(acme?.['sha256'])
-  expect(bucket.uploads.size).toBe(0)
-  expect(manifestIn(bucket).generation).toBe(1)
 })

@@ -1,0 +1,235 @@
+import { expect, test, vi } from 'vitest'
+import { publishApart } from '../../../../src/reading/publish/publish-apart.ts'
+import { night } from '../../../mirror/nights.ts'
+import {
+  aBucketPlan,
+  aStaleBucket,
+  namedIn,
+  objectsIn,
+  PREFIX,
+  ONCE,
+  publishInto,
+  refusing,
+  rowsThatAreWhole,
+  SOON,
+} from '../../../support/bucket-publishing.ts'
+import { aBucketServer, refuse, type Fault } from '../../../support/bucket-server.ts'
+import { customers } from '../../../support/builders.ts'
+import { aMirror, tamper } from '../../../support/mirror-file.ts'
+
+const HOUR_MS = 3_600_000
+
+/** When a request was signed: `20261122T140500Z`. */
+function momentOf(signed: string): number {
+  return Date.parse(signed.replace(/^(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
+}
+
+/** Never answers. */
+const SILENCE: Fault = () => true
+
+test.each<[string, Fault, string, RegExp]>([
+  ['a right that lacks', refusing(403, 'AccessDenied'), 'copy-unwritable', /They need s3:ListBucket .* s3:PutObject/],
+  ['a key that is unknown', refusing(403, 'InvalidAccessKeyId'), 'copy-unwritable', /Check AWS_ACCESS_KEY_ID/],
+  ['a wrong secret', refusing(403, 'SignatureDoesNotMatch'), 'copy-unwritable', /does not accept the credentials/],
+  ['a session that is over', refusing(400, 'ExpiredToken'), 'copy-unwritable', /session of these credentials is over/],
+  [
+    'another region',
+    refusing(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-central-1' }),
+    'copy-unwritable',
+    /Set publish\.region, or AWS_REGION, to eu-central-1\./,
+  ],
+  ['a clock that is off for good', refusing(403, 'RequestTimeTooSkewed'), 'copy-unwritable', /Set its clock/],
+  ['a full bucket', refusing(507, 'XMinioStorageFull'), 'copy-full', /the bucket is full/],
+  [
+    'a failing service',
+    refusing(500, 'InternalError'),
+    'copy-unreachable',
+    /127\.0\.0\.1:\d+ does not answer, or cannot/,
+  ],
+  ['a service that is too busy', refusing(503, 'SlowDown'), 'copy-unreachable', /\(SlowDown, 503\)$/],
+  ['a connection that ends', (_, response) => response.destroy().destroyed, 'copy-unreachable', /\(ECONNRESET\)$/],
+  ['a service that never answers', SILENCE, 'copy-unreachable', /\((ETIMEDOUT|TimeoutError)\)$/],
+])('%s is reported with what to do, and what was published stays', async (_, fault, code, message) => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = fault
+  const failing = publishInto(bucket, aBucketPlan(mirror.file), {
+    ...ONCE,
+    ...(fault === SILENCE && { requestMs: 300 }),
+  })
+
+  await expect(failing).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
+  await expect(failing).rejects.toMatchObject({ message: expect.stringContaining('is unchanged') })
+  await expect(failing).rejects.not.toMatchObject({ message: expect.stringMatching(/AKIA|a secret|made up/) })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
+test.each([
+  ['knows conditions', true],
+  ['knows no conditions', false],
+])(
+  'of two publishers at once on a service that %s, neither mixes objects of the other into its manifest',
+  async (_, knowsConditions) => {
+    const { mirror, bucket } = await aStaleBucket({ knowsConditions })
+    let meanwhile: Promise<unknown> | undefined
+    bucket.fault = async ({ method, key }) => {
+      if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
+      // The other one begins after all objects of the first are there, and ends before its manifest is.
+      meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
+      await meanwhile
+      return false
+    }
+    const published = await publishInto(bucket, aBucketPlan(mirror.file))
+    await publishInto(bucket, aBucketPlan(mirror.file))
+
+    expect(meanwhile).toBeDefined()
+    expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
+    expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
+    expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  },
+)
+
+test('a bucket that is not there, and a machine without credentials, are reported', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  const bucket = await aBucketServer()
+  const elsewhere = aBucketPlan(mirror.file, { to: { bucket: 'another', prefix: '' } })
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE']) vi.stubEnv(name, undefined)
+  for (const name of ['AWS_SHARED_CREDENTIALS_FILE', 'AWS_CONFIG_FILE']) vi.stubEnv(name, '/dev/null')
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
+  const { AWS_ENDPOINT_URL_S3 = '' } = bucket.env
+
+  await expect(publishInto(bucket, elsewhere)).rejects.toMatchObject({
+    code: 'copy-unwritable',
+    message: expect.stringContaining('s3://another: there is no such bucket.'),
+  })
+  await expect(
+    publishInto({ ...bucket, env: { AWS_ENDPOINT_URL_S3 } }, aBucketPlan(mirror.file)),
+  ).rejects.toMatchObject({
+    code: 'copy-unwritable',
+    message: expect.stringContaining('there are no credentials. Set AWS_ACCESS_KEY_ID'),
+  })
+  vi.unstubAllEnvs()
+})
+
+test('a clock that is off is corrected by that of the service, and a request that failed for a moment is sent again', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const date = new Date(Date.now() + 3 * HOUR_MS).toUTCString()
+  const answers = [refusing(403, 'RequestTimeTooSkewed', { date }), refusing(500, 'InternalError')]
+  bucket.fault = (request, response) => answers.shift()?.(request, response) ?? false
+  await publishInto(bucket, aBucketPlan(mirror.file), { ...SOON, attempts: 3 })
+
+  expect(answers).toEqual([])
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+  const [first = 0, second = 0] = bucket.requests.map(({ headers }) => momentOf(String(headers['x-amz-date'])))
+  expect(second - first).toBeGreaterThan(2.9 * HOUR_MS)
+})
+
+test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const limits = { ...ONCE, partBytes: 1000 }
+  const found = new Set<string>()
+  let passed = false
+  for (let failing = 1; !passed; failing += 1) {
+    let count = 0
+    bucket.fault = (_, response) => {
+      count += 1
+      if (count < failing) return false
+      response.destroy()
+      return true
+    }
+    // A change each time, so that there is something to publish.
+    await night(mirror, 1 + failing, customers(1, 8 + failing))
+    passed = await publishInto(bucket, aBucketPlan(mirror.file), limits).then(
+      ({ warnings }) => warnings.length === 0,
+      () => false,
+    )
+    bucket.fault = undefined
+    found.add(rowsThatAreWhole(bucket).join())
+  }
+  const unended = bucket.uploads.size
+  await publishInto(bucket, aBucketPlan(mirror.file), limits)
+
+  expect(found.size).toBeGreaterThan(1)
+  expect(unended).toBe(0)
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
+test('without a folder for temporary files nothing is published', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  vi.stubEnv('TMPDIR', '/nonexistent')
+  const { failed } = await publishInto(bucket, aBucketPlan(mirror.file))
+  vi.unstubAllEnvs()
+
+  expect(failed).toMatchObject([
+    {
+      file: 's3://analytics/customer-mirror/acme',
+      code: 'copy-unwritable',
+      message: expect.stringMatching(/^\/nonexistent: /),
+    },
+    { file: 's3://analytics/customer-mirror/globex' },
+  ])
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
+test('an organization with a value that Parquet cannot hold keeps its object, and keeps no other one back', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  tamper(mirror.file, `UPDATE customers SET created_at_utc = 'soon' WHERE organization = 'acme'`)
+  const { failed } = await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(failed).toMatchObject([{ code: 'usage', message: expect.stringContaining('A value of created_at_utc') }])
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 8])
+})
+
+test('a process that is killed while it uploads changes nothing, and the next one removes what it left', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const stopping = new AbortController()
+  bucket.fault = ({ method, key }) => {
+    if (method !== 'PUT' || !key.includes('globex')) return false
+    stopping.abort()
+    return true
+  }
+  const environment = { ...bucket.env, AWS_REGION: 'us-east-1' }
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+  const killed = publishApart(aBucketPlan(mirror.file), { signal: stopping.signal })
+  await expect(killed).rejects.toMatchObject({ code: 'interrupted' })
+  vi.unstubAllEnvs()
+  bucket.fault = undefined
+  const left = objectsIn(bucket).length
+  const found = rowsThatAreWhole(bucket)
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(left).toBeGreaterThanOrEqual(2)
+  expect(found).toEqual([5, 5])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
+test('what a publish left behind that was killed goes with the next one: objects, and uploads that were not ended', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const left = `${PREFIX}/customers/organization=acme/customers-0000000002-0123456789abcdef.parquet`
+  bucket.objects.set(left, Buffer.from('of a publish that was killed'))
+  bucket.uploads.set('left', { key: left.replace('acme', 'globex'), parts: new Map() })
+  bucket.uploads.set('foreign', { key: `${PREFIX}/customers/notes.parquet`, parts: new Map() })
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect([...bucket.uploads.keys()]).toEqual(['foreign'])
+})
+
+test('credentials that may not list or delete publish all the same, with a warning', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, query }, response) => {
+    if (method !== 'DELETE' && !query.has('list-type')) return false
+    refuse(response, 403, 'AccessDenied')
+    return true
+  }
+  const { warnings, failed } = await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(failed).toEqual([])
+  expect(warnings).toEqual([
+    expect.stringContaining('cannot be listed'),
+    expect.stringContaining('objects from before could not be removed'),
+  ])
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+})
