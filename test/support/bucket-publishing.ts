@@ -70,7 +70,7 @@ export function namedIn(bucket: BucketServer): string[] {
 }
 
 /** The objects as files of a folder, for readers without a network. */
-export function asFolder({ objects }: BucketServer): string {
+function asFolder({ objects }: BucketServer): string {
   const folder = temporaryFolder()
   for (const [key, content] of objects) {
     const file = join(folder, key)
