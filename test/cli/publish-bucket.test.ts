@@ -7,11 +7,11 @@ import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../suppor
 const TO = 's3://analytics/customer-mirror'
 
 /** A workplace with a bucket that its configuration may name; `cli` runs a command there. */
-async function aWorkplaceWithBucket(publish?: object) {
+async function aWorkplaceWithBucket(publish?: object, changed = {}) {
   const place: Workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })))
   const bucket: BucketServer = await aBucketServer()
   if (publish !== undefined) appendFileSync(place.config, `publish: ${JSON.stringify(publish)}\n`)
-  const env = { ...bucket.env, AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null' }
+  const env = { ...bucket.env, AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null', ...changed }
   return { bucket, mirror: place.mirror, cli: (...args: string[]) => runCli(args, { cwd: place.folder, env }) }
 }
 
@@ -34,4 +34,17 @@ test('check asks the bucket of the configuration, and changes nothing there', as
   expect(code).toBe(0)
   expect(stdout).toContain(`✔ publish: ${TO} answered`)
   expect(bucket.requests.map(({ method, key }) => `${method} ${key}`)).toEqual(['HEAD '])
+})
+
+test.each([
+  ['nonsense', 'must be an https URL such as'],
+  ['http://minio.example.com', 'must be an https URL (plain http'],
+  ['https://key:hidden@minio.example.com', 'must not hold a user name or password'],
+])('an endpoint in the environment such as %s is a mistake that names its variable', async (endpoint, problem) => {
+  const { cli } = await aWorkplaceWithBucket({ to: TO }, { AWS_ENDPOINT_URL_S3: endpoint })
+  const { code, stdout } = await cli('check')
+
+  expect(code).toBe(3)
+  expect(stdout).toContain(`✖ publish: environment AWS_ENDPOINT_URL_S3 ${problem}`)
+  expect(stdout).not.toContain('hidden')
 })

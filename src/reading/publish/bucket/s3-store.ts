@@ -10,7 +10,7 @@ import {
   ListMultipartUploadsCommand,
 } from '@aws-sdk/client-s3'
 import { bucketAddressText } from '../../../config/bucket-address.ts'
-import { bucketEnvironment } from '../../../config/bucket-endpoint.ts'
+import { bucketEnvironment, type BucketEnvironment } from '../../../config/bucket-endpoint.ts'
 import type { Environment } from '../../../config/environment.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import type { ObjectStore, UnfinishedUpload } from './object-store.ts'
@@ -28,7 +28,7 @@ const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 10
 /**
  * Opens a bucket of Amazon S3, or of another service that speaks S3. Credentials are those of the environment, or else what its client
  * finds in the files and of the roles of Amazon. A request that fails for a moment is sent again, and one that the service refuses because of
- * this machine's clock is signed with the time of the service. Checksums are MD5, which every such service compares.
+ * this machine's clock is signed with the time of the service. Throws ConfigError for an endpoint in the environment with a mistake. Checksums are MD5, which every such service compares.
  */
 export function openS3Store(
   settings: StoreSettings,
@@ -37,14 +37,15 @@ export function openS3Store(
 ): ObjectStore & { head(): Promise<void> } {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
-  const client = clientOf(settings, environment, limits)
+  const service = bucketEnvironment(settings, environment)
+  const client = clientOf(service, limits)
   const start = prefix === '' ? '' : `${prefix}/`
   const place = (key: string) => ({ Bucket: bucket, Key: start + key })
   const attempt = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work()
     } catch (error) {
-      throw storeError(error, shown, settings.endpoint ?? bucketEnvironment(environment).endpoint)
+      throw storeError(error, shown, service.endpoint)
     }
   }
   return {
@@ -84,14 +85,12 @@ export function openS3Store(
 }
 
 /** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
-function clientOf(settings: StoreSettings, environment: Environment, { requestMs, attempts }: StoreLimits): S3Client {
-  const found = bucketEnvironment(environment)
-  const endpoint = settings.endpoint ?? found.endpoint
-  const region = settings.region ?? found.region ?? (endpoint === undefined ? undefined : 'us-east-1')
+function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {
+  const { endpoint, credentials, region = endpoint === undefined ? undefined : 'us-east-1' } = found
   return new S3Client({
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(region !== undefined && { region }),
-    ...(found.credentials !== undefined && { credentials: found.credentials }),
+    ...(credentials !== undefined && { credentials }),
     maxAttempts: attempts,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
