@@ -48,7 +48,7 @@ export async function publishInto(bucket: BucketServer, plan: BucketPlan, limits
 const manifest = z.looseObject({
   generation: z.number(),
   organizations: z.array(z.looseObject({ organization: z.string(), object: z.string(), rows: z.number() })),
-  replaced: z.array(z.string()),
+  replaced: z.array(z.object({ object: z.string() })),
 })
 
 /** What the manifest says. */

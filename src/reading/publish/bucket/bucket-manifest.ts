@@ -36,8 +36,8 @@ const manifestSchema = z.object({
   written_at: z.string(),
   without_personal_data: z.boolean(),
   organizations: z.array(entrySchema),
-  /** Objects of earlier manifests, which stay a little while for readers that began with those. */
-  replaced: z.array(z.string()),
+  /** Objects of earlier manifests, which stay a little while for readers that began with those, and since when. */
+  replaced: z.array(z.object({ object: z.string(), since: z.string() })),
 })
 export type BucketManifest = z.output<typeof manifestSchema>
 

@@ -85,7 +85,7 @@ function stillThere({ content }: FoundManifest, keys: readonly string[] | undefi
   return {
     ...content,
     organizations: content.organizations.filter(({ object }) => there.has(object)),
-    replaced: content.replaced.filter((key) => there.has(key)),
+    replaced: content.replaced.filter(({ object }) => there.has(object)),
   }
 }
 
@@ -103,16 +103,16 @@ function manifestOf(
   const organizations = new Set(entries.map(({ organization }) => organization))
   const stay = before?.without_personal_data === withoutPersonalData ? before : undefined
   const replacedNow = (stay?.organizations ?? [])
-    .filter(({ object, organization }) => !named.has(object) && organizations.has(organization))
-    .map(({ object }) => object)
-  const isRecent = stay !== undefined && Math.abs(Date.parse(written_at) - Date.parse(stay.written_at)) < graceMs
-  const earlier = isRecent ? stay.replaced.filter((key) => isOfAny(key, entries)) : []
+    .filter(({ organization }) => organizations.has(organization))
+    .map(({ object }) => ({ object, since: written_at }))
+  const isRecent = (since: string) => Math.abs(Date.parse(written_at) - Date.parse(since)) < graceMs
+  const earlier = (stay?.replaced ?? []).filter(({ object, since }) => isRecent(since) && isOfAny(object, entries))
   return {
     generation,
     written_at,
     without_personal_data: withoutPersonalData,
     organizations: entries,
-    replaced: [...new Set([...replacedNow, ...earlier])].filter((key) => !named.has(key)),
+    replaced: [...earlier, ...replacedNow].filter(({ object }) => !named.has(object)),
   }
 }
 
@@ -124,7 +124,7 @@ function isOfAny(key: string, entries: readonly ManifestEntry[]): boolean {
 /** Whether a manifest says the same as the one that is there, but for its number and its time. */
 function isSame(before: BucketManifest, now: Omit<BucketManifest, 'program' | 'version'>): boolean {
   const facts = ({ without_personal_data, organizations, replaced }: typeof now) =>
-    JSON.stringify([without_personal_data, organizations, replaced.toSorted()])
+    JSON.stringify([without_personal_data, organizations, replaced])
   return facts(before) === facts(now)
 }
 

@@ -48,14 +48,15 @@ function outageOf(name: string, status: number | undefined, endpoint: string | u
 }
 
 function meaningOf(name: string, status: number | undefined, region: string | undefined): Meaning | undefined {
+  const known = MEANINGS.find(([pattern]) => pattern.test(name))
+  if (known !== undefined) return [known[1], known[2]]
   if (
     /Redirect|^AuthorizationHeaderMalformed$|^IllegalLocationConstraint/.test(name) ||
     status === 301 ||
-    status === 307
+    status === 307 ||
+    (status === 400 && region !== undefined)
   )
     return ['copy-unwritable', wrongRegion(region)]
-  const known = MEANINGS.find(([pattern]) => pattern.test(name))
-  if (known !== undefined) return [known[1], known[2]]
   if (status === 507) return ['copy-full', FULL]
   if (status === 401 || status === 403) return ['copy-unwritable', DENIED]
   if (status === 404) return ['copy-unwritable', NO_BUCKET]

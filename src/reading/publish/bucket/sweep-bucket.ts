@@ -17,7 +17,7 @@ export async function sweep(
   store: ObjectStore,
   { generation, organizations, replaced }: Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>,
 ): Promise<{ isMissing: boolean; warnings: string[] }> {
-  const named = new Set([...organizations.map(({ object }) => object), ...replaced])
+  const named = new Set([...organizations.map(({ object }) => object), ...replaced.map(({ object }) => object)])
   const isLeft = (key: string) => (generationOf(key) ?? Infinity) <= generation && !named.has(key)
   const limit = pLimit(AT_ONCE)
   try {

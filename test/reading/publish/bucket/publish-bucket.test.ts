@@ -83,12 +83,12 @@ test('an organization that did not change keeps its object, and a manifest that 
   expect(namedIn(bucket)).toEqual([acme, expect.stringContaining('organization=globex/customers-0000000002-')])
   expect(manifestIn(bucket)).toMatchObject({
     generation: 2,
-    replaced: [globex],
+    replaced: [{ object: globex }],
     organizations: [{ run: 3 }, { run: 4 }],
   })
 })
 
-test('what a manifest replaces stays for its readers, and then goes', async () => {
+test('what a manifest replaces stays for its readers, and then goes, however often something changes', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 5))
   const bucket = await aBucketServer()
@@ -99,15 +99,24 @@ test('what a manifest replaces stays for its readers, and then goes', async () =
   await publishInto(bucket, plan)
   const [second] = namedIn(bucket)
   const both = objectsIn(bucket)
+  await night(mirror, 2, customers(1, 7))
+  await publishInto(bucket, { ...plan, graceMs: 3_600_000 })
+  const [third] = namedIn(bucket)
+  const three = objectsIn(bucket)
   const waiting = await publishInto(bucket, { ...plan, graceMs: 3_600_000 })
-  const stillBoth = objectsIn(bucket)
+  await night(mirror, 3, customers(1, 8))
+  await publishInto(bucket, plan)
+  const next = objectsIn(bucket)
   const tidied = await publishInto(bucket, plan)
 
-  expect(both).toEqual([first, second])
-  expect(stillBoth).toEqual(both)
-  expect(waiting.bucket).toMatchObject({ isNew: false, replaced: 1 })
+  expect([both, three]).toEqual([
+    [first, second],
+    [first, second, third],
+  ])
+  expect(waiting.bucket).toMatchObject({ isNew: false, replaced: 2 })
+  expect(next).toEqual([third, namedIn(bucket)[0]])
   expect(tidied.bucket).toMatchObject({ isNew: true, replaced: 0 })
-  expect(objectsIn(bucket)).toEqual([second])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
 
 test('after runs, rows of a run that did not reach the end of its list are not published; by hand they are', async () => {
