@@ -17,6 +17,12 @@ import { syncsOfFew, wholeCommands } from './whole/commands.ts'
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8
 
+/** Organizations that a command or a worker mirrors at the same time, where nothing else is said. */
+export const SIDE_BY_SIDE = 8
+
+/** As many as one worker mirrors of a thousand: `jobs.concurrency: 64`. */
+const MOST_SIDE_BY_SIDE = 64
+
 /** With 8 at once the requests a proof takes on top keep us below 7.7 times a sequential loop, whatever else we do. */
 export const MANY_AT_ONCE = 16
 
@@ -26,11 +32,16 @@ export const AT_REST_MANY_AT_ONCE = `at rest, 20 ms, ${MANY_AT_ONCE} at once`
 export const LEAST_BESIDE_LOOP = 100_000
 
 /** How large everything is. */
-export type Sizes = { customers: number; large?: { one: Dataset; many: Dataset } }
+export type Sizes = { customers: number; large?: { one: Dataset; many: Dataset; most: Dataset } }
 
 export const FULL: Sizes = {
   customers: 100_000,
-  large: { one: { organizations: 1, customers: 1_000_000 }, many: { organizations: 100, customers: 10_000 } },
+  // A list of just 1,000 or 10,000 is not proven at first: services stop counting there.
+  large: {
+    one: { organizations: 1, customers: 1_000_000 },
+    many: { organizations: 100, customers: 10_001 },
+    most: { organizations: 1000, customers: 1001 },
+  },
 }
 export const QUICK: Sizes = { customers: 20_000 }
 
@@ -60,7 +71,10 @@ export function groupsOf({ customers, large }: Sizes): Group[] {
     { name: 'by-hand', about: `${size} customers: fetch in a loop, one upsert a row`, members: byHand(dataset) },
     ...(large === undefined
       ? []
-      : [{ name: 'million', about: 'a million customers, no latency', members: million(large.one, large.many) }]),
+      : [
+          { name: 'million', about: 'a million customers, no latency', members: million(large.one, large.many) },
+          organizationsAtOnce(large.most),
+        ]),
   ]
 }
 
@@ -152,6 +166,27 @@ function million(one: Dataset, many: Dataset): Member[] {
     ...withFloor(atRest('at rest, one organization', one)),
     atRest('at rest, a hundred organizations', many, [['at rest, one organization']]),
   ]
+}
+
+/** The names of the two nights of very many organizations. */
+export const MOST_ORGANIZATIONS = {
+  load: 'initial sync of 1,000 organizations',
+  rest: '1,000 organizations at rest',
+} as const
+
+/** What one process does for very many organizations, as many of them at once as asked and each as fast as its service answers. */
+function organizationsAtOnce(dataset: Dataset): Group {
+  const { organizations, customers } = dataset
+  const atOnce = (member: Member): Member => ({ ...member, concurrency: 'auto', sideBySide: MOST_SIDE_BY_SIDE })
+  return {
+    name: 'organizations',
+    about: `${organizations.toLocaleString('en')} × ${customers.toLocaleString('en')} customers, ${MOST_SIDE_BY_SIDE} organizations at once in one process, no latency`,
+    members: [
+      atOnce(firstLoad(MOST_ORGANIZATIONS.load, dataset)),
+      atOnce({ ...atRest(MOST_ORGANIZATIONS.rest, dataset), nightsBefore: 1 }),
+    ],
+    notes: ['The longest turn of the event loop is by the clock; what other programs take of the machine counts.'],
+  }
 }
 
 function loopMember(name: string, start: Member['start'], dataset: Dataset, floors: Member['floors'] = []): Member {

@@ -1,4 +1,5 @@
 import { readFileSync, statfsSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { resourceUsage } from 'node:process'
 import type { Measurement } from './messages.ts'
 
@@ -28,6 +29,31 @@ export function createStopwatch(folder: string): Stopwatch {
     // The kernel counts in KiB.
     result: () => ({ wallMs, cpuMs, peakRssBytes: resourceUsage().maxRSS * 1024, writtenBytes }),
   }
+}
+
+/**
+ * Watches from now on for how long at most the event loop of this process cannot look at anything new: by the clock, and by the CPU
+ * time of its thread, which does not count what other programs of a busy machine take.
+ */
+export function watchEventLoop(): () => Required<Pick<Measurement, 'longestBlockMs' | 'longestWorkMs'>> {
+  const delay = monitorEventLoopDelay({ resolution: EVERY_MS })
+  delay.enable()
+  let longestWorkMs = 0
+  let before = threadCpuMs()
+  const look = () => {
+    const now = threadCpuMs()
+    longestWorkMs = Math.max(longestWorkMs, now - before)
+    before = now
+  }
+  setInterval(look, EVERY_MS).unref()
+  return () => ({ longestBlockMs: delay.max / 1e6, longestWorkMs })
+}
+
+const EVERY_MS = 5
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
 }
 
 /** Prints what was measured, for the process that started this one. */

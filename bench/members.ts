@@ -22,6 +22,8 @@ export type Member = {
   answering: Answering
   /** Requests at once. */
   concurrency?: Concurrency
+  /** Organizations at once. */
+  sideBySide?: number
   /** Whether it starts with an empty file, or with the one its own program left behind the night before. */
   start: 'empty' | 'yesterday'
   /** Runs its own program made before, when it starts with the file of the night before. */

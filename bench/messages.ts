@@ -27,6 +27,8 @@ const taskSchema = z.object({
   asked: z.string().optional(),
   scan: z.enum(['chain', 'plain']),
   concurrency: z.union([z.number(), z.literal('auto')]),
+  /** Organizations that are mirrored at the same time. */
+  sideBySide: z.number(),
 })
 export type Task = z.output<typeof taskSchema>
 
@@ -36,6 +38,9 @@ export const measurementSchema = z.object({
   /** All threads, in user and system. Unknown where a process is watched from the outside and the system does not say. */
   cpuMs: z.number().optional(),
   peakRssBytes: z.number().optional(),
+  /** The longest turn of the event loop, by the clock and in CPU time. Unknown where that was not watched. */
+  longestBlockMs: z.number().optional(),
+  longestWorkMs: z.number().optional(),
   /** Unknown where the system does not say. */
   writtenBytes: z.number().optional(),
   /** Size of the file that was left behind. */

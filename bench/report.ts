@@ -5,7 +5,17 @@ import type { Target, Verdict } from './targets.ts'
 
 /** What was measured of a group, as a table. Ratios compare what ran in the same round. */
 export function groupTable(result: GroupResult, all: readonly GroupResult[]): string {
-  const header = ['', 'seconds: least', 'median', 'most', 'CPU s/M', 'peak MB', 'bytes/row', 'requests']
+  const header = [
+    '',
+    'seconds: least',
+    'median',
+    'most',
+    'CPU s/M',
+    'peak MB',
+    'bytes/row',
+    'requests',
+    'longest turn ms',
+  ]
   const rows = result.rows.flatMap((row) => [
     rowOf(row, result),
     ...row.floors.flatMap((over) => ratioLine(row, over, all)),
@@ -51,6 +61,8 @@ function rowOf({ name, measurements }: Row, group: GroupResult): string[] {
     digits(of(({ peakRssBytes }) => peakRssBytes && peakRssBytes / 1024 ** 2)?.median, 0),
     digits(written?.median, 0),
     digits(of(({ requests }) => requests)?.median, 0),
+    digits(of(({ longestBlockMs }) => longestBlockMs)?.median, 0),
+    digits(of(({ longestWorkMs }) => longestWorkMs)?.median, 0),
   ]
 }
 

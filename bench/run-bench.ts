@@ -141,6 +141,7 @@ const GROUP_NAMES = [
   'gzip',
   'by-hand',
   'million',
+  'organizations',
   'exports',
   'tools',
 ] as const

@@ -1,6 +1,6 @@
 import { cp, open, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CONCURRENCY } from './groups.ts'
+import { CONCURRENCY, SIDE_BY_SIDE } from './groups.ts'
 import type { Member } from './members.ts'
 import { type Measurement, organizationIds, type Task } from './messages.ts'
 import { isCommand, type Starters } from './whole/run-command.ts'
@@ -28,9 +28,9 @@ export function createStage(folder: string, how: HowToRun): Stage {
   const seenFromOutside = createRowCheck()
 
   async function taskFor(member: Member, file: string): Promise<Task> {
-    const { dataset, scan, repeats, concurrency = CONCURRENCY } = member
+    const { dataset, scan, repeats, concurrency = CONCURRENCY, sideBySide = SIDE_BY_SIDE } = member
     const { origin } = await services.for(dataset)
-    const task = { origin, organizations: organizationIds(dataset), file, scan, concurrency }
+    const task = { origin, organizations: organizationIds(dataset), file, scan, concurrency, sideBySide }
     return repeats === undefined ? task : { ...task, asked: askedFile(repeats) }
   }
 

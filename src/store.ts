@@ -223,5 +223,11 @@ export type StoredPrivacy = { organization: string; policy: HiddenFields; left: 
 /** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
 
+/** How a mirror is opened to write. */
+export type Opening = {
+  /** This process does other things at the same time: no verb may block its event loop for long. */
+  isBesideOthers?: boolean
+}
+
 /** The file at the path of an open mirror: the open file, another one, or none. */
 export type Standing = 'same' | 'another' | 'none'

@@ -9,14 +9,14 @@ import { runOrganization, type RateLimits, type RunSettings } from '../../src/ru
 import { IdleAgents } from '../../src/source/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import { setHeapSize } from '../../src/heap-size.ts'
-import { createStopwatch, printMeasurement } from '../measure.ts'
+import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
 setHeapSize()
 const task = readTask()
 const stopwatch = createStopwatch(dirname(task.file))
-const outcomes = await stopwatch.time(() => sync(task))
+const { outcomes, longestTurn } = await stopwatch.time(() => sync(task))
 
 const counts: Record<string, number> = {}
 let [requests, received] = [0, 0]
@@ -28,16 +28,23 @@ for (const { report, error } of outcomes) {
   const did = { inserted, updated, unchanged, rejected, missing, removed, held, proven: proof === 'proven' ? 1 : 0 }
   for (const [name, count] of Object.entries(did)) counts[name] = (counts[name] ?? 0) + count
 }
-printMeasurement({ ...stopwatch.result(), requests, customers: received, counts, fileBytes: statSync(task.file).size })
+const { size: fileBytes } = statSync(task.file)
+printMeasurement({ ...stopwatch.result(), ...longestTurn(), requests, customers: received, counts, fileBytes })
 
-async function sync({ organizations, file }: Task): Promise<Outcome[]> {
-  const mirror = await openMirror(file)
+async function sync({
+  organizations,
+  file,
+  sideBySide,
+}: Task): Promise<{ outcomes: Outcome[]; longestTurn: ReturnType<typeof watchEventLoop> }> {
+  const mirror = await openMirror(file, { isBesideOthers: true })
+  // From here on: to load the program and to open a file takes a moment once.
+  const turnsOfLoop = watchEventLoop()
   const rateLimits: RateLimits = new Map()
   const agents = new IdleAgents()
-  // As many side by side as the command runs.
-  const turns = pLimit(8)
+  const turns = pLimit(sideBySide)
   try {
-    return await turns.map(organizations, (id) => run(id, { mirror, rateLimits, agents }))
+    const all = await turns.map(organizations, (id) => run(id, { mirror, rateLimits, agents }))
+    return { outcomes: all, longestTurn: turnsOfLoop }
   } finally {
     await agents.close()
     await mirror.close()

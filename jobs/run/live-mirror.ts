@@ -8,7 +8,7 @@ import { openMirror, replaced } from '../../src/mirror/mirror.ts'
  * run creates a new one. Runs that began in the old file end as `mirror-replaced`.
  */
 export async function openLiveMirror(file: string): Promise<Mirror> {
-  const live = new LiveFile(file, await openMirror(file))
+  const live = new LiveFile(file, await openMirror(file, BESIDE_OTHERS))
   return {
     file: shownMirror(file),
     standing: () => live.standing,
@@ -47,6 +47,9 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
   }
 }
 
+/** A worker answers health checks, and mirrors many organizations at once. */
+const BESIDE_OTHERS = { isBesideOthers: true }
+
 /** One mirror is open, or none while it is opened again. */
 class LiveFile {
   readonly #file: string
@@ -75,7 +78,7 @@ class LiveFile {
     this.#open = undefined
     // Its WAL must be gone before another file is opened beside it.
     await before?.close()
-    return (this.#open = await openMirror(this.#file))
+    return (this.#open = await openMirror(this.#file, BESIDE_OTHERS))
   }
 
   /** The mirror for readers. Throws if the file was deleted. */

@@ -1,5 +1,5 @@
 import type { Organizations } from '../organizations.ts'
-import type { Erased, Mirror } from '../store.ts'
+import type { Erased, Mirror, Opening } from '../store.ts'
 import { MirrorUnusable } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
 import type * as Postgres from './postgres/postgres-mirror.ts'
@@ -12,8 +12,8 @@ export { replaced } from './replaced.ts'
  */
 
 /** Opens the mirror at `address` to write; creates it if there is none: a file is 0600 in a folder of 0700. */
-export async function openMirror(address: string): Promise<Mirror> {
-  return (await storeOf(address)).openMirror(address)
+export async function openMirror(address: string, opening?: Opening): Promise<Mirror> {
+  return (await storeOf(address)).openMirror(address, opening)
 }
 
 /** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */

@@ -15,6 +15,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Scan } from '../scan/scan.ts'
 import type { Window } from '../scan/window/window.ts'
 import type { CustomersPage, Stopping } from '../source/customers.ts'
+import { turnWithTime } from '../loop-turn.ts'
 import { windowFailureOf } from '../window-failure.ts'
 import { News } from './news.ts'
 import { Outages } from './outages.ts'
@@ -173,6 +174,7 @@ class WindowReading<Page> {
   }
 
   async #savePages(): Promise<void> {
+    await turnWithTime(this.#reading.monotonicMs)
     const pages = this.#takePages()
     if (pages.length === 0) return
     try {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ByteBudget, PROCESS_BUDGET, whenRoomy } from './byte-budget.ts'
+import { turnWithTime } from '../loop-turn.ts'
+import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { createCachedAnswers } from './cached-answers.ts'
 import { type ClockCorrected, withClockCorrection } from './clock-correction.ts'
 import { createClock } from './clock.ts'
@@ -64,9 +65,7 @@ export function openSource(options: SourceOptions): Source {
       const place = list.placeOf(question)
       await cachedAnswers.refuse(answer, place, stopping)
       onAnswered?.()
-      await afterOthers()
-      signal.throwIfAborted()
-      await whenRoomy(room, signal)
+      await afterOthers({ room, signal, monotonicMs })
       return { ...pageIn(answer, question, place), release: () => room.release() }
     } catch (error) {
       room.release()
@@ -133,10 +132,17 @@ export type SourceEvent = WaitingEvent | ClockCorrected
 const LARGEST_SIZE = 100
 
 /**
- * After everything that can happen in this turn of the event loop. When several answers come together, each is followed by its
- * next request before any of them is parsed: a connection that had an answer is free at the end of the turn.
+ * After everything that can happen in this turn of the event loop, when there are room and time for a page. When several answers come
+ * together, each is followed by its next request before any of them is parsed: a connection that had an answer is free at the end of
+ * the turn. Pages that wait for room get it together; each needs time, too.
  */
-async function afterOthers(): Promise<void> {
+async function afterOthers({ room, signal, monotonicMs }: Waiting): Promise<void> {
   await nextTurn()
-  await nextTurn()
+  do {
+    await whenRoomy(room, signal)
+    await turnWithTime(monotonicMs)
+    signal.throwIfAborted()
+  } while (!room.mayGoOn)
 }
+
+type Waiting = { room: Room; signal: AbortSignal; monotonicMs: () => number }

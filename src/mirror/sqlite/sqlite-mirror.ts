@@ -1,5 +1,5 @@
 import type { Organizations } from '../../organizations.ts'
-import type { Erased, Mirror } from '../../store.ts'
+import type { Erased, Mirror, Opening } from '../../store.ts'
 import { MirrorUnusable } from '../../errors.ts'
 import {
   findDamage,
@@ -29,12 +29,17 @@ import { listLastRuns } from './last-runs.ts'
 import { listLatestRuns, listUnderway } from './overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
+import type { Upkeep } from './upkeep/upkeep.ts'
 import { recallWindows } from './windows.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
-export async function openMirror(file: string): Promise<Mirror> {
+export async function openMirror(file: string, { isBesideOthers = false }: Opening = {}): Promise<Mirror> {
   const db = openDatabase(file, 'write', writeDictionary)
-  return mirrorOf(file, db, { wal: flushWal(file), place: openFile(file) })
+  const kept = { wal: flushWal(file), place: openFile(file) }
+  if (!isBesideOthers) return mirrorOf(file, db, kept)
+  const { Upkeep, besideUpkeep } = await import('./upkeep/upkeep.ts')
+  const upkeep = new Upkeep(db, file)
+  return besideUpkeep(mirrorOf(file, db, { ...kept, upkeep }), upkeep)
 }
 
 /** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
@@ -78,9 +83,9 @@ export async function eraseTraces(...args: Parameters<typeof Erase.eraseTraces>)
 }
 
 /** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
-type Written = { wal: WalFlush; place: OpenFile }
+type Written = { wal: WalFlush; place: OpenFile; upkeep: Upkeep }
 
-function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written> = {}): Mirror {
+function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<Written> = {}): Mirror {
   const holder = nameOfProcess()
   /** One transaction, only if the path of the mirror still leads to the open file. */
   const writeInPlace = <Result>(work: () => Result): Result =>
@@ -90,15 +95,6 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
       place?.requireInPlace()
       return result
     })
-  /** The run is complete without the indexes, and the next one tries again. */
-  const indexForReaders = (nowMs: number): void => {
-    if (!lacksReadingIndexes(db, nowMs)) return
-    try {
-      writeInPlace(() => createReadingIndexes(db))
-    } catch (error) {
-      if (!(error instanceof MirrorUnusable)) throw error
-    }
-  }
   return {
     file,
     standing: () => place?.standing() ?? 'same',
@@ -123,7 +119,7 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
       const finish = () => finishRun(db, run, ending, nowMs)
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
       const report = writeInPlace(finish)
-      if (place !== undefined) indexForReaders(nowMs)
+      if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, { upkeep, writeInPlace })
       return report
     },
     approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
@@ -135,6 +131,21 @@ function mirrorOf(file: string, db: Connection, { wal, place }: Partial<Written>
       await wal?.close()
       db.close()
     },
+  }
+}
+
+type WriteInPlace = <Result>(work: () => Result) => Result
+
+/** The run is complete without the indexes, and the next one tries again. */
+async function indexForReaders(
+  db: Connection,
+  { upkeep, writeInPlace }: { upkeep: Upkeep | undefined; writeInPlace: WriteInPlace },
+): Promise<void> {
+  if (upkeep?.isLarge === true && (await upkeep.index())) return
+  try {
+    writeInPlace(() => createReadingIndexes(db))
+  } catch (error) {
+    if (!(error instanceof MirrorUnusable)) throw error
   }
 }
 
