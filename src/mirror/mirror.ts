@@ -46,8 +46,7 @@ export async function openOrganizations(address: string): Promise<Organizations>
 
 /** Erases what is left of a forgotten customer in the mirror at `address`; its connections are closed before. */
 export async function eraseTraces(...asked: Parameters<typeof Sqlite.eraseTraces>): Promise<Erased> {
-  const [address] = asked
-  return isPostgres(address) ? (await postgres()).eraseTraces(address) : (await sqlite()).eraseTraces(...asked)
+  return (await storeOf(asked[0])).eraseTraces(...asked)
 }
 
 function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {

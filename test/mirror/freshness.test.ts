@@ -8,8 +8,8 @@ test('freshness has a row for each organization', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[...customers(1, 4), null]], { organization: 'acme' })
   await mirrorPages(mirror, [customers(1, 2)], { organization: 'globex', atMs: START_MS + MINUTE_MS })
-  tamper(mirror.file, `UPDATE customers SET missing_since = '2026-01-04' WHERE row_id <= 2`)
-  tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05' WHERE row_id = 1`)
+  tamper(mirror.file, `UPDATE customers SET missing_since = '2026-01-04' WHERE organization = 'acme' AND row_id <= 2`)
+  tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05' WHERE organization = 'acme' AND row_id = 1`)
 
   const none = { missing: 0, removed: 0, held: 0, openRejects: 0 }
   const plain = { provenAsOfMs: undefined, proof: 'unproven', ...COMPLETE, why: ['plain-scan'] }

@@ -3,9 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { ORGANIZATION_TABLES } from '../../src/mirror/organization-tables.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night } from './nights.ts'
 import {
+  failBefore,
   aMirrorWithEverything,
   CLOCKS,
   contentsOf,
@@ -74,7 +76,7 @@ test('a change by hand is noted before and after as ever', async () => {
   tamper(file, `UPDATE customers SET name = 'by hand' WHERE organization = 'acme.eu' AND row_id = 9`)
 
   const { edited_customers: edited = [] } = contentsOf(file, 'acme.eu')
-  expect(edited.map(({ row_id }) => row_id)).toEqual([...before.map(({ row_id }) => row_id), 9])
+  expect(new Set(edited.map(({ row_id }) => row_id))).toEqual(new Set([...before.map(({ row_id }) => row_id), 9]))
 })
 
 test('the next night goes on from the nights before: who was missing is removed, and no customer is new', async () => {
@@ -99,7 +101,7 @@ test('an organization may have the new id already where a run under it failed an
 
   await (await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)
 
-  expect(rowsOf(mirror.file, 'SELECT id, organization, status FROM runs')).toEqual([
+  expect(rowsOf(mirror.file, 'SELECT id, organization, status FROM runs ORDER BY id')).toEqual([
     { id: 1, organization: 'acme.eu', status: 'complete' },
     { id: 2, organization: 'acme.eu', status: 'failed' },
   ])
@@ -145,36 +147,38 @@ test('a run that was paused for so long that its lease expired can write no more
 
 test('a failure in the middle leaves everything as it was, triggers included', async () => {
   const { file } = await aMirrorWithEverything()
-  const full = `CREATE TRIGGER full BEFORE UPDATE ON retired_organizations BEGIN SELECT RAISE(ABORT, 'full'); END`
   tamper(file, `INSERT INTO retired_organizations VALUES ('acme', '2026-01-01 00:00:00.000')`)
-  tamper(file, full)
+  const said = failBefore(file, 'UPDATE ON retired_organizations')
   const [before, schema] = [contentsOf(file, 'acme'), rowsOf(file, 'SELECT name, sql FROM sqlite_schema')]
 
-  await expect((await organizationsOf(file)).rename(RENAME, CLOCKS)).rejects.toThrow('full')
+  await expect((await organizationsOf(file)).rename(RENAME, CLOCKS)).rejects.toThrow(said)
 
   expect(contentsOf(file, 'acme')).toEqual(before)
   expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema')).toEqual(schema)
 })
 
-test('a process that is killed in the middle leaves everything as it was, and a second one does it all', async () => {
-  const { file } = await aMirrorWithEverything()
-  const [before, schema] = [contentsOf(file, 'acme'), rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')]
+test.skipIf(sqliteAlone.driver)(
+  'a process that is killed in the middle leaves everything as it was, and a second one does it all',
+  async () => {
+    const { file } = await aMirrorWithEverything()
+    const [before, schema] = [contentsOf(file, 'acme'), rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')]
 
-  const { signal } = spawnSync(process.execPath, [
-    '--input-type=module',
-    '--eval',
-    KILLED,
-    file,
-    JSON.stringify(RENAME),
-  ])
+    const { signal } = spawnSync(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      KILLED,
+      file,
+      JSON.stringify(RENAME),
+    ])
 
-  expect(signal).toBe('SIGKILL')
-  expect(contentsOf(file, 'acme')).toEqual(before)
-  expect(countsOf(file, 'acme.eu')['customers']).toBe(0)
-  await (await organizationsOf(file)).rename(RENAME, CLOCKS)
-  expect(contentsOf(file, 'acme.eu')).toEqual({ ...before, leases: [] })
-  expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')).toEqual(schema)
-})
+    expect(signal).toBe('SIGKILL')
+    expect(contentsOf(file, 'acme')).toEqual(before)
+    expect(countsOf(file, 'acme.eu')['customers']).toBe(0)
+    await (await organizationsOf(file)).rename(RENAME, CLOCKS)
+    expect(contentsOf(file, 'acme.eu')).toEqual({ ...before, leases: [] })
+    expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')).toEqual(schema)
+  },
+)
 
 const MODULE = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
 
@@ -189,23 +193,26 @@ const KILLED = `
   writeTransaction(db, file, () => renameOrganization(db, JSON.parse(names), ${JSON.stringify(CLOCKS)}))
 `
 
-test('a reader in a long transaction keeps its view, and the rename does not wait for it', async () => {
-  const { file } = await aMirrorWithEverything()
-  const reader = new Database(file, { readonly: true })
-  try {
-    const count = reader.prepare(`SELECT COUNT(*) FROM customers WHERE organization = 'acme'`).pluck()
-    reader.exec('BEGIN')
-    expect(count.get()).toBe(60)
+test.skipIf(sqliteAlone.driver)(
+  'a reader in a long transaction keeps its view, and the rename does not wait for it',
+  async () => {
+    const { file } = await aMirrorWithEverything()
+    const reader = new Database(file, { readonly: true })
+    try {
+      const count = reader.prepare(`SELECT COUNT(*) FROM customers WHERE organization = 'acme'`).pluck()
+      reader.exec('BEGIN')
+      expect(count.get()).toBe(60)
 
-    await (await organizationsOf(file)).rename(RENAME, CLOCKS)
+      await (await organizationsOf(file)).rename(RENAME, CLOCKS)
 
-    expect(count.get()).toBe(60)
-    reader.exec('COMMIT')
-    expect(count.get()).toBe(0)
-  } finally {
-    reader.close()
-  }
-})
+      expect(count.get()).toBe(60)
+      reader.exec('COMMIT')
+      expect(count.get()).toBe(0)
+    } finally {
+      reader.close()
+    }
+  },
+)
 
 test('a forgotten customer stays forgotten under the new name', async () => {
   const mirror = await aMirrorWithEverything()

@@ -37,9 +37,10 @@ export function countsOf(file: string, organization: string): Record<string, num
 export function contentsOf(file: string, organization: string): Record<string, Row[]> {
   const contents = tablesByOrganization(file).map((table) => [
     table,
-    rowsOf(file, `SELECT * FROM ${table} WHERE organization = ?`, organization).map(
-      ({ organization: _name, updated_at: _moved, ...row }) => row,
-    ),
+    rowsOf(file, `SELECT * FROM ${table} WHERE organization = ?`, organization)
+      .map(({ organization: _name, updated_at: _moved, ...row }) => row)
+      // A store may return rows in another order once they were written again.
+      .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
   ])
   return Object.fromEntries(contents)
 }
@@ -61,6 +62,17 @@ export async function aMirrorWithEverything() {
     fillInternal(mirror.file, organization)
   }
   return mirror
+}
+
+/** Lets every such statement on the mirror fail, and returns what is said of it. */
+export function failBefore(file: string, what: string): string {
+  if (!onPostgres) {
+    tamper(file, `CREATE TRIGGER full BEFORE ${what} BEGIN SELECT RAISE(ABORT, 'full'); END`)
+    return 'full'
+  }
+  tamper(file, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$`)
+  tamper(file, `CREATE TRIGGER full_disk BEFORE ${what} FOR EACH ROW EXECUTE FUNCTION full_disk()`)
+  return 'the disk of the server is full'
 }
 
 /** Tables that a run fills only under rare circumstances. */

@@ -29,7 +29,7 @@ export function isThere(address: string): boolean {
   return openReader(address).value('SELECT 1 FROM pg_namespace WHERE nspname = ?', schema) === 1
 }
 
-/** All that is stored at an address, one character a byte: the files of SQLite, or the values of every table. */
+/** All that is stored at an address, one character a byte: the files of SQLite, or the values of every table and the samples of them. */
 export function storedText(address: string): string {
   if (!isPostgres(address))
     return ['', '-wal', '-shm', '-journal']
@@ -39,7 +39,10 @@ export function storedText(address: string): string {
   const reader = openReader(address)
   const tables = reader.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`).map(({ name }) => String(name))
   const rows = tables.flatMap((table) => reader.all<{ row: string }>(`SELECT ${table}::text AS row FROM ${table}`))
-  return Buffer.from(rows.map(({ row }) => row).join('\n')).toString('latin1')
+  const samples = reader.all<{ row: string }>(
+    'SELECT pg_stats::text AS row FROM pg_stats WHERE schemaname = current_schema()',
+  )
+  return Buffer.from([...rows, ...samples].map(({ row }) => row).join('\n')).toString('latin1')
 }
 
 function readerInSqlite(file: string, isWriting: boolean): Reader {

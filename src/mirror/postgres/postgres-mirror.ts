@@ -1,5 +1,5 @@
 import type { Organizations } from '../../organizations.ts'
-import type { Erased, Mirror } from '../../store.ts'
+import type { Erased, Mirror, Traces } from '../../store.ts'
 import { openDatabase } from './database.ts'
 import { writeDictionary } from './dictionary.ts'
 import { rareVerbs } from './rare-verbs.ts'
@@ -34,11 +34,11 @@ export async function openOrganizations(address: string): Promise<Organizations>
 }
 
 /** Has the server erase what is left of a forgotten customer; see `erase.ts`. */
-export async function eraseTraces(address: string): Promise<Erased> {
+export async function eraseTraces(address: string, traces: Traces): Promise<Erased> {
   const erase = await import('./forget/erase.ts')
   const database = await openToWrite(address)
   try {
-    return await erase.eraseTraces(database)
+    return await erase.eraseTraces(database, traces)
   } finally {
     await database.close()
   }

@@ -3,20 +3,25 @@ import { MirrorUnusable } from '../../errors.ts'
 import { quoted } from './quoted.ts'
 import type { Database, Session } from './session.ts'
 
-/** A transaction that still sees deleted rows is not waited for longer than this. */
-const PATIENCE_MS = 1000
+/** A transaction that still sees deleted rows is not waited for longer than this. Nothing waits meanwhile but the caller. */
+const PATIENCE_MS = 5000
 const ASK_AGAIN_MS = 50
 
 /**
- * Has the server free what deleted and replaced rows leave in these tables: no statement finds it from then on. False if a transaction
+ * Has the server free what deleted and replaced rows leave in these tables, and in the samples of values that it keeps to plan queries (a
+ * table without rows keeps its samples): no statement finds it from then on. False if a transaction
  * that began before still sees them, or the server did not do it; nothing is lost, and it can be tried again. What the server
  * wrote elsewhere stays: its WAL, replicas, backups, and bytes in free space of its files until it uses them again.
  */
-export async function vacuum(database: Database, tables: readonly string[]): Promise<boolean> {
+export async function vacuum(
+  database: Database,
+  tables: readonly string[],
+  { patienceMs = PATIENCE_MS } = {},
+): Promise<boolean> {
   try {
-    if (!(await isSeenByNobody(database))) return false
+    if (!(await isSeenByNobody(database, patienceMs))) return false
     const names = tables.map((table) => `${quoted(database.schema)}.${table}`)
-    await database.maintain(`VACUUM ${names.join(', ')}`)
+    await database.maintain(`VACUUM (ANALYZE) ${names.join(', ')}`)
     return true
   } catch (error) {
     if (error instanceof MirrorUnusable) return false
@@ -25,12 +30,12 @@ export async function vacuum(database: Database, tables: readonly string[]): Pro
 }
 
 /** Whether the transactions end that may still see what was deleted before now. */
-async function isSeenByNobody(database: Database): Promise<boolean> {
+async function isSeenByNobody(database: Database, patienceMs: number): Promise<boolean> {
   const now = await database.read((session) => session.first<{ xid: string }>(NEXT))
   for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
     const older = await database.read((session) => findOlder(session, now?.xid ?? '0'))
     if (older === undefined) return true
-    if (waitedMs >= PATIENCE_MS) return false
+    if (waitedMs >= patienceMs) return false
     await wait(ASK_AGAIN_MS)
   }
 }
