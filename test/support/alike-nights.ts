@@ -4,7 +4,7 @@ import { mirrorOrganization, type Mirroring } from '../../src/mirror-organizatio
 import type { Report } from '../../src/report.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
 import { listedSource, type ListedOptions, type PageSource } from './listed-source.ts'
-import { aMirror, rowsOf, tamper } from './mirror-file.ts'
+import { aMirror, tamper, withReader } from './mirror-file.ts'
 import { mirroring } from './mirroring.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
@@ -92,11 +92,11 @@ export async function makeNight(mirror: Mirror, index: number, night: Night) {
 
 /** All public contents of the mirror. */
 function contents({ file }: Mirror) {
-  return {
-    customers: rowsOf(file, 'SELECT * FROM customers ORDER BY row_id'),
-    changes: rowsOf(file, 'SELECT * FROM changes ORDER BY seq'),
-    rejects: rowsOf(file, 'SELECT * FROM rejects ORDER BY reject_id'),
-    runs: rowsOf(file, 'SELECT * FROM runs ORDER BY id'),
-    held: rowsOf(file, 'SELECT * FROM held_removals ORDER BY row_id'),
-  }
+  return withReader(file, (reader) => ({
+    customers: reader.all('SELECT * FROM customers ORDER BY row_id'),
+    changes: reader.all('SELECT * FROM changes ORDER BY seq'),
+    rejects: reader.all('SELECT * FROM rejects ORDER BY reject_id'),
+    runs: reader.all('SELECT * FROM runs ORDER BY id'),
+    held: reader.all('SELECT * FROM held_removals ORDER BY row_id'),
+  }))
 }

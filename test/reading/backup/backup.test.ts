@@ -8,7 +8,7 @@ import { night } from '../../mirror/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { asPlainUser, startCli } from '../../support/run-cli.ts'
+import { asPlainUser, runCli, startCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aWorkplace } from '../../support/workplace.ts'
@@ -185,8 +185,7 @@ describe('the command', () => {
     ['over the mirror', (here: Place) => [here.mirror, '--config', here.config], 2],
   ])('%s ends with a message and its exit code', async (_, args, code) => {
     const here = await aMirroredWorkplace()
-    const done = startCli(['backup', ...args(here)], { cwd: here.folder })
-    const { stderr, ...ended } = await done.ended
+    const { stderr, ...ended } = await runCli(['backup', ...args(here)], { cwd: here.folder })
 
     expect(ended).toMatchObject({ code, stdout: '' })
     expect(stderr).not.toMatch(/\bat .*\.ts:\d+|Unexpected/)
