@@ -6,7 +6,7 @@ import { drive } from '../support/drive-scan.ts'
 import { expectNoFalseProof, expectRareFalseProof, isRemembered } from '../support/over-nights.ts'
 
 /** A few of the lists of the deep test. */
-const LISTS = 25
+const LISTS = 12
 
 describe('over the nights of a few lists', () => {
   test.each(['hidden', 'name', 'last change asc', 'last change desc'] as const)(
