@@ -85,6 +85,26 @@ describe('history', () => {
   })
 })
 
+test('the customers of an organization are counted once for its daily numbers, not once for every day', async () => {
+  const customers = Array.from({ length: 50 }, (_, at) => ({ ...A_CUSTOMER, row_id: at + 1, id: `customer ${at}` }))
+  const database = await inPostgres(server, {
+    runs: [
+      { ...A_RUN, finished_at: '2026-01-01 00:00:00' },
+      { ...A_RUN, id: 2, started_at: '2026-12-01 00:00:00' },
+    ],
+    customers,
+  })
+  const plan = await database.read((session) =>
+    session.all<Record<string, string>>(
+      `EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM customers_daily WHERE organization = 'acme'`,
+    ),
+  )
+  const counting = plan.flatMap((row) => Object.values(row)).filter((line) => /on customers\b/.test(line))
+
+  expect(counting).toHaveLength(2)
+  for (const line of counting) expect(line).toMatch(/loops=1\)/)
+})
+
 test('numbers above 2^31 are read whole', async () => {
   const database = await inPostgres(server, {
     runs: [{ ...A_RUN, id: 5_000_000_000, requests: 6_000_000_000 }],

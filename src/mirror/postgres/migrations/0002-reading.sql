@@ -173,13 +173,16 @@ WITH counted AS NOT MATERIALIZED (
   WHERE status = 'complete' AND reasons::text NOT LIKE '%"page-limit"%' AND reasons::text NOT LIKE '%"cached-answer"%'
   GROUP BY runs.organization, horizons.history_from
 ), spans AS (
-  SELECT organization, is_whole, first_day,
+  SELECT organization, is_whole, first_day, active_now,
     greatest(first_day,
       (SELECT (max(started_at) AT TIME ZONE 'UTC')::date FROM runs WHERE runs.organization = begun.organization),
-      (SELECT max(day) FROM counted WHERE counted.organization = begun.organization)) AS last_day,
-    (SELECT count(*) FROM customers WHERE customers.organization = begun.organization)
-      - (SELECT count(*) FROM customers WHERE customers.organization = begun.organization AND removed_at IS NOT NULL) AS active_now
-  FROM begun
+      (SELECT max(day) FROM counted WHERE counted.organization = begun.organization)) AS last_day
+  -- Joined, and not in the list above: there PostgreSQL would count the customers again for every day.
+  FROM begun CROSS JOIN LATERAL (
+    SELECT count(*) - (SELECT count(*) FROM customers WHERE customers.organization = begun.organization
+      AND removed_at IS NOT NULL) AS active_now
+    FROM customers WHERE customers.organization = begun.organization
+  ) AS listed
 ), daily AS (
   SELECT spans.organization, is_whole, first_day, active_now, happened.day,
     sum(happened.added)::bigint AS added, sum(happened.removed)::bigint AS removed, sum(happened.changed)::bigint AS changed
