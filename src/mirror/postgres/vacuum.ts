@@ -8,8 +8,7 @@ const PATIENCE_MS = 5000
 const ASK_AGAIN_MS = 50
 
 /**
- * Has the server free what deleted and replaced rows leave in these tables, and in the samples of values that it keeps to plan queries (a
- * table without rows keeps its samples): no statement finds it from then on. False if a transaction
+ * Has the server free what deleted and replaced rows leave in these tables, and in the samples of values that it keeps to plan queries: no statement finds it from then on. False if a transaction
  * that began before still sees them, or the server did not do it; nothing is lost, and it can be tried again. What the server
  * wrote elsewhere stays: its WAL, replicas, backups, and bytes in free space of its files until it uses them again.
  */
@@ -22,6 +21,7 @@ export async function vacuum(
     if (!(await isSeenByNobody(database, patienceMs))) return false
     const names = tables.map((table) => `${quoted(database.schema)}.${table}`)
     await database.maintain(`VACUUM (ANALYZE) ${names.join(', ')}`)
+    await database.write(emptySamples)
     return true
   } catch (error) {
     if (error instanceof MirrorUnusable) return false
@@ -51,4 +51,25 @@ function findOlder(session: Session, xid: string): Promise<{ pid: number } | und
        AND greatest(age(backend_xid), age(backend_xmin)) > age($1::text::xid8::xid) LIMIT 1`,
     xid,
   )
+}
+
+/** A row without a customer, for each table with values of customers. */
+const ROWS = {
+  customers: `(row_id, organization, id, first_seen_at, changed_at, last_run_id, updated_at)
+    SELECT 0, '', '', 'epoch', 'epoch', 0, 'epoch'`,
+  changes: `(seq, run_id, organization, id, change, at) SELECT 0, 0, '', '', 'added', 'epoch'`,
+  rejects: `(reject_id, run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
+    SELECT 0, 0, '', '', 0, 0, '', '[]', 'epoch', 'epoch'`,
+  runs: `(id, organization, trigger, started_at, status, data_as_of) SELECT 0, '', '', 'epoch', 'failed', 'epoch'`,
+}
+
+/** PostgreSQL keeps the samples of a table that has no rows any more, so it takes one of a row that no other transaction ever sees. */
+async function emptySamples(session: Session): Promise<void> {
+  await session.run(`SET LOCAL customer_mirror.unnoticed = 'on'`)
+  for (const [table, row] of Object.entries(ROWS)) {
+    const isEmpty = await session.run(`INSERT INTO ${table} ${row} WHERE NOT EXISTS (SELECT FROM ${table})`)
+    if (isEmpty === 0) continue
+    await session.run(`ANALYZE ${table}`)
+    await session.run(`DELETE FROM ${table} WHERE organization = ''`)
+  }
 }

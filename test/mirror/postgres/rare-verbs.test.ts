@@ -118,6 +118,26 @@ describe('what deleted rows leave', () => {
     expect([before, await count()]).toEqual([{ found: 2 }, { found: 0 }])
   })
 
+  test('is in no sample of a table that has become empty either', async () => {
+    const database = await inPostgres(server, randomTables(3))
+    const samples = () =>
+      database.read((session) =>
+        session.first(`SELECT count(*) > 0 AS found FROM pg_stats
+          WHERE schemaname = current_schema() AND tablename = 'customers' AND pg_stats::text LIKE '%Ann%'`),
+      )
+    await database.maintain(`ANALYZE ${database.schema}.customers`)
+    const before = await samples()
+    await database.write((session) => session.run('DELETE FROM customers; DELETE FROM edited_customers'))
+
+    expect(await eraseTraces(database, NO_TRACES)).toBe('released')
+    expect([before, await samples()]).toEqual([{ found: true }, { found: false }])
+    expect(
+      await database.read((session) =>
+        session.all('SELECT row_id FROM customers UNION ALL SELECT row_id FROM edited_customers'),
+      ),
+    ).toEqual([])
+  })
+
   test('waits for a transaction that began before, and the next try releases it', async () => {
     const database = await inPostgres(server, randomTables(3))
 
