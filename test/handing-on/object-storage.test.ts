@@ -12,6 +12,10 @@ import { rowsOf } from '../support/mirror-file.ts'
 import { aBlock, aReaderMachine } from '../support/reader-machine.ts'
 import { withPython } from '../support/reader-tools.ts'
 
+test('the page reads from the address that the plan of these tests publishes to', () => {
+  expect(aBlock('Object storage').text).toContain(`${bucketAddressText(aBucketPlan('customers.db').to)}/`)
+})
+
 withPython('moto', ['moto.server', 'duckdb', 'duckdb_extensions', 'duckdb_extension_httpfs'], (python) => {
   /** Moto's S3 on this machine, with an empty bucket. */
   async function aMotoBucket() {
