@@ -1,18 +1,22 @@
 import type { AnyPlan, Published } from '../../src/reading/publish/publish-plan.ts'
-import { listLastRuns } from '../../src/reading/publish/stale-copy.ts'
+import type { Recorded } from '../../src/reading/publish/recorded-runs.ts'
 
 /** What a bucket holds since this worker published into it last, so that it is not asked every few minutes. */
 export class BucketMemory {
   #held: string | undefined
 
-  /** Whether the mirror has nothing that this worker did not publish there. Throws MirrorUnusable. */
-  isUpToDate(plan: AnyPlan): boolean {
-    return !('file' in plan) && this.#held === stateOf(plan)
+  /** Whether the mirror records nothing that this worker did not publish there. */
+  isUpToDate(plan: AnyPlan, recorded: Recorded): boolean {
+    return !('file' in plan) && this.#held === stateOf(plan, recorded)
   }
 
   /** Publishes, and returns whether objects stay that are to be removed later, when readers of the manifest from before had their time. */
-  async publish(plan: AnyPlan, publish: (plan: AnyPlan) => Promise<Published>): Promise<[Published, boolean]> {
-    const state = 'file' in plan ? undefined : stateOf(plan)
+  async publish(
+    plan: AnyPlan,
+    recorded: Recorded,
+    publish: (plan: AnyPlan) => Promise<Published>,
+  ): Promise<[Published, boolean]> {
+    const state = 'file' in plan ? undefined : stateOf(plan, recorded)
     this.#held = undefined
     const published = await publish(plan)
     const isSettled = (published.bucket?.replaced ?? 0) === 0
@@ -22,7 +26,6 @@ export class BucketMemory {
 }
 
 /** Changes with another run, organization or setting. */
-function stateOf(plan: AnyPlan): string {
-  const runs = listLastRuns(plan.mirror)
-  return JSON.stringify([plan, runs.map(({ organization, runId, status }) => [organization, runId, status])])
+function stateOf(plan: AnyPlan, { lastRuns }: Recorded): string {
+  return JSON.stringify([plan, lastRuns.map(({ organization, runId, status }) => [organization, runId, status])])
 }

@@ -3,7 +3,9 @@ import { describeError } from '../../src/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import { configuredPlan } from '../../src/reading/publish/configured-plan.ts'
 import { logPublished } from '../../src/reading/publish/log-published.ts'
+import type { AnyPlan, Published } from '../../src/reading/publish/publish-plan.ts'
 import { publishAfterRuns } from '../../src/reading/publish/publish-after-runs.ts'
+import { findRecorded } from '../../src/reading/publish/recorded-runs.ts'
 import { staleCopies } from '../../src/reading/publish/stale-copy.ts'
 import type { Timings } from '../timings.ts'
 import { BucketMemory } from './bucket-memory.ts'
@@ -52,13 +54,9 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
     try {
       const plan = configuredPlan(config.current)
       if (plan === undefined) return
-      // Another worker, or a command, may have published these runs: to make a copy again would push an older one out of `keep`
-      // for an equal one.
-      const only = staleCopies(plan)
-      if (only.length === 0 || bucket.isUpToDate(plan)) return
-      const [published, isToBeTidied] = await bucket.publish('file' in plan ? { ...plan, only } : plan, (what) =>
-        publishAfterRuns(what, { signal: stopping.signal }),
-      )
+      const done = await publishStale(plan, bucket, stopping.signal)
+      if (done === undefined) return
+      const [published, isToBeTidied] = done
       if (stopping.signal.aborted) return
       logPublished(log, published)
       if (published.failed.length > 0 || isToBeTidied) state.changedAtMs ??= changedAtMs
@@ -86,4 +84,20 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
       await underWay
     },
   }
+}
+
+/** Publishes what lacks runs; undefined where nothing does. */
+async function publishStale(
+  plan: AnyPlan,
+  bucket: BucketMemory,
+  signal: AbortSignal,
+): Promise<[Published, boolean] | undefined> {
+  // Another worker, or a command, may have published these runs: to make a copy again would push an older one out of `keep`
+  // for an equal one.
+  const recorded = await findRecorded(plan.mirror)
+  const only = staleCopies(plan, recorded)
+  if (only.length === 0 || bucket.isUpToDate(plan, recorded)) return undefined
+  return bucket.publish('file' in plan ? { ...plan, only } : plan, recorded, (what) =>
+    publishAfterRuns(what, { signal }),
+  )
 }

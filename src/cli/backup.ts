@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
 import type { Io } from './io.ts'
+import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument } from './reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
@@ -23,6 +24,7 @@ export function backupCommand(io: Io) {
         import('./output/wording.ts'),
       ])
       const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
+      refuseBackup(mirror, file)
       const progress = shareProgress('Backup', io)
       const plan = { mirror, file: asNamed(file), keep }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now() }
@@ -46,7 +48,8 @@ export function asIso(time: string): string {
 const EXAMPLES = `
 The backup is one file, 0600, with all that the mirror holds. It takes the place of FILE only when all of it was read again.
 With --keep, the backup that was there is named by its time first, such as customers-20261122T021500123Z.db, and the oldest
-beyond that number are removed. Only backups made by this command are ever replaced or removed.
+beyond that number are removed. Only backups made by this command are ever replaced or removed. A mirror in PostgreSQL is left to
+pg_dump, and the command names the one to run.
 
 Examples:
   $ customer-mirror backup /backup/customers.db

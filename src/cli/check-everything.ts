@@ -5,6 +5,7 @@ import { chooseOrganizations, type Organization } from '../config/organization.t
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
 import { isOurs, MirrorUnusable } from '../errors.ts'
+import { isPostgres } from '../mirror-address.ts'
 import { openMirrorToRead } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
@@ -41,8 +42,7 @@ export async function* checkEverything(
   const config = await readConfig({ file, cwd: process.cwd() })
   const organizations = chooseOrganizations(config, ids)
   yield { what: 'configuration', said: `${config.file}, ${count(config.organizations.length, 'organization')}` }
-  yield await checkMirror(config)
-  yield await checkDisk(config)
+  yield* checkPlace(config)
   yield* checkPublish(config)
   yield* checkNotify(config)
   for (const organization of organizations) {
@@ -52,6 +52,17 @@ export async function* checkEverything(
     yield* checkQuick(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)
   }
+}
+
+/** The mirror, and the disk that it is on; that of a server is not seen from here. */
+async function* checkPlace(config: Config): AsyncGenerator<Finding> {
+  if (isPostgres(config.mirror)) {
+    const { checkPostgres } = await import('./check-postgres.ts')
+    yield await checkPostgres(config.mirror)
+    return
+  }
+  yield await checkMirror(config)
+  yield await checkDisk(config)
 }
 
 /** Opens the mirror and has SQLite read all of it. If there is none yet, checks that one can be created. */

@@ -27,6 +27,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   publish: async (io) => (await import('./publish.ts')).publishCommand(io),
   backup: async (io) => (await import('./backup.ts')).backupCommand(io),
   restore: async (io) => (await import('./restore.ts')).restoreCommand(io),
+  move: async (io) => (await import('./move.ts')).moveCommand(io),
   signing: async (io) => (await import('./signing.ts')).signingCommand(io),
   schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
   sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),

@@ -1,5 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { homedir } from 'node:os'
+import { isPostgres } from '../mirror-address.ts'
 import type { Io } from './io.ts'
 import { suggest, type Suggestions, type Whose } from './suggest.ts'
 
@@ -35,7 +36,8 @@ async function idsOf(whose: Whose, file: string | undefined): Promise<string[]> 
     import('../config/organization-id.ts'),
   ])
   const { ids, mirror } = await listOrganizationIds({ file, cwd: process.cwd() })
-  if (whose === 'configuration' || mirror === undefined) return ids
+  // A server would keep the shell waiting.
+  if (whose === 'configuration' || mirror === undefined || isPostgres(mirror)) return ids
   const { listNamesInMirror } = await import('../reading/mirrored-organizations.ts')
   // They are printed on a terminal, and any program may have written into the file.
   const names = listNamesInMirror(mirror).filter((name) => ORGANIZATION_ID.test(name))

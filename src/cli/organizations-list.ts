@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { Command } from '@commander-js/extra-typings'
 import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
 import { nearest } from '../config/suggestion.ts'
+import { isPostgres } from '../mirror-address.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { fileToRead } from './reading-options.ts'
 import { isoTime, jsonDocument } from './reading.ts'
@@ -52,13 +53,22 @@ async function linesOf(named: { config?: string; mirror?: string }): Promise<Lin
   ])
   const hasConfiguration = named.mirror === undefined
   // Organizations are there before the first sync makes the mirror.
-  const mirrored = hasConfiguration && !existsSync(file) ? [] : listMirroredOrganizations(file)
+  const mirrored = isPostgres(file)
+    ? await mirroredIn(file, hasConfiguration)
+    : hasConfiguration && !existsSync(file)
+      ? []
+      : listMirroredOrganizations(file)
   const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])
   return [...names].map((organization) => ({
     organization,
     isConfigured: hasConfiguration ? configured.includes(organization) : undefined,
     mirrored: mirrored.find((one) => one.organization === organization),
   }))
+}
+
+async function mirroredIn(address: string, hasConfiguration: boolean): Promise<MirroredOrganization[]> {
+  const { listOrganizationsOfServer } = await import('../reading/organizations-of-server.ts')
+  return listOrganizationsOfServer(address, { mayBeMissing: hasConfiguration })
 }
 
 function asJson({ organization, isConfigured, mirrored }: Line) {

@@ -1,31 +1,31 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { describeError } from '../errors.ts'
+import { isPostgres } from '../mirror-address.ts'
 import { customersStatement, organizationsIn } from '../reading/customers-statement.ts'
 import { openToRead } from '../reading/open-to-read.ts'
-import { prepareToRead, type ReadableStatement } from '../reading/readable-statement.ts'
+import { prepareToRead, type SqlValue } from '../reading/readable-statement.ts'
 import { statementError } from '../reading/statement-error.ts'
 import { writeAll } from '../reading/write-all.ts'
 import { formatRows } from './output/rows/format-rows.ts'
-import type { RowFormat } from './output/rows/row-format.ts'
 import type { ReadingPlan, ReadingReport } from './reading-plan.ts'
 
 /**
  * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one can be killed.
  * Takes a ReadingPlan, writes rows to standard output, and reports on file descriptor 3.
  */
-function main(): void {
+async function main(): Promise<void> {
   const parent = process.ppid
   const plan: ReadingPlan = JSON.parse(readFileSync(0, 'utf8'))
   // A statement may take for ever. The customers of a query do not.
   if ('sql' in plan.read) endAfter(parent)
   try {
-    report(readRows(plan))
+    report(isPostgres(plan.file) ? await readServer(plan) : readRows(plan))
   } catch (error) {
     report(
       error instanceof Unwritten
         ? ['unwritten', error.message]
-        : ['failed', describeError(statementError(error, plan.file))],
+        : ['failed', describeError(isPostgres(plan.file) ? error : statementError(error, plan.file))],
     )
   }
 }
@@ -48,28 +48,61 @@ function readRows({ file, read, configured, layout, most }: ReadingPlan): Readin
     }
     report(['reading'])
     const statement = 'sql' in read ? prepareToRead(db, read.sql) : customersStatement(db, read.customers)
-    return writeRows(statement, formatRows(layout), most)
+    const writer = writerOf(layout, most)
+    const columns = statement.columns().map(({ name }) => name)
+    for (const values of statement.iterate()) {
+      const end = writer.take(columns, values)
+      if (end !== undefined) return end
+    }
+    return writer.end(columns)
   } finally {
     opened.requireUnchanged()
     opened.close()
   }
 }
 
+async function readServer(plan: ReadingPlan): Promise<ReadingReport> {
+  const { readPostgres } = await import('../reading/read-postgres.ts')
+  const found = await readPostgres(plan.file, plan)
+  if ('organization' in found) return ['unknown-organization', found]
+  report(['reading'])
+  const writer = writerOf(plan.layout, plan.most)
+  let columns: string[] = []
+  for await (const some of found) {
+    columns = some.columns
+    for (const values of some.rows) {
+      const end = writer.take(columns, values)
+      if (end !== undefined) return end
+    }
+  }
+  return writer.end(columns)
+}
+
 /** Writes what is kept once it is this long. */
 const MOST_KEPT = 64 * 1024
 
-function writeRows(statement: ReadableStatement, format: RowFormat, most = Infinity): ReadingReport {
-  let text = format.open(statement.columns().map(({ name }) => name))
+/** Writes rows as they come. Each verb returns how it ended, if it did. */
+function writerOf(layout: ReadingPlan['layout'], most = Infinity) {
+  const format = formatRows(layout)
+  let text: string | undefined
   let rows = 0
-  for (const values of statement.iterate()) {
-    if (rows === most) return write(text + format.close()) ? ['done', { more: true }] : ['unread']
-    rows += 1
-    text += format.row(values)
-    if (text.length < MOST_KEPT) continue
-    if (!write(text)) return ['unread']
-    text = ''
+  const finish = (more: boolean): ReadingReport => (write(text + format.close()) ? ['done', { more }] : ['unread'])
+  return {
+    take(columns: string[], values: SqlValue[]): ReadingReport | undefined {
+      text ??= format.open(columns)
+      if (rows === most) return finish(true)
+      rows += 1
+      text += format.row(values)
+      if (text.length < MOST_KEPT) return undefined
+      if (!write(text)) return ['unread']
+      text = ''
+      return undefined
+    },
+    end(columns: string[]): ReadingReport {
+      text ??= format.open(columns)
+      return finish(false)
+    },
   }
-  return write(text + format.close()) ? ['done', { more: false }] : ['unread']
 }
 
 /** Writes all of the text to standard output; false if its reader has closed it. */
@@ -91,4 +124,4 @@ function report(line: ReadingReport): void {
   writeSync(3, `${JSON.stringify(line)}\n`)
 }
 
-main()
+await main()

@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings'
-import { resolve } from 'node:path'
+import { namedMirror } from './named-mirror.ts'
 import { UsageError } from '../errors.ts'
 import { isTerminal, screenOf } from './io.ts'
 import type { Layout } from './output/rows/row-format.ts'
@@ -47,7 +47,7 @@ export async function fileToRead({
   if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
-  if (mirror !== undefined) return { file: resolve(mirror), configured: [] }
+  if (mirror !== undefined) return { file: namedMirror(mirror), configured: [] }
   const { readConfig } = await import('../config/read-config.ts')
   const config = await readConfig({ file, cwd: process.cwd() })
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id) }

@@ -3,6 +3,7 @@ import type { Layout } from './output/rows/row-format.ts'
 
 /** What the process that reads is to do, as JSON on its standard input. Paths are absolute. */
 export type ReadingPlan = {
+  /** A mirror or a copy; or the address of a mirror in PostgreSQL, which may hold a password. */
   file: string
   read: { sql: string } | { customers: CustomersFilter }
   /** Organizations of the configuration, which may be asked for although the mirror does not know them yet. */
@@ -10,7 +11,12 @@ export type ReadingPlan = {
   layout: Layout
   /** End after so many rows, and report whether there are more. */
   most?: number | undefined
+  /** How long the statement may take; undefined if there is no limit. */
+  limitMs?: number | undefined
 }
+
+/** An organization that neither the mirror nor the configuration knows, and those that the mirror knows. */
+export type UnknownOrganization = { organization: string; known: string[] }
 
 /**
  * What that process reports, one in a line of JSON: `reading` while SQLite works, so that a time limit counts, and `writing`
@@ -19,6 +25,6 @@ export type ReadingPlan = {
 export type ReadingReport =
   | ['reading' | 'writing' | 'unread']
   | ['done', { more: boolean }]
-  | ['unknown-organization', { organization: string; known: string[] }]
+  | ['unknown-organization', UnknownOrganization]
   | ['unwritten', string]
   | ['failed', { code: string; message: string }]

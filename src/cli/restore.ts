@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { asIso } from './backup.ts'
 import type { Io } from './io.ts'
+import { refuseRestore } from './postgres-programs.ts'
 import { jsonDocument } from './reading.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
@@ -24,6 +25,7 @@ export function restoreCommand(io: Io) {
         import('./output/restored-text.ts'),
       ])
       const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
+      refuseRestore(mirror, file)
       const progress = shareProgress('Restore', io)
       const plan = { mirror, file: resolve(file), force: force === true }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
@@ -37,7 +39,8 @@ export function restoreCommand(io: Io) {
 
 const EXAMPLES = `
 Stop every program that uses the mirror first: a restore over a mirror in use is refused. All of the backup is read and checked
-before anything is changed. A backup of an older version is brought into the form of this one.
+before anything is changed. A backup of an older version is brought into the form of this one. A mirror in PostgreSQL is left to
+pg_restore, and the command names the one to run.
 
 Examples:
   $ customer-mirror restore /backup/customers.db

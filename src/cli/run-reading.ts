@@ -24,7 +24,7 @@ export function startReading(io: Io): Reading {
   return {
     async run(plan, { limitMs } = {}) {
       const limit = timeLimit(limitMs, monotonicMs, apart.end)
-      const { last, signal } = await apart.run(plan, ([kind]) => limit.count(kind === 'reading'))
+      const { last, signal } = await apart.run({ ...plan, limitMs }, ([kind]) => limit.count(kind === 'reading'))
       limit.count(false)
       if (io.signal.aborted) return undefined
       if (limit.isReached() && last?.[0] !== 'done') return tooLong(io, limitMs ?? 0)

@@ -7,11 +7,14 @@ import { plainText } from './output/plain-text.ts'
 export function withSuggestion(error: unknown): unknown {
   if (!isOurs(error) || error.code !== 'usage') return error
   const message = plainText(error.message)
-  const [, kind, written = ''] = /no such (table|column): "?([^"\s]+)/.exec(message) ?? []
+  const [, kind, written = ''] =
+    /no such (table|column): "?([^"\s]+)/.exec(message) ??
+    /(relation|column) "?([^"\s]+)"? does not exist/.exec(message) ??
+    []
   if (kind === undefined) return new UsageError(message)
   const name = written.split('.').at(-1) ?? ''
   const known =
-    kind === 'table'
+    kind !== 'column'
       ? PUBLIC_TABLES.map((table) => table.name)
       : PUBLIC_TABLES.flatMap(({ columns }) => columns.map((column) => column.name))
   const meant = nearest(name, [...new Set(known)])

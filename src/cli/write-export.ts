@@ -1,7 +1,9 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { describeError } from '../errors.ts'
 import { setHeapSize } from '../heap-size.ts'
+import { shownMirror } from '../mirror-address.ts'
 import { exportError } from '../reading/export/export-error.ts'
+import { withFileToRead } from '../reading/file-to-read.ts'
 import { beginExport } from '../reading/export/export-file.ts'
 import { exportRows, type Exported, type Exporting } from '../reading/export/export-rows.ts'
 import { loadFormat } from '../reading/export/formats.ts'
@@ -22,13 +24,13 @@ async function main(): Promise<void> {
 
 async function exportAsPlanned(plan: ExportPlan): Promise<ExportReport> {
   try {
-    const done = await writeExport(plan)
+    const done = await withFileToRead(plan.file, (file) => writeExport({ ...plan, file }))
     return 'unknown' in done
       ? ['unknown-organization', { organization: done.unknown, known: done.known }]
       : ['done', done]
   } catch (error) {
     if (error instanceof Unread) return ['unread']
-    return ['failed', describeError(statementError(error, plan.file))]
+    return ['failed', describeError(statementError(error, shownMirror(plan.file)))]
   }
 }
 

@@ -2,6 +2,7 @@ import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Opening } from '../store.ts'
 import { MirrorUnusable } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
+import type { Examined } from './postgres/examine-server.ts'
 import type * as Postgres from './postgres/postgres-mirror.ts'
 import type * as Sqlite from './sqlite/sqlite-mirror.ts'
 
@@ -29,6 +30,11 @@ export async function openMirrorIfThere(address: string): Promise<Mirror | undef
     if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return undefined
     throw error
   }
+}
+
+/** What the PostgreSQL server of a mirror says of itself, and how it was reached. Throws MirrorUnusable. */
+export async function examineServer(address: string): Promise<Examined> {
+  return (await import('./postgres/examine-server.ts')).examineServer(address)
 }
 
 /**

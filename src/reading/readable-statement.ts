@@ -22,15 +22,26 @@ export function prepareToRead(db: Connection, sql: string): ReadableStatement {
 
 const WRITES = 'The statement would write. sql only reads: the mirror is written by runs alone.'
 
-function refuseByFirstWord(sql: string): void {
+/** The first word of a statement, and the statement from there on. Throws UsageError where there is none. */
+export function firstWord(sql: string): { word: string; text: string } {
   if (sql.includes('\0')) throw new UsageError('The statement contains a NUL character.')
-  const text = sql.replace(BEFORE_WORD, '')
-  const [word = ''] = /^\.?\w*/.exec(text) ?? []
+  const text = textFrom(sql)
+  const [word = ''] = /^[.\\]?\w*/.exec(text) ?? []
   if (text === '') throw new UsageError('There is no statement. For example: customer-mirror sql "SELECT 1"')
-  if (word.startsWith('.'))
+  if (/^[.\\]/.test(word))
     throw new UsageError(
-      `${word} is a command of the program sqlite3. To list the tables: customer-mirror sql --tables`,
+      `${word} is a command of the program ${word.startsWith('.') ? 'sqlite3' : 'psql'}. To list the tables: customer-mirror sql --tables`,
     )
+  return { word, text }
+}
+
+/** A text without the white space, comments and empty statements at its beginning. */
+export function textFrom(sql: string): string {
+  return sql.replace(BEFORE_WORD, '')
+}
+
+function refuseByFirstWord(sql: string): void {
+  const { word, text } = firstWord(sql)
   const key = word.toUpperCase()
   if (READS.has(key)) return
   if (key === 'EXPLAIN') refuseExplained(text)
@@ -48,7 +59,7 @@ const READS = new Set(['SELECT', 'WITH', 'VALUES'])
 
 const ATTACHES = 'sql reads one file, and attaches no other one. Name the file to read with --mirror.'
 const ENDS_BY_ITSELF = 'sql runs one statement on one state of the mirror, so it needs no transaction.'
-const REFUSED: Readonly<Record<string, string>> = {
+export const REFUSED: Readonly<Record<string, string>> = {
   ATTACH: ATTACHES,
   DETACH: ATTACHES,
   ...Object.fromEntries(

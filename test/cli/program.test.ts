@@ -12,7 +12,7 @@ const COMMANDS = [
   ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],
   ...['worker', 'run', 'cancel', 'pause', 'resume', 'queue', 'schedule', 'publish', 'query', 'sql', 'export'],
-  ...['backup', 'restore', 'schema', 'sandbox', 'demo', 'completion'],
+  ...['backup', 'restore', 'move', 'schema', 'sandbox', 'demo', 'completion'],
 ]
 
 test.each(['', ...COMMANDS])(

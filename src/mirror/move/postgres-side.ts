@@ -128,12 +128,11 @@ function forServer(value: Value, kind: Kind): unknown {
 
 function fromServer(value: unknown, kind: Kind): Value {
   if (typeof value === 'boolean') return value ? 1 : 0
-  if (typeof value === 'string') {
-    const text = kind === 'moment' || kind === 'second' ? value.replace(/^0001-(.*?)(?:\+00)? BC$/, '0000-$1') : value
-    return kind === 'second' ? text.slice(0, 'YYYY-MM-DD HH:MM:SS'.length) : text
-  }
+  if (typeof value === 'string') return kind === 'second' ? value.slice(0, SECOND) : value
   return typeof value === 'number' || Buffer.isBuffer(value) ? value : null
 }
+
+const SECOND = 'YYYY-MM-DD HH:MM:SS'.length
 
 function condition({ of }: MovedTable, scope: Scope): string {
   if (scope === undefined || of === 'mirror') return 'true'

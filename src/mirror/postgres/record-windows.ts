@@ -11,7 +11,7 @@ export function recording(run: Pick<Run, 'id'>, windows: PagesDecided['windows']
   return {
     sql: `INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
       SELECT $1::bigint, start, size, per_page, total, last_page, beyond_end, decode(row_ids, 'hex'), rejected, place, count
-      FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[], $8::text[], $9::text[],
+      FROM unnest($2::bigint[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[], $7::boolean[], $8::text[], $9::text[],
         $10::bigint[], $11::bigint[])
         AS given (start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
       ON CONFLICT (run_id, start, size) DO UPDATE SET per_page = excluded.per_page, total = excluded.total,

@@ -13,8 +13,14 @@ function asItIs(text: string): string {
   return text
 }
 
-/** `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00]`; other times, such as infinity, as they are. */
+/**
+ * `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00]`, also in the year 0, which is 1 BC there; other times, such
+ * as infinity, as they are.
+ */
 function timeOf(text: string): string {
-  const [, seconds, fraction = ''] = /^(\d+-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?$/.exec(text) ?? []
-  return seconds === undefined ? text : `${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}`
+  const [, year, rest, fraction = '', era] = TIME.exec(text) ?? []
+  if (year === undefined || (era !== undefined && year !== '0001')) return text
+  return `${era === undefined ? year : '0000'}-${rest}.${fraction.slice(0, 3).padEnd(3, '0')}`
 }
+
+const TIME = /^(\d+)-(\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?( BC)?$/

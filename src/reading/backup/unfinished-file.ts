@@ -14,7 +14,7 @@ export type UnfinishedFile = {
   remove(): void
 }
 
-/** Makes an empty private file beside `file`. `ending` says what it is for: `backup` or `restore`. */
+/** Makes an empty private file beside `file`. `ending` says what it is for: `backup`, `restore` or `move`. */
 export function unfinishedFile(file: string, ending: Ending): UnfinishedFile {
   const path = privateName(file, ending)
   closeSync(openSync(path, 'wx', 0o600))
@@ -27,7 +27,7 @@ export function unfinishedFile(file: string, ending: Ending): UnfinishedFile {
   }
 }
 
-type Ending = 'backup' | 'restore'
+type Ending = 'backup' | 'restore' | 'move'
 
 /** Removes what was left by a process that was killed. The caller makes sure that none is under way. */
 export function removeUnfinished(file: string, ending: Ending): void {

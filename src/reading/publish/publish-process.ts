@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { describeError, isOurs } from '../../errors.ts'
+import { withFileToRead } from '../file-to-read.ts'
 import { publishCopies } from './publish.ts'
 import { anyPlan, type AnyPlan, type Published } from './publish-plan.ts'
 
@@ -9,7 +10,8 @@ process.stdout.write(JSON.stringify(await answer()))
 
 async function answer(): Promise<object> {
   try {
-    return { published: await publish(plan) }
+    const { mirror } = plan
+    return { published: await withFileToRead(mirror, (file) => publish({ ...plan, mirror: file })) }
   } catch (error) {
     // The message of a defect may quote anything, so only its kind is passed on.
     const unexpected =

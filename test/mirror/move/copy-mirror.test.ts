@@ -7,12 +7,10 @@ import { MOVED_TABLES } from '../../../src/mirror/move/moved-tables.ts'
 import { postgresSide } from '../../../src/mirror/move/postgres-side.ts'
 import type { Side } from '../../../src/mirror/move/side.ts'
 import { sqliteSide } from '../../../src/mirror/move/sqlite-side.ts'
-import { openMirror } from '../../../src/mirror/mirror.ts'
 import { openDatabase } from '../../../src/mirror/postgres/database.ts'
 import type { Database as Postgres } from '../../../src/mirror/postgres/session.ts'
-import { rowIdsFrom } from '../../../src/mirror/row-ids.ts'
-import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { playNight } from '../../support/five-nights.ts'
+import { rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { aFullMirror, aSqliteMirror } from '../../support/full-mirror.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 
 let server: PGlite
@@ -25,7 +23,7 @@ const NOT_MOVED = ['dictionary', 'leases', 'mirror_schema']
 
 test('every table and every column of both stores is moved, or known to be made anew', async () => {
   const columns = new Map<string, string[]>()
-  for (const { table, column } of rowsOf((await aMirror()).file, SQLITE_COLUMNS))
+  for (const { table, column } of rowsOf((await aSqliteMirror()).file, SQLITE_COLUMNS))
     columns.set(String(table), [...(columns.get(String(table)) ?? []), String(column)])
   const inPostgres = new Map<string, string[]>()
   const rows = await (
@@ -43,8 +41,7 @@ test('every table and every column of both stores is moved, or known to be made 
 test('a mirror goes to PostgreSQL and back, and every row and every number is as it was', async () => {
   const file = await aFullMirror()
   const database = await aDatabase()
-  const returned = aMirrorFile()
-  await (await openMirror(returned)).close()
+  const { file: returned } = await aSqliteMirror()
 
   const there = await toPostgres(file, database)
   const numbers = await database.read((session) =>
@@ -79,7 +76,7 @@ test('rows of one organization are copied without the others', async () => {
 })
 
 test('U+0000, which PostgreSQL cannot hold, becomes U+FFFD and is counted', async () => {
-  const { file } = await aMirror()
+  const { file } = await aSqliteMirror()
   tamper(
     file,
     `INSERT INTO runs (id, organization, "trigger", started_at, status, data_as_of, warnings, error)
@@ -140,46 +137,6 @@ const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN cu
   UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
   ORDER BY 1, 2, 3`
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
-
-/** Five nights of two organizations, and rows in every other table. */
-async function aFullMirror(): Promise<string> {
-  const mirror = await aMirror()
-  for (let n = 0; n < 5; n += 1) await playNight(mirror, n)
-  const { file } = mirror
-  const [acme = 0, globex = 0] = rowsOf(file, 'SELECT min(row_id) AS row FROM customers GROUP BY organization').map(
-    ({ row }) => Number(row),
-  )
-  tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
-  tamper(file, `UPDATE customers SET created_at_utc = '0000-02-29 10:00:00' WHERE row_id = ?`, acme)
-  tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2)`, globex)
-  tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1)`, globex)
-  tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
-  tamper(
-    file,
-    `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]', NULL, NULL)`,
-    rowIdsFrom([acme, 0, -1]),
-  )
-  tamper(file, `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', 2, '["none"]', NULL, NULL)`)
-  tamper(
-    file,
-    `INSERT OR REPLACE INTO list_chunks VALUES ('acme', 0, ?, x'00', x'01', x'', x'ff')`,
-    rowIdsFrom([acme, 9001]),
-  )
-  tamper(file, `INSERT OR REPLACE INTO list_windows VALUES ('acme', 0, 0, 2, 'digest', '{}')`)
-  tamper(file, `INSERT INTO privacy_policies VALUES ('acme', '{}', '{}', 'customers', ?, '[]', 1)`, acme)
-  tamper(file, `INSERT INTO retired_organizations VALUES ('globex', '2026-01-01 00:00:00.123')`)
-  tamper(file, `INSERT INTO unfinished_forgets VALUES ('initech')`)
-  tamper(file, `INSERT INTO forgotten_keys VALUES ('acme', randomblob(32))`)
-  tamper(file, `INSERT INTO forgotten VALUES (7, 'acme', 'hash', '2026-01-01 00:00:00.000')`)
-  tamper(file, `INSERT INTO horizons VALUES ('acme', 0, 0, '2026-01-01 00:00:00.000', NULL)`)
-  tamper(file, `INSERT INTO pruned_runs VALUES ('acme', '2026-01-01')`)
-  tamper(
-    file,
-    `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', '2026-01-01 00:00:00.000',
-    '2026-01-01 00:00:00.000', NULL)`,
-  )
-  return file
-}
 
 let schemas = 0
 

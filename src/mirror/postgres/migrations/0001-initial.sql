@@ -144,8 +144,8 @@ CREATE TABLE fingerprint_key (
 CREATE TABLE windows (
   run_id     bigint NOT NULL,
   start      bigint NOT NULL,
-  size       bigint NOT NULL,
-  per_page   bigint NOT NULL,
+  size       integer NOT NULL,
+  per_page   integer NOT NULL,
   total      bigint,
   last_page  bigint,
   beyond_end boolean NOT NULL,

@@ -4,7 +4,7 @@ import { PUBLIC_TABLES } from '../../../public-tables.ts'
 import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'
 import { parquetFormat } from '../../export/parquet.ts'
 import { openToExport } from '../../export/open-to-export.ts'
-import { listLastRuns } from '../stale-copy.ts'
+import { listLastRuns } from '../recorded-runs.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { privateTemporaryFile, type TemporaryFile } from './temporary-file.ts'
 

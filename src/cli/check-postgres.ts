@@ -1,0 +1,62 @@
+import { isOurs, MirrorUnusable } from '../errors.ts'
+import { shownMirror } from '../mirror-address.ts'
+import { examineServer, openMirrorIfThere } from '../mirror/mirror.ts'
+import { parsePostgresAddress } from '../postgres-address.ts'
+import type { Finding } from './check-everything.ts'
+import { explainFailure } from './output/explain-failure.ts'
+
+type Examined = Awaited<ReturnType<typeof examineServer>>
+
+/** Asks the server of the mirror what it is, and reads the mirror if there is one. Nothing is made. */
+export async function checkPostgres(address: string): Promise<Finding> {
+  const what = 'mirror'
+  const shown = shownMirror(address)
+  try {
+    const examined = await examineServer(address)
+    const mirror = await openMirrorIfThere(address)
+    try {
+      const damages = (await mirror?.findDamage()) ?? []
+      if (damages.length > 0)
+        throw new MirrorUnusable(`${shown}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'corrupt' })
+      requireWritable(shown, examined)
+      const state =
+        mirror === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)
+      return { what, said: `${shown}, ${serverWords(address, examined)}, ${state}` }
+    } finally {
+      await mirror?.close()
+    }
+  } catch (error) {
+    if (!isOurs(error)) throw error
+    return { what, said: error.message, error, fix: explainFailure(error).fix }
+  }
+}
+
+function requireWritable(shown: string, { isReadOnly, mayWrite, schema }: Examined): void {
+  if (isReadOnly)
+    throw new MirrorUnusable(`${shown}: the server takes no writes: it is a standby, or read-only by its settings`, {
+      code: 'read-only',
+    })
+  if (mayWrite) return
+  throw new MirrorUnusable(
+    `${shown}: this user may not write the schema ${schema}. Let it own the schema, or GRANT it CREATE on the database`,
+    { code: 'read-only' },
+  )
+}
+
+function serverWords(address: string, { server, isEncrypted, isPooled }: Examined): string {
+  return `PostgreSQL ${server}, ${tlsWords(address, isEncrypted)}${isPooled ? ', through a pooler' : ''}`
+}
+
+function tlsWords(address: string, isEncrypted: boolean): string {
+  if (!isEncrypted) return 'no TLS'
+  const parsed = parsePostgresAddress(address)
+  const tls = 'address' in parsed ? parsed.address.tls : undefined
+  if (tls?.mode === 'verify-full') return 'TLS'
+  return tls?.rootCertificate === undefined
+    ? 'TLS with a certificate that is not checked (sslmode=verify-full does)'
+    : 'TLS with a certificate whose name is not checked (sslmode=verify-full does)'
+}
+
+function soundWords({ schema, version }: Examined): string {
+  return `schema ${schema} version ${version ?? '?'}, sound and writable`
+}

@@ -1,0 +1,64 @@
+import { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../errors.ts'
+import { isPostgres, shownMirror } from '../mirror-address.ts'
+import { monotonicMs } from '../monotonic-clock.ts'
+import type { Io } from './io.ts'
+import { jsonDocument } from './reading.ts'
+
+/** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
+export function moveCommand(io: Io) {
+  return new Command('move')
+    .description('copy the whole mirror from its file to PostgreSQL or back, and compare every row')
+    .requiredOption(
+      '--to <place>',
+      'the address of a database, postgres://user@host/database; or a file, not there yet',
+    )
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ to, config: configFile, json }) => {
+      const [{ readConfig }, { moveMirror }, { namedMirror }, { shareProgress }, { movedText, settingOf }] =
+        await Promise.all([
+          import('../config/read-config.ts'),
+          import('../reading/move/move-mirror.ts'),
+          import('./named-mirror.ts'),
+          import('./output/share-progress.ts'),
+          import('./output/moved-text.ts'),
+        ])
+      if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
+      const config = await readConfig({ file: configFile, cwd: process.cwd() })
+      const target = namedMirror(to, '--to')
+      requireOtherKind(config.mirror, target)
+      const progress = shareProgress('Move', io)
+      const moving = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
+      const moved = await moveMirror({ from: config.mirror, to: target }, moving).finally(() => progress.close())
+      const facts = {
+        from: shownMirror(config.mirror),
+        to: shownMirror(target),
+        ...{ organizations: moved.organizations, replaced: moved.replaced, rows: moved.rows },
+        setting: settingOf(target, config.file),
+      }
+      io.stdout.write(json ? jsonDocument({ moved: facts }) : movedText(facts))
+    })
+}
+
+function requireOtherKind(from: string, to: string): void {
+  if (isPostgres(from) !== isPostgres(to)) return
+  throw new UsageError(
+    isPostgres(from)
+      ? 'Both mirrors are in PostgreSQL. To copy a schema from one database to another, use pg_dump and pg_restore: customer-mirror backup names the command.'
+      : 'Both mirrors are files. To have the mirror at another place: customer-mirror backup, then restore with a configuration that names it.',
+  )
+}
+
+const EXAMPLES = `
+Stop the worker and whatever else starts runs first: a mirror with a run under way is refused. All organizations, their changes, runs
+and rejects are copied as one state, with all that the next run needs to go on as if nothing had happened. It is all there, or
+nothing; the mirror that was moved stays as it is. A password belongs in PGPASSWORD or ~/.pgpass.
+
+Examples:
+  $ customer-mirror move --to postgres://mirror@db.example.com/customers
+      from the file of the configuration into the schema customer_mirror of that database
+  $ customer-mirror move --to ./data/customers.db --json
+      back into a file
+`

@@ -1,0 +1,72 @@
+import { MirrorUnusable, OrganizationLeased, UsageError } from '../../errors.ts'
+import { compareMirrors } from '../../mirror/move/compare-mirrors.ts'
+import { copyMirror, type Copied, type Copying } from '../../mirror/move/copy-mirror.ts'
+import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'
+import type { Side } from '../../mirror/move/side.ts'
+
+export type Move = {
+  /** A path, or the address of a database: of the mirror that is moved, and of the place that has none. */
+  from: string
+  to: string
+}
+
+export type Moving = {
+  signal: AbortSignal
+  /** Called with the share of the work that is done, from 0 to 1. */
+  onProgress: (share: number) => void
+  nowMs: number
+  monotonicMs: number | undefined
+}
+
+/** What was moved, and compared: the number of rows of each table, and of values with a character that PostgreSQL cannot hold. */
+export type Moved = Copied & { organizations: number }
+
+/** Copies all of a mirror, compares it, and reports how much of both is done. The caller holds the transactions. */
+export async function carry(
+  from: Side,
+  to: Side,
+  { forPostgres, signal, onProgress }: Pick<Copying, 'forPostgres'> & Pick<Moving, 'signal' | 'onProgress'>,
+): Promise<Moved> {
+  await requireEmpty(to)
+  let total = 0
+  for (const table of MOVED_TABLES) total += 2 * (await from.count(table, undefined))
+  let done = 0
+  const onRows = (rows: number) => onProgress(Math.min(1, (done += rows) / total))
+  const copied = await copyMirror(from, to, { forPostgres, signal, onRows })
+  const difference = await compareMirrors(from, to, { forPostgres, signal, onRows })
+  if (difference !== undefined)
+    throw new MirrorUnusable(
+      `${to.place}: what was written there differs from ${from.place} in ${difference.table} (${difference.key}), ${difference.column}. ` +
+        'Nothing was moved.',
+      { code: 'corrupt' },
+    )
+  return { ...copied, organizations: (await from.organizations()).length }
+}
+
+async function requireEmpty(to: Side): Promise<void> {
+  for (const table of MOVED_TABLES) {
+    if (table.of === 'mirror' || (await to.count(table, undefined)) === 0) continue
+    throw new UsageError(
+      `${to.place}: holds a mirror already (its ${table.name} has rows). It was left as it is; name a place without one, such as ` +
+        'another schema.',
+    )
+  }
+}
+
+/** Throws OrganizationLeased: what a run saves after the state that is copied would be lost. */
+export function refuseRun({ organization, runId }: { organization: string; runId: number }): never {
+  throw new OrganizationLeased(
+    `${organization}: run ${runId} is mirroring it now, so the mirror cannot be moved. Nothing was changed. Stop the worker and ` +
+      'whatever else starts runs, then try again; a run that died is given up after a minute.',
+    { code: 'held' },
+  )
+}
+
+/** Throws OrganizationLeased where a run began after the state that was copied. */
+export function requireLatest(copied: number, latest: number): void {
+  if (latest === copied) return
+  throw new OrganizationLeased(
+    `Run ${latest} began while the mirror was copied, so nothing was moved. Stop the worker and whatever else starts runs, then try again.`,
+    { code: 'held' },
+  )
+}

@@ -1,0 +1,104 @@
+import { lstatSync, mkdirSync, renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { MirrorUnusable, UsageError } from '../../errors.ts'
+import { shownMirror } from '../../mirror-address.ts'
+import { postgresSide } from '../../mirror/move/postgres-side.ts'
+import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
+import { openDatabase as openServer } from '../../mirror/postgres/database.ts'
+import type { Session } from '../../mirror/postgres/session.ts'
+import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
+import { writeDictionary } from '../../mirror/sqlite/dictionary.ts'
+import { fileError } from '../../mirror/sqlite/file-errors.ts'
+import { createReadingIndexes } from '../../mirror/sqlite/reading-indexes.ts'
+import { JOURNALS, removeUnfinished, unfinishedFile } from '../backup/unfinished-file.ts'
+import { flushFolder } from '../flush.ts'
+import { lock } from '../folder-lock.ts'
+import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
+
+/** Moves a schema to a file, which is made under a private name and gets its own at the end: a move that was killed leaves nothing. */
+export async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Moved> {
+  const server = await openServer(from, 'read')
+  try {
+    requireFree(file)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    const folder = lock(join(dirname(file), '.move.lock'), 0, () => busy(file))
+    try {
+      removeUnfinished(file, 'move')
+      const unfinished = unfinishedFile(file, 'move')
+      try {
+        const { moved, copied } = await server.read(async (session) => {
+          await requireAtRest(session)
+          return { copied: await latestRun(session), moved: await fill(unfinished.path, { session, from, moving }) }
+        })
+        requireLatest(copied, await server.read(latestRun))
+        unfinished.flush()
+        requireFree(file)
+        renameSync(unfinished.path, file)
+        flushFolder(dirname(file))
+        return moved
+      } finally {
+        unfinished.remove()
+      }
+    } finally {
+      folder.release()
+    }
+  } catch (error) {
+    throw fileError(error, file)
+  } finally {
+    await server.close()
+  }
+}
+
+function requireFree(file: string): void {
+  for (const ending of ['', ...JOURNALS])
+    if (lstatSync(file + ending, { throwIfNoEntry: false }) !== undefined)
+      throw new UsageError(
+        `${file}${ending}: is there already. It was left as it is; name a file that is not there yet.`,
+      )
+}
+
+function busy(file: string): UsageError {
+  return new UsageError(`${dirname(file)}: another process moves a mirror there at the moment. Nothing was changed.`)
+}
+
+async function requireAtRest(session: Session): Promise<void> {
+  const sql = `SELECT organization, run_id FROM leases WHERE expires_at > clock_timestamp() ORDER BY organization LIMIT 1`
+  const held = await session.first<{ organization: string; run_id: number }>(sql)
+  if (held !== undefined) refuseRun({ organization: held.organization, runId: held.run_id })
+}
+
+async function latestRun(session: Session): Promise<number> {
+  return (await session.first<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM runs'))?.id ?? 0
+}
+
+type Filling = { session: Session; from: string; moving: Moving }
+
+async function fill(path: string, { session, from, moving }: Filling): Promise<Moved> {
+  const db = openDatabase(path, 'write', writeDictionary)
+  try {
+    // Until it is finished this file is worth nothing, so nothing waits for the disk.
+    db.pragma('journal_mode = MEMORY')
+    db.pragma('synchronous = OFF')
+    db.pragma('foreign_keys = OFF')
+    db.exec('BEGIN IMMEDIATE')
+    const place = shownMirror(from)
+    const moved = await carry(postgresSide(session, place), sqliteSide(db, path), { ...moving, forPostgres: false })
+    createReadingIndexes(db)
+    requireSound(db, place)
+    db.exec('COMMIT')
+    return moved
+  } finally {
+    db.close()
+  }
+}
+
+/** Every row refers to rows that are there. */
+function requireSound(db: Connection, place: string): void {
+  const [found] = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').all()
+  if (found === undefined) return
+  throw new MirrorUnusable(
+    `${place}: a row of ${found.table} refers to a row of ${found.parent} that is not there, which only a change by hand can have left. ` +
+      'Nothing was moved.',
+    { code: 'corrupt' },
+  )
+}

@@ -1,0 +1,49 @@
+import { shownMirror } from '../../mirror-address.ts'
+import { postgresSide } from '../../mirror/move/postgres-side.ts'
+import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
+import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'
+import { openDatabase as openServer } from '../../mirror/postgres/database.ts'
+import { writeDictionary } from '../../mirror/postgres/dictionary.ts'
+import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
+import { findHeldLease } from '../../mirror/sqlite/lease.ts'
+import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
+
+/** Moves a file to a schema, in one transaction there: a move that was killed leaves nothing. */
+export async function moveToPostgres({ from: file, to }: Move, moving: Moving): Promise<Moved> {
+  const db = openDatabase(file, 'read')
+  try {
+    db.exec('BEGIN')
+    const held = findHeldLease(db, moving)
+    if (held !== undefined) refuseRun(held)
+    const copied = latestRun(db)
+    const server = await openServer(to, 'write', { complete: writeDictionary })
+    try {
+      return await server.write(async (session) => {
+        // A run that starts there meanwhile waits, and is refused.
+        await session.run('LOCK TABLE runs, leases IN EXCLUSIVE MODE')
+        const there = postgresSide(session, shownMirror(to))
+        const moved = await carry(sqliteSide(db, file), there, { ...moving, forPostgres: true })
+        for (const { name } of MOVED_TABLES) await session.run(`ANALYZE ${name}`)
+        requireLatest(copied, latestNow(file))
+        return moved
+      })
+    } finally {
+      await server.close()
+    }
+  } finally {
+    db.close()
+  }
+}
+
+function latestRun(db: Connection): number {
+  return db.prepare<[], number>('SELECT coalesce(MAX(id), 0) FROM runs').pluck().get() ?? 0
+}
+
+function latestNow(file: string): number {
+  const db = openDatabase(file, 'read')
+  try {
+    return latestRun(db)
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,88 @@
+import Database from 'better-sqlite3'
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { geteuid } from 'node:process'
+import { shownMirror } from '../mirror-address.ts'
+import { copyMirror } from '../mirror/move/copy-mirror.ts'
+import { postgresSide } from '../mirror/move/postgres-side.ts'
+import { sqliteSide } from '../mirror/move/sqlite-side.ts'
+import { openDatabase as openServer } from '../mirror/postgres/database.ts'
+import { openDatabase } from '../mirror/sqlite/database.ts'
+import { writeDictionary } from '../mirror/sqlite/dictionary.ts'
+import { fileError } from '../mirror/sqlite/file-errors.ts'
+import { isGone, nameOfProcess } from '../process-name.ts'
+
+/** What readers see, and nothing of what a run or a forgotten customer needs. */
+const READ_TABLES = [
+  ...['last_update', 'runs', 'customers', 'changes', 'rejects', 'held_removals'],
+  ...['retired_organizations', 'horizons'],
+]
+
+/** A temporary copy of a mirror in PostgreSQL, which this process alone reads. */
+export type PrivateCopy = { file: string; remove(): void }
+
+const NAME = 'customer-mirror-copy-'
+const OWNER = 'owner'
+
+/**
+ * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite, 0600 in a folder of 0700 among the temporary
+ * files. Copies of processes that were killed are removed. Throws MirrorUnusable.
+ */
+export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
+  const folder = tmpdir()
+  try {
+    removeAbandoned(folder)
+    const own = mkdtempSync(join(folder, NAME))
+    const remove = () => rmSync(own, { recursive: true, force: true })
+    try {
+      writeFileSync(join(own, OWNER), nameOfProcess(), { mode: 0o600 })
+      const file = join(own, 'customers.db')
+      await fill(file, address)
+      return { file, remove }
+    } catch (error) {
+      remove()
+      throw error
+    }
+  } catch (error) {
+    throw fileError(error, join(folder, NAME))
+  }
+}
+
+async function fill(file: string, address: string): Promise<void> {
+  const server = await openServer(address, 'read')
+  try {
+    openDatabase(file, 'write', writeDictionary).close()
+    const db = new Database(file, { fileMustExist: true })
+    try {
+      for (const setting of ['journal_mode = MEMORY', 'synchronous = OFF', 'foreign_keys = OFF']) db.pragma(setting)
+      db.exec('BEGIN')
+      const to = sqliteSide(db, file)
+      await server.read((session) => {
+        const from = postgresSide(session, shownMirror(address))
+        return copyMirror(from, to, { tables: READ_TABLES, forPostgres: false })
+      })
+      db.exec('COMMIT')
+      db.exec('ANALYZE')
+    } finally {
+      db.close()
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+/** Removes the copies of this user's processes that are gone. */
+function removeAbandoned(folder: string): void {
+  for (const name of readdirSync(folder).filter((entry) => entry.startsWith(NAME))) {
+    const path = join(folder, name)
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found?.isDirectory() !== true || found.uid !== geteuid?.()) continue
+    if (isAbandoned(join(path, OWNER))) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+/** One without a name is being made, or was killed in the moment between: it is empty, and stays. */
+function isAbandoned(owner: string): boolean {
+  return lstatSync(owner, { throwIfNoEntry: false })?.isFile() === true && isGone(readFileSync(owner, 'utf8')) === true
+}

@@ -1,0 +1,51 @@
+import { isPostgres } from '../../mirror-address.ts'
+import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
+import { openDatabase } from '../../mirror/sqlite/database.ts'
+import { listReadOrganizations } from '../listed-organizations.ts'
+
+/** The latest run that changed anything that a copy holds, and the latest of all. */
+export type LastRun = { organization: string; runId: number; latestId: number; status: string }
+
+/** What a mirror records of its runs: the latest of each organization, and the organizations whose list was read to its end. */
+export type Recorded = { lastRuns: LastRun[]; read: string[] }
+
+/** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
+export async function findRecorded(address: string): Promise<Recorded> {
+  if (!isPostgres(address)) return recordedIn(address)
+  const postgres = await import('../../mirror/postgres/database.ts')
+  const database = await postgres.openDatabase(address, 'read')
+  try {
+    return await database.read(async (session) => ({
+      lastRuns: await session.all<LastRun>(LAST_RUNS),
+      read: (await session.all<{ organization: string }>(READ)).map(({ organization }) => organization),
+    }))
+  } finally {
+    await database.close()
+  }
+}
+
+/** What a mirror in a file records. Throws MirrorUnusable. */
+export function recordedIn(file: string): Recorded {
+  return { lastRuns: listLastRuns(file), read: listReadOrganizations(file) }
+}
+
+/** The latest run of each organization of a mirror in a file that changed anything that readers see. Throws MirrorUnusable. */
+export function listLastRuns(file: string): LastRun[] {
+  const db = openDatabase(file, 'read')
+  try {
+    return db.prepare<[], LastRun>(LAST_RUNS).all()
+  } finally {
+    db.close()
+  }
+}
+
+/** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
+const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
+
+const LAST_RUNS = `
+  SELECT runs.organization, "runId", "latestId", status
+  FROM (SELECT MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN 0 ELSE id END) AS "runId" FROM runs GROUP BY organization)
+    AS latest
+  JOIN runs ON runs.id = CASE WHEN "runId" = 0 THEN "latestId" ELSE "runId" END`
+
+const READ = `SELECT DISTINCT organization FROM runs WHERE ${READ_TO_END} ORDER BY 1`

@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { moveCommand } from '../../src/cli/move.ts'
+import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
+import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aPostgresMirror } from '../support/postgres/here.ts'
+import { runCommand, type Done } from '../support/run-command.ts'
+import { aWorkplace } from '../support/workplace.ts'
+
+const CUSTOMERS = 'SELECT organization, id, name, removed_at, updated_at FROM customers ORDER BY organization, id'
+
+const STOPPED = 'Stopped as asked. Nothing was copied.\n'
+
+test('a mirror moves to PostgreSQL and back, whole, and each time the command names the line to change', async () => {
+  const file = await aFullMirror()
+  const [there, back] = [aPostgresMirror(), join(dirname(file), 'again', 'customers.db')]
+
+  const gone = await move(file, there)
+  const returned = await move(there, back, '--json')
+
+  expect(gone).toMatchObject({ code: 0, stderr: '' })
+  expect(gone.stdout).toContain(
+    '73 customers of 3 organizations, 63 changes, 9 runs, 1 reject\nEvery row was read again there',
+  )
+  expect(gone.stdout).toContain(`  mirror: ${JSON.stringify(there)}\n`)
+  expect(JSON.parse(returned.stdout)).toMatchObject({
+    schemaVersion: 1,
+    moved: { to: back, organizations: 3, replaced: 0, rows: { customers: 73 }, setting: { line: `mirror: "${back}"` } },
+  })
+  expect(rowsOf(there, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
+  expect(rowsOf(back, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
+  expect(statSync(back).mode & 0o777).toBe(0o600)
+  expect(readdirSync(dirname(back)).toSorted()).toEqual(['.move.lock', 'customers.db'])
+})
+
+test('a place that holds a mirror is left as it is', async () => {
+  const [file, other] = [await aFullMirror(), await aFullMirror()]
+  const there = aPostgresMirror()
+  await move(file, there)
+
+  const again = await move(other, there)
+  const back = await move(there, file)
+
+  expect(again).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('holds a mirror already') })
+  expect(back).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`${file}: is there already`) })
+})
+
+test('a mirror with a run under way is not moved, in either direction', async () => {
+  const mirror = await aSqliteMirror()
+  const there = aPostgresMirror()
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
+  const stderr = expect.stringMatching(/^acme: run 1 is mirroring it now, so the mirror cannot be moved/)
+  expect(await move(mirror.file, there)).toMatchObject({ code: 6, stdout: '', stderr })
+
+  tamper(mirror.file, 'DELETE FROM leases')
+  expect((await move(mirror.file, there)).code).toBe(0)
+  tamper(there, `INSERT INTO leases VALUES ('acme', 1, 'another', now() + interval '1 minute')`)
+  const back = join(dirname(mirror.file), 'back.db')
+  expect(await move(there, back)).toMatchObject({ code: 6, stdout: '', stderr })
+  expect(existsSync(back)).toBe(false)
+})
+
+test('a move that is stopped leaves nothing, and can be started again', async () => {
+  const file = await aFullMirror()
+  const there = aPostgresMirror()
+  const back = join(dirname(file), 'back.db')
+
+  expect(await move(file, there, AbortSignal.abort())).toMatchObject({ stdout: '', stderr: STOPPED })
+  expect(valueOf(there, 'SELECT count(*) FROM runs')).toBe(0)
+  expect((await move(file, there)).code).toBe(0)
+  writeFileSync(join(dirname(file), '.back.db.0123456789abcdef.move'), 'of a move that was killed')
+  expect(await move(there, back, AbortSignal.abort())).toMatchObject({ stdout: '', stderr: STOPPED })
+  expect(readdirSync(dirname(file)).filter((name) => name.includes('back'))).toEqual([])
+  expect((await move(there, back)).code).toBe(0)
+})
+
+/** Runs the command with a configuration of this mirror. */
+function move(mirror: string, to: string, ...[option]: ('--json' | AbortSignal)[]): Promise<Done> {
+  const { config } = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }], {
+    mirror,
+  })
+  const json = option === '--json' ? [option] : []
+  return runCommand(
+    moveCommand,
+    ['--to', to, '--config', config, ...json],
+    option instanceof AbortSignal ? option : undefined,
+  )
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { moveCommand } from '../../src/cli/move.ts'
+import { aSqliteMirror } from '../support/full-mirror.ts'
+import { runCommand, type Done } from '../support/run-command.ts'
+import { aWorkplace } from '../support/workplace.ts'
+
+test.each([
+  ['a password', 'postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],
+  ['a bad address', 'postgres://db', /--to must name one database/],
+  ['another file', './other.db', /Both mirrors are files.*customer-mirror backup/],
+  ['nothing', ' ', /--to is empty/],
+])('%s as the place is refused before anything is opened', async (_what, to, said) => {
+  const { code, stdout, stderr } = await move('/nowhere/customers.db', to)
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(said)
+  expect(stderr).not.toContain('hunter2')
+})
+
+test('a server that does not answer ends with 5, and names it without the user', async () => {
+  const { file } = await aSqliteMirror()
+
+  expect(await move(file, 'postgres://ann@127.0.0.1:1/crm')).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('postgres://127.0.0.1:1/crm: no server answers there'),
+  })
+})
+
+/** Runs the command with a configuration of this mirror. */
+function move(mirror: string, to: string, ...[option]: ('--json' | AbortSignal)[]): Promise<Done> {
+  const { config } = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }], {
+    mirror,
+  })
+  const json = option === '--json' ? [option] : []
+  return runCommand(
+    moveCommand,
+    ['--to', to, '--config', config, ...json],
+    option instanceof AbortSignal ? option : undefined,
+  )
+}

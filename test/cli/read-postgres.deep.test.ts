@@ -1,0 +1,118 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { nameOfProcess } from '../../src/process-name.ts'
+import { moveMirror } from '../../src/reading/move/move-mirror.ts'
+import { aFullMirror } from '../support/full-mirror.ts'
+import { aPostgresMirror } from '../support/postgres/here.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+let file: string
+let address: string
+beforeEach(async () => {
+  file = await aFullMirror()
+  address = aPostgresMirror()
+  const moving = {
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    nowMs: Date.now(),
+    monotonicMs: undefined,
+  }
+  await moveMirror({ from: file, to: address }, moving)
+})
+
+test('query and sql print the same of a mirror in PostgreSQL as of its file, in every format', async () => {
+  const statement =
+    'SELECT organization, count(*) AS n, max(updated_at) AS last, sum(1) AS total FROM customers GROUP BY 1 ORDER BY 1'
+
+  for (const format of ['--csv', '--json', '--jsonl'])
+    expect(await query(address, ['--include-removed', format])).toEqual(
+      await query(file, ['--include-removed', format]),
+    )
+  expect(await query(address, ['--search', '花子', '--csv'])).toEqual(await query(file, ['--search', '花子', '--csv']))
+  expect(await query(address, ['--limit', '3'])).toEqual(await query(file, ['--limit', '3']))
+  expect(await sql(address, statement, '--json')).toEqual(await sql(file, statement, '--json'))
+  expect(await query(address, ['--org', 'acm'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('did you mean "acme"?'),
+  })
+})
+
+test('whatever would write is refused, and nothing is written', async () => {
+  const rows = 'SELECT count(*) FROM customers'
+  const before = await sql(address, rows)
+
+  for (const statement of [
+    'DELETE FROM customers',
+    'WITH gone AS (DELETE FROM customers RETURNING 1) SELECT * FROM gone',
+    `SELECT nextval(pg_get_serial_sequence('runs', 'id'))`,
+    `SELECT set_config('transaction_read_only', 'off', true)`,
+    'SELECT 1; DELETE FROM customers',
+    'SELECT * FROM customers FOR UPDATE',
+    'EXPLAIN ANALYZE DELETE FROM customers',
+    'COPY customers TO STDOUT',
+    'SET transaction_read_only = off',
+    'SELECT nam FROM customers',
+    'SELECT $1',
+  ]) {
+    const { code, stdout, stderr } = await sql(address, statement)
+    expect({ statement, code, stdout }).toEqual({ statement, code: 2, stdout: '' })
+    expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts/)
+  }
+  expect(await sql(address, rows)).toEqual(before)
+})
+
+test('a statement that takes too long is ended, and ends with 5', async () => {
+  const { code, stderr } = await sql(address, 'SELECT count(*) FROM generate_series(1, 10000000)', '--timeout', '100ms')
+
+  expect(code).toBe(5)
+  expect(stderr).toContain('it took longer than 100 ms')
+})
+
+test('an export is the same, and the private copy that it reads is gone, also one that a killed command left', async () => {
+  const [here, temporary] = [temporaryFolder(), temporaryFolder()]
+  const abandoned = join(temporary, 'customer-mirror-copy-killed')
+  mkdirSync(abandoned, { mode: 0o700 })
+  writeFileSync(join(abandoned, 'owner'), ownerOfNoProcess())
+  writeFileSync(join(abandoned, 'customers.db'), 'what was copied')
+
+  for (const options of [
+    ['--org', 'acme'],
+    ['--org', 'globex', '--changes-since', '0'],
+  ]) {
+    const exported: string[] = []
+    for (const mirror of [address, file]) {
+      const output = join(here, 'exported.csv')
+      const ended = await run(['export', '--mirror', mirror, '--format', 'csv', '-o', output, ...options], temporary)
+      expect(ended).toMatchObject({ code: 0 })
+      exported.push(readFileSync(output, 'utf8'))
+    }
+    expect(exported[0]).toBe(exported[1])
+  }
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('organizations are listed, and a password on the command line is refused without being repeated', async () => {
+  const list = (mirror: string) => run(['organizations', 'list', '--mirror', mirror, '--json'])
+
+  expect(await list(address)).toEqual(await list(file))
+  const { code, stderr } = await sql('postgres://ann:hunter2@127.0.0.1/crm', 'SELECT 1')
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^--mirror holds a password/)
+  expect(stderr).not.toContain('hunter2')
+})
+
+/** The name of a process of this machine that cannot be: numbers of processes end below it. */
+function ownerOfNoProcess(): string {
+  const [machine] = nameOfProcess().split('#')
+  return `${machine}#99999999#1`
+}
+
+const query = (mirror: string, options: string[]) => run(['query', '--mirror', mirror, ...options])
+const sql = (mirror: string, statement: string, ...options: string[]) =>
+  run(['sql', '--mirror', mirror, statement, ...options])
+
+function run(args: string[], TMPDIR?: string) {
+  return runCli(args, { cwd: temporaryFolder(), ...(TMPDIR !== undefined && { env: { TMPDIR } }) })
+}

@@ -1,0 +1,94 @@
+import Database from 'better-sqlite3'
+import { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { moveCommand } from '../../src/cli/move.ts'
+import { compareMirrors } from '../../src/mirror/move/compare-mirrors.ts'
+import { postgresSide } from '../../src/mirror/move/postgres-side.ts'
+import { sqliteSide } from '../../src/mirror/move/sqlite-side.ts'
+import { openDatabase } from '../../src/mirror/postgres/database.ts'
+import { aFullMirror } from '../support/full-mirror.ts'
+import { opsFile } from '../support/named-metrics.ts'
+import { aPostgresMirror } from '../support/postgres/here.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aWorkplace } from '../support/workplace.ts'
+
+const SCRIPT = opsFile('postgres/partition-customers.sql')
+
+test('customers in partitions has the rows, indexes, triggers, views and rights from before', async () => {
+  const file = await aFullMirror()
+  const address = aPostgresMirror()
+  const acme = [{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }]
+  const { config } = aWorkplace(acme, { mirror: file })
+  expect(await runCommand(moveCommand, ['--to', address, '--config', config])).toMatchObject({ code: 0 })
+  const { ask, schema } = await aClient(address)
+  await ask('GRANT SELECT ON customers, active_customers TO PUBLIC')
+  const [before, views] = [await ask(MADE, [schema]), await ask(SHOWN)]
+
+  await ask(SCRIPT)
+
+  expect(await ask(`SELECT relkind FROM pg_class WHERE oid = 'customers'::regclass`)).toEqual([{ relkind: 'p' }])
+  expect(await ask(`SELECT count(*)::int AS count FROM pg_inherits WHERE inhparent = 'customers'::regclass`)).toEqual([
+    { count: 16 },
+  ])
+  expect(await ask(MADE, [schema])).toEqual(before)
+  expect(await ask(SHOWN)).toEqual(views)
+  expect(await differenceFrom(file, address)).toBeUndefined()
+  await ask(`DELETE FROM edited_customers; UPDATE customers SET name = 'by hand' WHERE organization = 'globex'`)
+  expect(await ask('SELECT count(*)::int AS count FROM edited_customers')).toEqual([{ count: 10 }])
+  await expect(ask(SCRIPT)).rejects.toThrow('customers is in partitions already')
+})
+
+/** The definitions of what belongs to customers, and who may read it. */
+const MADE = `
+  SELECT pg_get_indexdef(indexrelid) AS what FROM pg_index WHERE indrelid = 'customers'::regclass
+  UNION ALL SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'customers'::regclass
+  UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'customers'::regclass AND NOT tgisinternal
+  UNION ALL SELECT relname || ' ' || pg_get_viewdef(oid) FROM pg_class
+    WHERE relnamespace = $1::text::regnamespace AND relkind = 'v'
+  UNION ALL SELECT relname || ' ' || relacl::text FROM pg_class WHERE relname IN ('customers', 'active_customers')
+    AND relnamespace = $1::text::regnamespace
+  UNION ALL SELECT attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' ' || attgenerated::text
+      || ' ' || attcollation
+    FROM pg_attribute WHERE attrelid = 'customers'::regclass AND attnum > 0
+  ORDER BY 1`.replaceAll('pg_get_indexdef(indexrelid)', `replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ')`)
+
+const SHOWN = 'SELECT organization, active, removed FROM freshness ORDER BY 1'
+
+async function aClient(address: string) {
+  const url = new URL(address)
+  const schema = url.searchParams.get('schema') ?? ''
+  const client = new Client({
+    host: url.hostname,
+    port: Number(url.port),
+    user: url.username,
+    database: url.pathname.slice(1),
+  })
+  await client.connect()
+  onTestFinished(() => client.end())
+  /** Each in a transaction of its own, since the server of the tests may have one session for all. */
+  const ask = async (sql: string, parameters: unknown[] = []): Promise<unknown[]> => {
+    await client.query(`BEGIN; SET LOCAL search_path = ${schema}; SET LOCAL client_min_messages = error`)
+    try {
+      const { rows } = await client.query(sql, parameters)
+      await client.query('COMMIT')
+      return rows
+    } catch (error) {
+      await client.query('ROLLBACK')
+      throw error
+    }
+  }
+  return { ask, schema }
+}
+
+async function differenceFrom(file: string, address: string) {
+  const db = new Database(file, { readonly: true })
+  const database = await openDatabase(address, 'read')
+  try {
+    return await database.read((session) =>
+      compareMirrors(sqliteSide(db, file), postgresSide(session, address), { forPostgres: true }),
+    )
+  } finally {
+    await database.close()
+    db.close()
+  }
+}

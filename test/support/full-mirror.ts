@@ -1,0 +1,55 @@
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openMirror } from '../../src/mirror/mirror.ts'
+import { rowIdsFrom } from '../../src/mirror/row-ids.ts'
+import type { Mirror } from '../../src/store.ts'
+import { HOW_MANY_NIGHTS, playNight } from './five-nights.ts'
+import { rowsOf, tamper } from './mirror-file.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A mirror in a file, also where the tests run on PostgreSQL. It is closed when the test ends. */
+export async function aSqliteMirror(): Promise<Mirror> {
+  const mirror = await openMirror(join(temporaryFolder(), 'customers.db'))
+  onTestFinished(() => mirror.close())
+  return mirror
+}
+
+/** Five nights of two organizations, and rows in every other table. */
+export async function aFullMirror(): Promise<string> {
+  const mirror = await aSqliteMirror()
+  for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
+  const { file } = mirror
+  const [acme = 0, globex = 0] = rowsOf(file, 'SELECT min(row_id) AS row FROM customers GROUP BY organization').map(
+    ({ row }) => Number(row),
+  )
+  tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
+  tamper(file, `UPDATE customers SET created_at_utc = '0000-02-29 10:00:00' WHERE row_id = ?`, acme)
+  tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2)`, globex)
+  tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1)`, globex)
+  tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
+  tamper(
+    file,
+    `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]', NULL, NULL)`,
+    rowIdsFrom([acme, 0, -1]),
+  )
+  tamper(file, `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', 2, '["none"]', NULL, NULL)`)
+  tamper(
+    file,
+    `INSERT OR REPLACE INTO list_chunks VALUES ('acme', 0, ?, x'00', x'01', x'', x'ff')`,
+    rowIdsFrom([acme, 9001]),
+  )
+  tamper(file, `INSERT OR REPLACE INTO list_windows VALUES ('acme', 0, 0, 2, 'digest', '{}')`)
+  tamper(file, `INSERT INTO privacy_policies VALUES ('acme', '{}', '{}', 'customers', ?, '[]', 1)`, acme)
+  tamper(file, `INSERT INTO retired_organizations VALUES ('globex', '2026-01-01 00:00:00.123')`)
+  tamper(file, `INSERT INTO unfinished_forgets VALUES ('initech')`)
+  tamper(file, `INSERT INTO forgotten_keys VALUES ('acme', randomblob(32))`)
+  tamper(file, `INSERT INTO forgotten VALUES (7, 'acme', 'hash', '2026-01-01 00:00:00.000')`)
+  tamper(file, `INSERT INTO horizons VALUES ('acme', 0, 0, '2026-01-01 00:00:00.000', NULL)`)
+  tamper(file, `INSERT INTO pruned_runs VALUES ('acme', '2026-01-01')`)
+  tamper(
+    file,
+    `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', '2026-01-01 00:00:00.000',
+    '2026-01-01 00:00:00.000', NULL)`,
+  )
+  return file
+}
