@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { UsageError } from '../../src/errors.ts'
+import { freePort } from '../free-port.ts'
 
 /** A Redis of the soak alone. */
 export type RedisProcess = {
@@ -54,15 +54,4 @@ export async function startRedis(folder: string, path = process.env['PATH'] ?? '
       child?.kill(wanted ? 'SIGSTOP' : 'SIGCONT')
     },
   }
-}
-
-/** A port that no program listens on at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('The system gave no port')
-  return address.port
 }

@@ -22,7 +22,7 @@ export function readingIndexes(database: Database): () => Promise<void> {
     try {
       const isTime = await database.read(lacksReadingIndexes)
       if (isTime) await database.write(createReadingIndexes)
-      areThere = isTime || (await database.read(hasReadingIndexes))
+      areThere = await database.read(hasReadingIndexes)
     } catch (error) {
       // The run is complete without the indexes, and the next one tries again.
       if (!(error instanceof MirrorUnusable)) throw error
@@ -30,8 +30,12 @@ export function readingIndexes(database: Database): () => Promise<void> {
   }
 }
 
-/** Creates the indexes of readers, however long it takes. */
+/** Creates the indexes of readers, however long it takes, unless another process is about to. Two at once would collide. */
 async function createReadingIndexes(session: Session): Promise<void> {
+  const lock = await session.first<{ taken: boolean }>(
+    "SELECT pg_try_advisory_xact_lock(hashtext('customer-mirror reading indexes'), hashtext(current_schema())) AS taken",
+  )
+  if (lock?.taken !== true) return
   await session.run('SET LOCAL statement_timeout = 0')
   for (const [name, columns] of Object.entries(READING_INDEXES)) {
     await session.run(`CREATE INDEX IF NOT EXISTS ${name} ON ${columns}`)

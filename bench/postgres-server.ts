@@ -1,0 +1,143 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { env, getuid, kill as sendSignal } from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { UsageError } from '../src/errors.ts'
+import { freePort } from './free-port.ts'
+
+/** A PostgreSQL of its own, that may be killed and started again. */
+export type PostgresServer = {
+  /** The address of its database, without a password: it accepts connections of this machine only. */
+  url: string
+  isUp: () => boolean
+  /** As `kill -9` of all of its processes. */
+  kill: () => Promise<void>
+  /** Starts it again on the same port, with what it had committed. */
+  start: () => Promise<void>
+  /** Ends it, and removes its files. */
+  close: () => Promise<void>
+}
+
+/** The user and group `nobody` of Debian: the server refuses to run as root. */
+const PLAIN_USER = 65_534
+const USER = 'mirror'
+const DATABASE = 'mirrors'
+
+/**
+ * Starts PostgreSQL on a free port of 127.0.0.1, with its files in a temporary folder. What it committed outlives a kill. Throws a
+ * UsageError where there is none.
+ */
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = postgresPrograms()
+  if (programs === undefined) throw new UsageError('There is no initdb and postgres here. Install PostgreSQL.')
+  const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-postgres-'))
+  const as = getuid?.() === 0 ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
+  if (getuid?.() === 0) chownSync(folder, PLAIN_USER, PLAIN_USER)
+  const data = join(folder, 'data')
+  const local = ['--auth', 'trust', '--encoding', 'UTF8', '--no-locale', '--no-sync']
+  const making = ['--pgdata', data, '--username', USER, ...local]
+  const made = spawnSync(join(programs, 'initdb'), making, { ...as, cwd: folder, encoding: 'utf8' })
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  const port = await freePort()
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
+  const flags = settings.flatMap((setting) => ['-c', setting])
+  const place = `postgres://${USER}@127.0.0.1:${port}`
+  let child: ChildProcess | undefined
+  let accepts = false
+  const start = async (): Promise<void> => {
+    child = spawn(join(programs, 'postgres'), ['-D', data, ...flags], { ...as, cwd: folder, stdio: 'ignore' })
+    await untilAccepting(`${place}/postgres`, child)
+    accepts = true
+  }
+  const kill = async (): Promise<void> => {
+    accepts = false
+    const running = child
+    child = undefined
+    if (running !== undefined && running.exitCode === null) await killAll(running)
+  }
+  await start()
+  await run(`${place}/postgres`, `CREATE DATABASE ${DATABASE}`)
+  return {
+    url: `${place}/${DATABASE}`,
+    isUp: () => accepts,
+    start,
+    kill,
+    close: async () => {
+      await kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The folder of the server's programs on this machine, those of the newest version; undefined where there is none. */
+export function postgresPrograms(): string | undefined {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted((one, other) => Number(other) - Number(one)) : []
+  return [...(env['PATH'] ?? '').split(delimiter), ...versions.map((version) => join(debian, version, 'bin'))].find(
+    (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
+  )
+}
+
+async function untilAccepting(url: string, server: ChildProcess): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`postgres ended with ${server.exitCode}`)
+    const isAccepting = await run(url, 'SELECT 1').then(
+      () => true,
+      () => false,
+    )
+    if (isAccepting) return
+    await sleep(LOOK_MS)
+  }
+}
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query(statement)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function killAll(server: ChildProcess): Promise<void> {
+  const ended = once(server, 'exit')
+  const others = childrenOf(server.pid ?? 0)
+  server.kill('SIGKILL')
+  for (const other of others) endNow(other)
+  await ended
+  // Until the last one is gone, the memory that they share is in use, and no other server may start there.
+  while (others.some((other) => statusOf(other) !== undefined && !/^State:\s*Z/m.test(statusOf(other) ?? '')))
+    await sleep(LOOK_MS)
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((other) => Number(/^PPid:\s*(\d+)/m.exec(statusOf(other) ?? '')?.[1]) === pid)
+}
+
+/** Undefined for a process that is gone. */
+function statusOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function endNow(pid: number): void {
+  try {
+    sendSignal(pid, 'SIGKILL')
+  } catch {
+    // It is gone.
+  }
+}
+
+const LOOK_MS = 20
