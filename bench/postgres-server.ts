@@ -22,7 +22,7 @@ export type PostgresServer = {
   close: () => Promise<void>
 }
 
-/** The user and group `nobody` of Debian: the server refuses to run as root. */
+/** The number of a user without rights: the server refuses to run as root. */
 const PLAIN_USER = 65_534
 const USER = 'mirror'
 const DATABASE = 'mirrors'

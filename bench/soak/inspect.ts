@@ -12,7 +12,7 @@ import { alarms, personalData, type Written } from './checks/written-texts.ts'
 import type { Health } from './health.ts'
 import { readCustomers, readDamage, readRemovals, readRuns, type StoredRun } from './read-mirror.ts'
 import { hasStarted } from './worker-process.ts'
-import { SCHEDULE, SPREAD_MS, type World } from './world.ts'
+import { SPREAD_MS, type World } from './world.ts'
 
 /**
  * For how long a due time may go without a run while a worker, the queue and the service are there: the lease of a run whose worker
@@ -21,16 +21,19 @@ import { SCHEDULE, SPREAD_MS, type World } from './world.ts'
 const ALLOWED_MS = 150_000
 
 /** All that is wrong after a soak. Workers have ended. */
-export function inspect(world: World, { health, begunMs, endMs }: { health: Health; begunMs: number; endMs: number }) {
+export async function inspect(
+  world: World,
+  { health, begunMs, endMs }: { health: Health; begunMs: number; endMs: number },
+) {
   const { mirror, service, workers } = world
-  const runs = readRuns(mirror)
+  const runs = await readRuns(mirror)
   const lives = workers.flatMap((worker) => worker.lives)
   const fates = lives.map(({ name, frozenAtMs, endedAtMs }) => ({ name, frozenAtMs, endedAtMs }))
   const logs = lives.map(({ name, log }) => ({ place: `the log of ${name}`, text: readFileSync(log, 'utf8') }))
   const lived = lives.map((life) => ({ ...life, hasStarted: hasStarted(life), exitCode: life.process.exitCode }))
   const findings = [
-    ...readDamage(mirror).map((line) => `the mirror is damaged: ${line}`),
-    ...compareAll(world),
+    ...(await readDamage(mirror)).map((line) => `the mirror is damaged: ${line}`),
+    ...(await compareAll(world)),
     ...overlappingRuns(runs),
     ...requestsOfTwo(runs, service.requests, fates),
     ...abandonedForNothing(runs, service.requests, fates),
@@ -48,9 +51,9 @@ export function inspect(world: World, { health, begunMs, endMs }: { health: Heal
   return { findings, runs }
 }
 
-function compareAll({ mirror, service }: World): string[] {
-  const stored = Map.groupBy(readCustomers(mirror), ({ organization }) => organization)
-  const removals = Map.groupBy(readRemovals(mirror), ({ organization }) => organization)
+async function compareAll({ mirror, service }: World): Promise<string[]> {
+  const stored = Map.groupBy(await readCustomers(mirror), ({ organization }) => organization)
+  const removals = Map.groupBy(await readRemovals(mirror), ({ organization }) => organization)
   const strangers = [...stored.keys()].filter((organization) => !service.lists.has(organization))
   return [
     ...strangers.map((organization) => `${organization} is in the mirror and not in the configuration`),
@@ -68,7 +71,7 @@ function missedByAll(
   runs: readonly StoredRun[],
   { world, health, begunMs, endMs }: { world: World; health: Health; begunMs: number; endMs: number },
 ): string[] {
-  const schedule = { ...SCHEDULE, spreadMs: SPREAD_MS }
+  const schedule = { ...world.schedule, spreadMs: SPREAD_MS }
   return [...world.service.lists.keys()].flatMap((organization) => {
     const minutes = Math.ceil((endMs - begunMs) / 60_000)
     const coming = comingRuns(organization, schedule, begunMs, minutes).map(({ atMs }) => atMs)

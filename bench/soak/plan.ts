@@ -10,6 +10,8 @@ export type Kind =
   | 'kill-queue'
   | 'forget-queue'
   | 'freeze-queue'
+  /** The server of the mirror ends at once, and is started again. */
+  | 'kill-mirror'
   /** The service answers 503 to every request. */
   | 'fail-service'
   /** The configuration file is written anew with another comment, or with a mistake that is taken out again. */
@@ -31,12 +33,13 @@ export type Stage = {
   workers: readonly string[]
   organizations: readonly string[]
   queue: 'redis' | 'embedded'
+  mirror: 'sqlite' | 'postgres'
 }
 
 /** The events of a soak, in order: the same ones for the same seed. No target has two at a time. */
-export function planEvents({ seed, restMs, workers, organizations, queue }: Stage): SoakEvent[] {
+export function planEvents({ seed, restMs, workers, organizations, queue, mirror }: Stage): SoakEvent[] {
   const random = seededRandom(`${seed} events`)
-  const kinds = CHOICES.filter(({ onlyRedis }) => onlyRedis !== true || queue === 'redis')
+  const kinds = CHOICES.filter(({ only }) => only === undefined || only === queue || only === mirror)
   const weighted = kinds.flatMap((choice) => Array<Choice>(choice.weight).fill(choice))
   const freeFrom = new Map<string, number>()
   const events: SoakEvent[] = []
@@ -57,10 +60,11 @@ type Choice = {
   kind: Kind
   /** How often, against the others. */
   weight: number
-  on: 'worker' | 'queue' | 'service' | 'configuration' | 'organization'
+  on: 'worker' | 'queue' | 'mirror' | 'service' | 'configuration' | 'organization'
   /** The ranges that a duration is drawn from; a range that stands twice is drawn twice as often. */
   lastsMs: readonly [Range, ...Range[]]
-  onlyRedis?: boolean
+  /** The queue or the mirror that it happens to or needs. */
+  only?: 'redis' | 'postgres'
 }
 
 const MOMENT: Range = [1, 2]
@@ -73,15 +77,16 @@ const CHOICES: readonly Choice[] = [
   { kind: 'kill-worker', weight: 6, on: 'worker', lastsMs: [BRIEF] },
   { kind: 'stop-worker', weight: 3, on: 'worker', lastsMs: [BRIEF] },
   { kind: 'freeze-worker', weight: 5, on: 'worker', lastsMs: [SHORT, SHORT, LONG] },
-  { kind: 'kill-queue', weight: 3, on: 'queue', lastsMs: [BRIEF], onlyRedis: true },
-  { kind: 'freeze-queue', weight: 2, on: 'queue', lastsMs: [SHORT], onlyRedis: true },
-  { kind: 'forget-queue', weight: 2, on: 'queue', lastsMs: [BRIEF], onlyRedis: true },
+  { kind: 'kill-queue', weight: 3, on: 'queue', lastsMs: [BRIEF], only: 'redis' },
+  { kind: 'freeze-queue', weight: 2, on: 'queue', lastsMs: [SHORT], only: 'redis' },
+  { kind: 'forget-queue', weight: 2, on: 'queue', lastsMs: [BRIEF], only: 'redis' },
+  { kind: 'kill-mirror', weight: 3, on: 'mirror', lastsMs: [BRIEF], only: 'postgres' },
   { kind: 'fail-service', weight: 2, on: 'service', lastsMs: [SHORT] },
   { kind: 'edit-configuration', weight: 1, on: 'configuration', lastsMs: [MOMENT] },
   { kind: 'break-configuration', weight: 1, on: 'configuration', lastsMs: [SHORT] },
-  { kind: 'request-run', weight: 8, on: 'organization', lastsMs: [MOMENT], onlyRedis: true },
-  { kind: 'request-quick', weight: 3, on: 'organization', lastsMs: [MOMENT], onlyRedis: true },
-  { kind: 'cancel-run', weight: 2, on: 'organization', lastsMs: [MOMENT], onlyRedis: true },
+  { kind: 'request-run', weight: 8, on: 'organization', lastsMs: [MOMENT], only: 'redis' },
+  { kind: 'request-quick', weight: 3, on: 'organization', lastsMs: [MOMENT], only: 'redis' },
+  { kind: 'cancel-run', weight: 2, on: 'organization', lastsMs: [MOMENT], only: 'redis' },
 ]
 
 const FIRST_MS = 6000

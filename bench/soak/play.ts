@@ -1,8 +1,7 @@
-import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kind, SoakEvent } from './plan.ts'
 import { below, seededRandom } from '../../src/service/random.ts'
-import { cancelRun, requestRuns, startWorker, type World } from './world.ts'
+import { cancelRun, requestRuns, startWorker, writeConfiguration, type World } from './world.ts'
 import { endLife, lifeOf, type Life, type Worker } from './worker-process.ts'
 
 /** The begin or the end of an event. */
@@ -27,7 +26,7 @@ export async function playEvents(
 }
 
 async function begin(world: World, { kind, target }: SoakEvent): Promise<void> {
-  const { redis, service } = world
+  const { redis, postgres, service } = world
   const life = lifeOfTarget(world, target)
   if (KEEPS_FROM_STARTING.has(kind)) world.troubles.push({ kind, fromMs: world.now(), toMs: Infinity })
   if (kind === 'kill-worker' && life !== undefined) await endLife(life, 'killed')
@@ -39,6 +38,7 @@ async function begin(world: World, { kind, target }: SoakEvent): Promise<void> {
     redis?.forget()
   }
   if (kind === 'freeze-queue') redis?.freeze(true)
+  if (kind === 'kill-mirror') await postgres?.kill()
   if (kind === 'fail-service') service.fails = true
   if (kind === 'edit-configuration') await writeConfiguration(world, `# Edited at ${world.now()}.\n`)
   if (kind === 'break-configuration') await writeConfiguration(world, 'mirorr: ./elsewhere.db\n')
@@ -48,7 +48,7 @@ async function begin(world: World, { kind, target }: SoakEvent): Promise<void> {
 }
 
 async function end(world: World, { kind, target }: SoakEvent): Promise<void> {
-  const { redis, service, workers } = world
+  const { redis, postgres, service, workers } = world
   const worker = workers.find(({ name }) => name === target)
   if (kind === 'kill-worker' || kind === 'stop-worker') {
     await worker?.lives.at(-1)?.ended
@@ -57,6 +57,7 @@ async function end(world: World, { kind, target }: SoakEvent): Promise<void> {
   if (kind === 'freeze-worker') thaw(lifeOfTarget(world, target))
   if (kind === 'kill-queue' || kind === 'forget-queue') redis?.start()
   if (kind === 'freeze-queue') redis?.freeze(false)
+  if (kind === 'kill-mirror') await postgres?.start()
   if (kind === 'fail-service') service.fails = false
   if (kind === 'break-configuration') await writeConfiguration(world, '')
   if (!KEEPS_FROM_STARTING.has(kind)) return
@@ -67,6 +68,7 @@ const KEEPS_FROM_STARTING: ReadonlySet<Kind> = new Set([
   'kill-queue',
   'forget-queue',
   'freeze-queue',
+  'kill-mirror',
   'break-configuration',
 ])
 
@@ -86,10 +88,6 @@ function thaw(life: Life | undefined): void {
   if (life === undefined) return
   life.isFrozen = false
   life.process.kill('SIGCONT')
-}
-
-async function writeConfiguration({ config, configText }: World, heading: string): Promise<void> {
-  await writeFile(config, heading + configText, { mode: 0o600 })
 }
 
 /** A queue that cannot be reached takes no request; a user would see an error. */

@@ -1,5 +1,8 @@
 import Database from 'better-sqlite3'
+import { Client, types } from 'pg'
 import { TEXT_FIELDS } from '../../src/customer.ts'
+import { VALUE_TYPES } from '../../src/mirror/postgres/value-types.ts'
+import { isPostgres } from '../../src/mirror-address.ts'
 
 /** A customer as stored. Times are text, as the mirror has them. */
 export type StoredCustomer = Record<string, string | null> & {
@@ -33,22 +36,21 @@ export type StoredRun = {
 }
 
 /** All runs, by number. */
-export function readRuns(file: string): StoredRun[] {
-  return read(file, (db) => db.prepare<[], RunColumns>(RUNS).all()).map(
-    ({ started_at, finished_at, data_as_of, is_quick, ...run }) => ({
-      ...run,
-      startedMs: unixMs(started_at),
-      finishedMs: finished_at === null ? Number.NaN : unixMs(finished_at),
-      asOfMs: unixMs(data_as_of),
-      isQuick: is_quick === 1,
-    }),
-  )
+export async function readRuns(mirror: string): Promise<StoredRun[]> {
+  const rows = await read<RunColumns>(mirror, RUNS)
+  return rows.map(({ started_at, finished_at, data_as_of, is_quick, ...run }) => ({
+    ...run,
+    startedMs: unixMs(started_at),
+    finishedMs: finished_at === null ? Number.NaN : unixMs(finished_at),
+    asOfMs: unixMs(data_as_of),
+    isQuick: is_quick === 1,
+  }))
 }
 
 const RUNS = `
   SELECT id, organization, "trigger", started_at, finished_at, data_as_of, status, proof, certificate, error_code, error, held,
     received - (inserted + updated + unchanged + duplicates + rejected + suppressed) AS unaccounted,
-    trusted_pages IS NOT NULL AS is_quick
+    CASE WHEN trusted_pages IS NULL THEN 0 ELSE 1 END AS is_quick
   FROM runs ORDER BY id`
 
 type RunColumns = Omit<StoredRun, 'startedMs' | 'finishedMs' | 'asOfMs' | 'isQuick'> & {
@@ -58,34 +60,55 @@ type RunColumns = Omit<StoredRun, 'startedMs' | 'finishedMs' | 'asOfMs' | 'isQui
   is_quick: number
 }
 
-export function readCustomers(file: string): StoredCustomer[] {
+export async function readCustomers(mirror: string): Promise<StoredCustomer[]> {
   const columns = ['organization', 'id', ...TEXT_FIELDS, 'missing_since', 'removed_at'].join(', ')
-  return read(file, (db) => db.prepare<[], StoredCustomer>(`SELECT ${columns} FROM customers`).all())
+  return read<StoredCustomer>(mirror, `SELECT ${columns} FROM customers`)
 }
 
-export function readRemovals(file: string): Removal[] {
+export async function readRemovals(mirror: string): Promise<Removal[]> {
   type Columns = { organization: string; id: string; missing_since: string | null; at: string }
   const statement = "SELECT organization, id, missing_since, at FROM changes WHERE change = 'removed' ORDER BY seq"
-  return read(file, (db) => db.prepare<[], Columns>(statement).all()).map(({ missing_since, at, ...same }) => ({
+  const rows = await read<Columns>(mirror, statement)
+  return rows.map(({ missing_since, at, ...same }) => ({
     ...same,
     missingMs: unixMs(missing_since ?? at),
     atMs: unixMs(at),
   }))
 }
 
-/** What SQLite finds wrong with the file. */
-export function readDamage(file: string): string[] {
-  const found = read(file, (db) => db.prepare<[], string>('PRAGMA integrity_check').pluck().all())
-  return found.filter((line) => line !== 'ok')
+/** What SQLite finds wrong with the file. A server checks what it reads by itself. */
+export async function readDamage(mirror: string): Promise<string[]> {
+  if (isPostgres(mirror)) return []
+  const found = await read<{ integrity_check: string }>(mirror, 'PRAGMA integrity_check')
+  return found.map((row) => row.integrity_check).filter((line) => line !== 'ok')
 }
 
-function read<Result>(file: string, with_: (db: Database.Database) => Result): Result {
-  const db = new Database(file, { readonly: true, fileMustExist: true })
+async function read<Row>(mirror: string, statement: string): Promise<Row[]> {
+  if (isPostgres(mirror)) return readServer(mirror, statement)
+  const db = new Database(mirror, { readonly: true, fileMustExist: true })
   try {
-    return with_(db)
+    return db.prepare<[], Row>(statement).all()
   } finally {
     db.close()
   }
+}
+
+async function readServer<Row>(mirror: string, statement: string): Promise<Row[]> {
+  const client = new Client({ connectionString: mirror, types: { getTypeParser: parserOf } })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('SET search_path = customer_mirror; SET timezone = UTC')
+    const { rows } = await client.query<Row & object>(statement)
+    return rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** As the mirror reads them: numbers as numbers, and times and JSON as text. */
+function parserOf(type: number): (text: string) => unknown {
+  return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
 }
 
 function unixMs(time: string): number {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRuns, type StoredRun } from './read-mirror.ts'
-import { ORGANIZATIONS } from './service.ts'
 import { endLife, lifeOf } from './worker-process.ts'
 import { requestRuns, startWorker, type World } from './world.ts'
 
@@ -18,19 +17,19 @@ export async function comeToRest(
   world: World,
   { wellFor, signal }: { wellFor: (fromMs: number, toMs: number) => number; signal: AbortSignal },
 ): Promise<string[]> {
-  const { service, now } = world
+  const { service, organizations, now } = world
   service.isFlaky = false
   const restMs = now()
   const isOver = () => signal.aborted || wellFor(restMs, now()) > MOST_REST_MS || now() - restMs > MOST_BY_CLOCK_MS
-  const lacking = (readings: number, isWanted: (run: StoredRun) => boolean) => {
-    const runs = readRuns(world.mirror).filter((run) => run.asOfMs >= restMs && isReading(run) && isWanted(run))
-    return ORGANIZATIONS.map(({ id }) => id).filter(
-      (id) => runs.filter(({ organization }) => organization === id).length < readings,
-    )
+  const lacking = async (readings: number, isWanted: (run: StoredRun) => boolean) => {
+    const runs = (await readRuns(world.mirror)).filter((run) => run.asOfMs >= restMs && isReading(run) && isWanted(run))
+    return organizations
+      .map(({ id }) => id)
+      .filter((id) => runs.filter(({ organization }) => organization === id).length < readings)
   }
-  const waitFor = async (find: () => string[], what: string) => {
+  const waitFor = async (find: () => Promise<string[]>, what: string) => {
     for (;;) {
-      const left = find()
+      const left = await find()
       if (left.length === 0) return []
       if (isOver()) return left.map((organization) => `${organization}: ${what}`)
       await sleep(LOOK_MS)
@@ -39,10 +38,7 @@ export async function comeToRest(
   const byItself = ({ trigger }: StoredRun) => trigger === 'schedule' || trigger === 'catch-up'
   const unscheduled = await waitFor(() => lacking(1, byItself), 'no run followed its schedule once all was at rest')
   if (unscheduled.length > 0) return unscheduled
-  await requestLastRuns(
-    world,
-    lacking(READINGS, () => true),
-  )
+  await requestLastRuns(world, await lacking(READINGS, () => true))
   return waitFor(() => lacking(READINGS, () => true), `was not read ${READINGS} times once all was at rest`)
 }
 

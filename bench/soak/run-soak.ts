@@ -8,7 +8,6 @@ import { readOptions, SOAK_HELP, type SoakOptions } from './options.ts'
 import { planEvents, type SoakEvent } from './plan.ts'
 import { changeLists, keepWorkers, playEvents } from './play.ts'
 import { comeToRest, stopWorkers } from './rest.ts'
-import { ORGANIZATIONS } from './service.ts'
 import { endLife, lifeOf } from './worker-process.ts'
 import { createWorld, isWell, startWorkers, type World } from './world.ts'
 
@@ -23,7 +22,9 @@ export async function runSoak(args: readonly string[], output: Output): Promise<
     return 0
   }
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-soak-'))
-  output.stderr.write(`Seed ${options.seed}, ${options.minutes} minutes, ${options.queue}, in ${folder}\n`)
+  output.stderr.write(
+    `Seed ${options.seed}, ${options.minutes} minutes, ${options.queue}, ${options.mirror}, in ${folder}\n`,
+  )
   const world = await createWorld(folder, options).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true })
     throw error
@@ -58,7 +59,7 @@ async function playAndInspect(world: World, options: SoakOptions, { stderr, sign
     ...options,
     restMs: restMsOf(options),
     workers: world.workers.map(({ name }) => name),
-    organizations: ORGANIZATIONS.map(({ id }) => id),
+    organizations: world.organizations.map(({ id }) => id),
   })
   const say = ({ kind, target, atMs, untilMs }: SoakEvent) =>
     stderr.write(`${seconds(atMs)} s: ${kind} ${target} for ${seconds(untilMs - atMs)} s\n`)
@@ -74,9 +75,9 @@ async function playAndInspect(world: World, options: SoakOptions, { stderr, sign
   keeping.abort()
   await kept
   await stopWorkers(world)
-  const { findings, runs } = inspect(world, { health, begunMs, endMs })
+  const { findings, runs } = await inspect(world, { health, begunMs, endMs })
   const result =
-    `${ORGANIZATIONS.length} mirrors compared with their service after ${events.length} events (${tally(events)}), ` +
+    `${world.organizations.length} mirrors compared with their service after ${events.length} events (${tally(events)}), ` +
     `${runs.length} runs, ${runs.filter(({ status }) => status === 'complete').length} of them complete, and ` +
     `${world.service.requests.length} requests in ${seconds(endMs - begunMs)} s, seed ${options.seed}`
   return { findings: [...restless, ...findings], result }
@@ -98,10 +99,11 @@ function seconds(ms: number): number {
 }
 
 /** Whatever happened: no process of the soak outlives it. */
-async function endAll({ workers, redis, service }: World): Promise<void> {
+async function endAll({ workers, redis, postgres, service }: World): Promise<void> {
   const lives = workers.map(lifeOf).filter((life) => life !== undefined)
   await Promise.all(lives.map((life) => endLife(life, 'killed')))
   redis?.freeze(false)
   await redis?.kill()
+  await postgres?.close()
   await service.close()
 }

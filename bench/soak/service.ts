@@ -38,7 +38,7 @@ export type Played = {
   shares?: string
 }
 
-export const ORGANIZATIONS: readonly Played[] = [
+const ALWAYS: readonly Played[] = [
   { id: 'acme', customers: 1200, pageSize: 20 },
   { id: 'globex', customers: 2500, pageSize: 30 },
   { id: 'initech', customers: 800, isByName: true },
@@ -46,6 +46,16 @@ export const ORGANIZATIONS: readonly Played[] = [
   { id: 'umbra', customers: 600, shares: 'both' },
   { id: 'vandelay', customers: 900, shares: 'both' },
 ]
+
+/** Those that are always played, and others with short lists, so many in all. */
+export function organizationsOf(count = ALWAYS.length): readonly Played[] {
+  const others = Array.from({ length: count - ALWAYS.length }, (_, index) => index)
+  return [...ALWAYS, ...others.map((index) => ({ id: `other${lettersOf(index)}`, customers: 150 + index * 5 }))]
+}
+
+function lettersOf(index: number): string {
+  return String.fromCodePoint(97 + Math.floor(index / 26), 97 + (index % 26))
+}
 
 const SHARED_PER_SECOND = 12
 const LATENCY_MS = 150
@@ -60,11 +70,15 @@ export function secretOf(organization: string): string {
 }
 
 /** Starts the service on a free port of 127.0.0.1. Its faults and the changes of its lists follow from the seed. */
-export async function startService(seed: string, now: () => number): Promise<SoakService> {
+export async function startService(
+  organizations: readonly Played[],
+  seed: string,
+  now: () => number,
+): Promise<SoakService> {
   const recipe = recipeOf(DEFAULT_PRESET)
   const nowMs = now()
   const lists = new Map(
-    ORGANIZATIONS.map(({ id, customers: count, isByName = false }) => [
+    organizations.map(({ id, customers: count, isByName = false }) => [
       id,
       listCustomers({ seed: `${seed} ${id}`, count, isByName, nowMs }),
     ]),
@@ -75,7 +89,7 @@ export async function startService(seed: string, now: () => number): Promise<Soa
     now,
     latencyMs: LATENCY_MS,
     sharedRateLimit: { requests: SHARED_PER_SECOND, windowMs: 1000 },
-    organizations: ORGANIZATIONS.map((played) => served(played, lists)),
+    organizations: organizations.map((played) => served(played, lists)),
     intercept: between(service, { header: recipe.headers.key, seed, now }),
   })
   const { origin, close } = await listen(app, { host: '127.0.0.1', port: 0 })

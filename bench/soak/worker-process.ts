@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { keyFor, ORGANIZATIONS, secretOf } from './service.ts'
+import { keyFor, secretOf, type Played } from './service.ts'
 
 /** One life of a worker, from start to end. Times in Unix milliseconds. */
 export type Life = {
@@ -23,20 +23,20 @@ export type Life = {
   wouldNotStop: boolean
 }
 
-/** A worker that is started again and again under one name. */
-export type Worker = { name: string; lives: Life[] }
+/** A worker that is started again and again under one name, with a folder and a configuration of its own. */
+export type Worker = { name: string; config: string; lives: Life[] }
 
 /** Starts the next life of a worker: its standard error goes to a file of its own. */
 export function startLife(
   worker: Worker,
-  { folder, config, now }: { folder: string; config: string; now: () => number },
+  { folder, organizations, now }: { folder: string; organizations: readonly Played[]; now: () => number },
 ) {
   const name = `${worker.name}.${worker.lives.length + 1}`
   const log = join(folder, `${name}.log`)
   const output = openSync(log, 'w', 0o600)
-  const child = spawn(process.execPath, [CHILD, config], {
-    cwd: folder,
-    env: environmentOf(name),
+  const child = spawn(process.execPath, [CHILD, worker.config], {
+    cwd: dirname(worker.config),
+    env: environmentOf(name, organizations),
     stdio: ['pipe', output, output],
   })
   closeSync(output)
@@ -59,8 +59,8 @@ export function variablesOf(organization: string): { key: string; secret: string
   return { key: `${name}_KEY`, secret: `${name}_SECRET` }
 }
 
-function environmentOf(life: string): NodeJS.ProcessEnv {
-  const keys = ORGANIZATIONS.flatMap(({ id }) => {
+function environmentOf(life: string, organizations: readonly Played[]): NodeJS.ProcessEnv {
+  const keys = organizations.flatMap(({ id }) => {
     const { key, secret } = variablesOf(id)
     return [
       [key, keyFor(id, life)],

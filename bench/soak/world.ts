@@ -8,18 +8,23 @@ import { openQueues } from '../../jobs/queue/queues.ts'
 import { cancelRuns } from '../../jobs/commands/cancel-runs.ts'
 import type { Kind } from './plan.ts'
 import { startRedis, type RedisProcess } from './redis-process.ts'
-import { HOOK, ORGANIZATIONS, startService, type SoakService } from './service.ts'
+import { startPostgres, type PostgresServer } from '../postgres-server.ts'
+import type { SoakOptions } from './options.ts'
+import { HOOK, organizationsOf, startService, type Played, type SoakService } from './service.ts'
 import { hasStarted, lifeOf, startLife, variablesOf, type Worker } from './worker-process.ts'
 
 /** All that a soak plays with, in one folder. */
 export type World = {
   folder: string
   logs: string
-  config: string
+  /** The path of the SQLite file, or the address in PostgreSQL. */
   mirror: string
+  organizations: readonly Played[]
+  schedule: ReturnType<typeof scheduleOf>
   queue: string
   service: SoakService
   redis: RedisProcess | undefined
+  postgres: PostgresServer | undefined
   workers: readonly Worker[]
   /** What the configuration file holds, without the comment of an edit. */
   configText: string
@@ -32,45 +37,53 @@ export type World = {
 
 const WORKERS = { redis: ['worker-1', 'worker-2', 'worker-3'], embedded: ['worker-1'] } as const
 
-/** Starts the service and the queue, and writes the configuration. No worker runs yet. */
+/** Starts the service, the queue and the server of the mirror, and writes the configuration. No worker runs yet. */
 export async function createWorld(
   folder: string,
-  { seed, queue }: { seed: string; queue: 'redis' | 'embedded' },
+  asked: Pick<SoakOptions, 'seed' | 'queue' | 'mirror' | 'organizations'>,
 ): Promise<World> {
-  const [logs, config] = [join(folder, 'logs'), join(folder, 'customer-mirror.yaml')]
+  const logs = join(folder, 'logs')
   for (const each of [logs, join(folder, 'data')]) mkdirSync(each, { mode: 0o700 })
   const now = Date.now
-  const redis = queue === 'redis' ? await startRedis(join(folder, 'redis')) : undefined
-  const service = await startService(seed, now)
-  const address = redis?.url ?? queue
-  const configText = stringify(configuration(address, service))
-  await writeFile(config, configText, { mode: 0o600 })
-  const workers = WORKERS[queue].map((name): Worker => ({ name, lives: [] }))
-  const mirror = join(folder, 'data', 'customers.db')
-  return {
-    folder,
-    logs,
-    config,
-    mirror,
-    queue: address,
-    service,
-    redis,
-    workers,
-    configText,
-    troubles: [],
-    forgotten: 0,
-    now,
-  }
+  const organizations = organizationsOf(asked.organizations)
+  const redis = asked.queue === 'redis' ? await startRedis(join(folder, 'redis')) : undefined
+  const postgres = asked.mirror === 'postgres' ? await startPostgres() : undefined
+  const service = await startService(organizations, asked.seed, now)
+  const queue = redis?.url ?? asked.queue
+  const mirror = postgres?.url ?? join(folder, 'data', 'customers.db')
+  const schedule = scheduleOf(organizations)
+  const configText = stringify(configuration({ mirror, queue, schedule, organizations, service }))
+  const workers = WORKERS[asked.queue].map((name): Worker => {
+    // One file can only be mirrored by workers beside it; those of a server have nothing in common.
+    const own = postgres === undefined ? folder : join(folder, name)
+    mkdirSync(own, { recursive: true, mode: 0o700 })
+    return { name, config: join(own, 'customer-mirror.yaml'), lives: [] }
+  })
+  const world = { folder, logs, mirror, organizations, schedule, queue, service, redis, postgres, workers, configText }
+  await writeConfiguration(world, '')
+  return { ...world, troubles: [], forgotten: 0, now }
 }
 
-/** Every organization is due every minute, each at a second of its own, and so are quick runs. */
-function configuration(queue: string, { origin, baseUrl }: SoakService): object {
+/** Writes the file of every worker, with `heading` before what it holds. */
+export async function writeConfiguration(
+  { workers, configText }: Pick<World, 'workers' | 'configText'>,
+  heading: string,
+): Promise<void> {
+  const files = new Set(workers.map(({ config }) => config))
+  await Promise.all([...files].map((file) => writeFile(file, heading + configText, { mode: 0o600 })))
+}
+
+function configuration({
+  mirror,
+  queue,
+  schedule,
+  organizations,
+  service: { origin, baseUrl },
+}: Pick<World, 'mirror' | 'queue' | 'schedule' | 'organizations' | 'service'>): object {
   return {
-    mirror: './data/customers.db',
-    queue,
-    schedule: SCHEDULE,
+    ...{ mirror, queue, schedule },
     notify: { url: origin + HOOK, secret: { env: 'HOOK_SECRET' } },
-    organizations: ORGANIZATIONS.map(({ id, shares, isByName = false, pageSize = 100 }) => ({
+    organizations: organizations.map(({ id, shares, isByName = false, pageSize = 100 }) => ({
       ...{ id, baseUrl, apiKey: { env: variablesOf(id).key }, secret: { env: variablesOf(id).secret }, pageSize },
       ...(shares !== undefined && { rateLimit: { shared: shares } }),
       ...(isByName && { schedule: { quick: 'never' } }),
@@ -78,11 +91,17 @@ function configuration(queue: string, { origin, baseUrl }: SoakService): object 
   }
 }
 
-export const SCHEDULE = { cron: '* * * * *', timezone: 'UTC', spread: '40s', quick: '0-59 * * * *' }
+/** Few organizations are due every minute, each at a second of its own, and so are quick runs; many of them less often. */
+function scheduleOf(organizations: readonly Played[]) {
+  const minutes = Math.ceil(organizations.length / MOST_A_MINUTE)
+  return { cron: `*/${minutes} * * * *`, timezone: 'UTC', spread: '40s', quick: `0-59/${minutes} * * * *` }
+}
+
+const MOST_A_MINUTE = 20
 export const SPREAD_MS = 40_000
 
-export function startWorker({ logs, config, now }: World, worker: Worker): void {
-  startLife(worker, { folder: logs, config, now })
+export function startWorker({ logs, organizations, now }: World, worker: Worker): void {
+  startLife(worker, { folder: logs, organizations, now })
 }
 
 /** Waits until a worker takes jobs for the first time. Throws, with the name of its log, where none does. */
@@ -97,18 +116,18 @@ export async function startWorkers(world: World, signal: AbortSignal): Promise<v
 const LOOK_MS = 100
 const MOST_START_MS = 120_000
 
-export function isWell({ workers, redis, service }: World): boolean {
+export function isWell({ workers, redis, postgres, service }: World): boolean {
   const isWorking = workers.some((worker) => {
     const life = lifeOf(worker)
     return life !== undefined && !life.isFrozen && hasStarted(life)
   })
-  return isWorking && redis?.isUp() !== false && !service.fails
+  return isWorking && redis?.isUp() !== false && postgres?.isUp() !== false && !service.fails
 }
 
 /** Has a run end after its page, as a person does. */
-export async function cancelRun({ queue, mirror, now }: World, organization: string): Promise<void> {
+export async function cancelRun({ queue, mirror, workers, now }: World, organization: string): Promise<void> {
   const waiting = { now, monotonicMs: () => performance.now(), longestMs: 2000, signal: new AbortController().signal }
-  await cancelRuns({ file: mirror, queue, mirror }, [organization], waiting)
+  await cancelRuns({ file: workers[0]?.config ?? '', queue, mirror }, [organization], waiting)
 }
 
 /** Puts a request for a run of each organization into the queue. Only one process can open the embedded queue at a time. */

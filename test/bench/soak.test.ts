@@ -16,7 +16,7 @@ import { generateCustomers } from '../../src/service/customers.ts'
 describe('the events of a soak', () => {
   const stage = {
     ...{ seed: '7', restMs: 600_000, workers: ['worker-1', 'worker-2', 'worker-3'], organizations: ['acme', 'globex'] },
-    queue: 'redis' as const,
+    ...{ queue: 'redis' as const, mirror: 'postgres' as const },
   }
 
   test('follow from the seed alone', () => {
@@ -27,7 +27,7 @@ describe('the events of a soak', () => {
   test('are of every kind in ten minutes, on every worker, and all end before the rest', () => {
     const events = planEvents(stage)
 
-    expect(new Set(events.map(({ kind }) => kind)).size).toBe(12)
+    expect(new Set(events.map(({ kind }) => kind)).size).toBe(13)
     expect(new Set(events.map(({ target }) => target))).toContain('worker-3')
     expect(Math.max(...events.map(({ untilMs }) => untilMs))).toBeLessThanOrEqual(stage.restMs)
   })
@@ -40,18 +40,25 @@ describe('the events of a soak', () => {
   })
 
   test('leave the embedded queue, which lives in its worker, alone', () => {
-    const kinds = planEvents({ ...stage, workers: ['worker-1'], queue: 'embedded' }).map(({ kind }) => kind)
+    const kinds = planEvents({ ...stage, workers: ['worker-1'], queue: 'embedded', mirror: 'sqlite' }).map(
+      ({ kind }) => kind,
+    )
 
     expect(kinds).toContain('kill-worker')
-    expect(kinds.filter((kind) => /queue$|^request|^cancel/.test(kind))).toEqual([])
+    expect(kinds.filter((kind) => /queue$|mirror$|^request|^cancel/.test(kind))).toEqual([])
   })
 
-  test.each([['--minutes', 'soon'], ['--minutes', '0'], ['--queue', 'postgres'], ['--forever']])(
-    'are not played for %s %s',
-    (...args) => {
-      expect(() => readOptions(args, () => '1')).toThrow('npm run soak')
-    },
-  )
+  test.each([
+    ['--minutes', 'soon'],
+    ['--minutes', '0'],
+    ['--queue', 'postgres'],
+    ['--forever'],
+    ['--organizations', '5'],
+    ['--mirror', 'file'],
+    ['--mirror', 'postgres', '--queue', 'embedded'],
+  ])('are not played for %s %s', (...args) => {
+    expect(() => readOptions(args, () => '1')).toThrow('npm run soak')
+  })
 })
 
 test('changes of a list follow from the seed: customers come, return, change and leave', () => {
