@@ -1,0 +1,9 @@
+-- The roles of a mirror in PostgreSQL: `mirror` owns it and runs the worker, `analyst` reads what readers need. Once, by an administrator, in the
+-- database of the mirror and before the first sync; passwords with \password in psql, or another way of pg_hba.conf.
+CREATE ROLE mirror LOGIN;
+CREATE ROLE analyst LOGIN;
+CREATE SCHEMA customer_mirror AUTHORIZATION mirror;
+GRANT USAGE ON SCHEMA customer_mirror TO analyst;
+-- Every table and view that the mirror makes there, also in later versions. Take back what no reader needs after the first sync:
+-- REVOKE SELECT ON fingerprint_key, forgotten_keys, forgotten, privacy_policies FROM analyst;
+ALTER DEFAULT PRIVILEGES FOR ROLE mirror IN SCHEMA customer_mirror GRANT SELECT ON TABLES TO analyst;

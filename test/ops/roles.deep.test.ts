@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { openDatabase } from '../../src/mirror/postgres/database.ts'
+import { opsFile } from '../support/named-metrics.ts'
+import { pgliteConnections, startPglite } from '../support/pglite-connections.ts'
+
+test('the mirror is made by its own role, and read but not written by that of analysts', async () => {
+  const server = await startPglite()
+  await server.exec(opsFile('postgres/roles.sql'))
+  await server.exec('SET SESSION AUTHORIZATION mirror')
+  const open = (access: 'read' | 'write') =>
+    openDatabase('postgres://db.test/crm', access, { connect: () => pgliteConnections(server) })
+  await open('write')
+  await server.exec('REVOKE SELECT ON customer_mirror.fingerprint_key FROM analyst')
+  await server.exec('RESET SESSION AUTHORIZATION; SET SESSION AUTHORIZATION analyst')
+
+  const reader = await open('read')
+  const { rows } = await server.query('SELECT count(*)::int AS count FROM customer_mirror.freshness')
+  expect(rows).toEqual([{ count: 0 }])
+  await expect(server.query('SELECT key FROM customer_mirror.fingerprint_key')).rejects.toThrow('permission denied')
+  await expect(reader.write((session) => session.run('DELETE FROM customers'))).rejects.toMatchObject({
+    code: 'mirror-unreadable',
+  })
+})
