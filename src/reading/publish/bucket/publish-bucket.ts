@@ -1,5 +1,5 @@
 import { CopyFailed, factsOf, isOurs } from '../../../errors.ts'
-import { sweep } from './sweep-bucket.ts'
+import { leftBy, namesOf, sweep } from './sweep-bucket.ts'
 import type { Published } from '../publish-plan.ts'
 import {
   isoTime,
@@ -50,8 +50,14 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
     const content = manifestOf(plan, chosen, { before, generation, now: reader.now() })
     const gone = goneFrom(before, chosen)
     const done = { copies: [], leftOut: chosen.leftOut, failed: chosen.failed, warnings }
-    if (before !== undefined && isSame(before, content) && written.length === 0)
-      return { ...done, bucket: describe(store, before, { chosen, gone, isNew: false }) }
+    if (before !== undefined && isSame(before, content) && written.length === 0) {
+      const left = await sweepAgain(store, before, keys)
+      return {
+        ...done,
+        warnings: [...warnings, ...left],
+        bucket: describe(store, before, { chosen, gone, isNew: false }),
+      }
+    }
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version))) return await giveUp(store, written)
     const swept = await sweep(store, content)
     if (swept.isMissing) return undefined
@@ -128,10 +134,20 @@ function isSame(before: BucketManifest, now: Omit<BucketManifest, 'program' | 'v
   return facts(before) === facts(now)
 }
 
-/** Removes what no manifest will name; the next publish does it where this one cannot. */
+/** What an earlier publish could not remove, although the manifest is still the right one. Returns warnings. */
+async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: readonly string[] = []): Promise<string[]> {
+  return keys.some(leftBy(before)) ? (await sweep(store, before)).warnings : []
+}
+
+/**
+ * Removes what no manifest will name; the next publish does it where this one cannot. A service may have written the manifest and refused it
+ * all the same, and another process may have gone on from there: what the manifest names now stays.
+ */
 async function giveUp(store: ObjectStore, written: readonly string[]): Promise<undefined> {
   try {
-    for (const key of written) await store.remove(key)
+    const { content } = await readBucketManifest(store)
+    const named = namesOf(content)
+    for (const key of written) if (!named.has(key)) await store.remove(key)
   } catch {
     // The reason to give up is the one to report.
   }

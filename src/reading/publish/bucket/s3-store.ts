@@ -6,6 +6,7 @@ import {
   HeadBucketCommand,
   PutObjectCommand,
   S3Client,
+  type GetObjectCommandOutput,
   paginateListObjectsV2,
   ListMultipartUploadsCommand,
 } from '@aws-sdk/client-s3'
@@ -55,7 +56,7 @@ export function openS3Store(
       attempt(async () => {
         try {
           const found = await client.send(new GetObjectCommand(place(key)))
-          return { text: (await found.Body?.transformToString()) ?? '', version: found.ETag }
+          return { text: await textOf(found), version: found.ETag }
         } catch (error) {
           if (errorNameOf(error) === 'NoSuchKey') return undefined
           throw error
@@ -66,8 +67,10 @@ export function openS3Store(
     list: (from) =>
       attempt(async () => {
         const keys: string[] = []
-        for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: start + from }))
-          for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key.slice(start.length))
+        const pages = { client, stopOnSameToken: true }
+        for await (const page of paginateListObjectsV2(pages, { Bucket: bucket, Prefix: start + from }))
+          for (const { Key } of page.Contents ?? [])
+            if (Key?.startsWith(start + from) === true) keys.push(Key.slice(start.length))
         return keys
       }),
     remove: (key) => attempt(async () => void (await client.send(new DeleteObjectCommand(place(key))))),
@@ -75,7 +78,9 @@ export function openS3Store(
       attempt(async () => {
         const found = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: start + from }))
         return (found.Uploads ?? []).flatMap(({ Key, UploadId }): UnfinishedUpload[] =>
-          Key === undefined || UploadId === undefined ? [] : [{ key: Key.slice(start.length), id: UploadId }],
+          Key?.startsWith(start + from) !== true || UploadId === undefined
+            ? []
+            : [{ key: Key.slice(start.length), id: UploadId }],
         )
       }),
     abandon: ({ key, id }) =>
@@ -87,7 +92,7 @@ export function openS3Store(
 /** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
 function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {
   const { endpoint, credentials, region = endpoint === undefined ? undefined : 'us-east-1' } = found
-  return new S3Client({
+  const client = new S3Client({
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(region !== undefined && { region }),
     ...(credentials !== undefined && { credentials }),
@@ -101,6 +106,32 @@ function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits
       throwOnRequestTimeout: true,
     },
   })
+  endLongAnswers(client, 2 * requestMs)
+  return client
+}
+
+/** The limits of the client end when an answer begins, and one that comes byte by byte would never end. */
+function endLongAnswers({ config: { requestHandler } }: S3Client, limitMs: number): void {
+  const handle = requestHandler.handle.bind(requestHandler)
+  requestHandler.handle = (request, options) =>
+    handle(request, { ...options, abortSignal: AbortSignal.timeout(limitMs) })
+}
+
+/** Far more than a manifest of 100,000 organizations has. */
+const MOST_BYTES = 128 * 1024 * 1024
+
+/** The text of an object; empty where it is longer than any that this program writes. */
+async function textOf({ Body }: GetObjectCommandOutput): Promise<string> {
+  if (Body === undefined) return ''
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop ends the answer.
+  for await (const chunk of Body.transformToWebStream()) {
+    bytes += chunk.length
+    if (bytes > MOST_BYTES) return ''
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 type Place = { Bucket: string; Key: string }
@@ -134,7 +165,7 @@ async function replaceText(
 async function isWritten(client: S3Client, place: Place, text: string): Promise<boolean> {
   try {
     const found = await client.send(new GetObjectCommand(place))
-    return (await found.Body?.transformToString()) === text
+    return (await textOf(found)) === text
   } catch (error) {
     if (errorNameOf(error) === 'NoSuchKey') return false
     throw error
@@ -144,7 +175,7 @@ async function isWritten(client: S3Client, place: Place, text: string): Promise<
 async function versionOf(client: S3Client, place: Place): Promise<string | undefined> {
   try {
     const found = await client.send(new GetObjectCommand(place))
-    await found.Body?.transformToString()
+    await textOf(found)
     return found.ETag
   } catch (error) {
     if (errorNameOf(error) === 'NoSuchKey') return undefined

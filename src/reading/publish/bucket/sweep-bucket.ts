@@ -13,17 +13,13 @@ const AT_ONCE = 8
  * same time finds the new manifest and begins anew. What cannot be removed is a warning; `isMissing` says that an object that the manifest
  * names is not there.
  */
-export async function sweep(
-  store: ObjectStore,
-  { generation, organizations, replaced }: Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>,
-): Promise<{ isMissing: boolean; warnings: string[] }> {
-  const named = new Set([...organizations.map(({ object }) => object), ...replaced.map(({ object }) => object)])
-  const isLeft = (key: string) => (generationOf(key) ?? Infinity) <= generation && !named.has(key)
+export async function sweep(store: ObjectStore, manifest: Naming): Promise<{ isMissing: boolean; warnings: string[] }> {
+  const isLeft = leftBy(manifest)
   const limit = pLimit(AT_ONCE)
   try {
     const keys = await store.list(OBJECTS)
     const there = new Set(keys)
-    if (organizations.some(({ object }) => !there.has(object))) return { isMissing: true, warnings: [] }
+    if (manifest.organizations.some(({ object }) => !there.has(object))) return { isMissing: true, warnings: [] }
     await Promise.all(keys.filter(isLeft).map((key) => limit(() => store.remove(key))))
     const unfinished = await store.listUnfinished(OBJECTS)
     await Promise.all(unfinished.filter(({ key }) => isLeft(key)).map((upload) => limit(() => store.abandon(upload))))
@@ -33,4 +29,17 @@ export async function sweep(
     const warning = `${store.shown}: it is published, but objects from before could not be removed. ${error.message}`
     return { isMissing: false, warnings: [warning] }
   }
+}
+
+type Naming = Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>
+
+/** Whether a key is that of an object of this or an earlier generation that the manifest does not name. */
+export function leftBy(manifest: Naming): (key: string) => boolean {
+  const named = namesOf(manifest)
+  return (key) => (generationOf(key) ?? Infinity) <= manifest.generation && !named.has(key)
+}
+
+/** The keys that a manifest names, those for readers of earlier ones included. */
+export function namesOf(manifest: Naming | undefined): Set<string> {
+  return new Set([...(manifest?.organizations ?? []), ...(manifest?.replaced ?? [])].map(({ object }) => object))
 }

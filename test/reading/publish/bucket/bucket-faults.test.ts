@@ -10,7 +10,7 @@ import {
   refusing,
   rowsThatAreWhole,
 } from '../../../support/bucket-publishing.ts'
-import type { Fault } from '../../../support/bucket-server.ts'
+import { refuse, type Fault } from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 
 test.each<[string, Fault, string, RegExp]>([
@@ -70,5 +70,18 @@ test('a manifest that was written although its answer was lost is not taken for 
 
   expect(lost).toBe(true)
   expect(published).toMatchObject({ generation: 2, isNew: true })
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+})
+
+test('what a manifest names stays that was written although the service refused it', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, key, body }, response) => {
+    if (method !== 'PUT' || !key.endsWith('manifest.json')) return false
+    bucket.objects.set(key, body)
+    refuse(response, 403, 'ExpiredToken')
+    return true
+  }
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'copy-unwritable' })
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
 })

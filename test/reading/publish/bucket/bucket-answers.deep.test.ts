@@ -1,0 +1,86 @@
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import {
+  aBucketPlan,
+  aStaleBucket,
+  namedIn,
+  objectsIn,
+  ONCE,
+  PREFIX,
+  publishInto,
+  rowsThatAreWhole,
+} from '../../../support/bucket-publishing.ts'
+import { refuse, type BucketRequest } from '../../../support/bucket-server.ts'
+
+const QUICK = { ...ONCE, requestMs: 500 }
+
+const isManifest = ({ method, key }: BucketRequest) => method === 'GET' && key.endsWith('manifest.json')
+const isList = ({ method, key, query }: BucketRequest) => method === 'GET' && key === '' && !query.has('uploads')
+
+/** An answer that never ends, byte by byte, so that the connection is never silent. */
+function drip(response: ServerResponse, start: string): void {
+  response.write(start)
+  const timer = setInterval(() => response.write(' '), 20)
+  response.on('close', () => clearInterval(timer))
+}
+
+/** An answer that never ends, as fast as it is read. */
+function flood(response: ServerResponse): void {
+  const chunk = Buffer.alloc(1024 * 1024, ' ')
+  const go = () => {
+    while (!response.destroyed && response.write(chunk));
+  }
+  response.on('drain', go)
+  go()
+}
+
+test.each<[string, (request: BucketRequest) => boolean, (response: ServerResponse) => void, string]>([
+  ['manifest that comes byte by byte', isManifest, (response) => drip(response, '{'), 'copy-unreachable'],
+  ['list that comes byte by byte', isList, (response) => drip(response, '<ListBucketResult>'), 'copy-unreachable'],
+  ['manifest without end', isManifest, flood, ''],
+])('a %s is given up', async (_, isIt, send, code) => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = (request, response) => {
+    if (!isIt(request)) return false
+    send(response)
+    return true
+  }
+
+  const wanted = code === '' ? { code: expect.stringMatching(/^(usage|copy-unreachable)$/) } : { code }
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), QUICK)).rejects.toMatchObject(wanted)
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
+test('a list that goes round in circles is ended, and keys of other prefixes in it are not ours', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const alike = `${'x'.repeat(PREFIX.length)}/customers/organization=acme/customers-0000000001-0123456789abcdef.parquet`
+  bucket.fault = (request, response) => {
+    if (!isList(request)) return false
+    const cut = '<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>'
+    response.end(`<ListBucketResult>${cut}<Contents><Key>${alike}</Key></Contents></ListBucketResult>`)
+    return true
+  }
+  const deleted = () => bucket.requests.filter(({ method }) => method === 'DELETE')
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'copy-busy' })
+  expect(deleted()).toEqual([])
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+})
+
+test('what could not be removed is removed by the next publish, although nothing else changed', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method }, response) => {
+    if (method === 'DELETE') refuse(response, 403, 'AccessDenied')
+    return method === 'DELETE'
+  }
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  const refused = await publishInto(bucket, aBucketPlan(mirror.file))
+  const left = objectsIn(bucket).length
+  bucket.fault = undefined
+  const last = await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(refused.warnings).toEqual([expect.stringContaining('could not be removed')])
+  expect(left).toBeGreaterThan(2)
+  expect(last.warnings).toEqual([])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
