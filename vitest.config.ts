@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { notInThisRun } from './test/support/deep-files.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
-import { onPostgres, POSTGRES_USER } from './test/support/mirror-choice.ts'
+import { notOnThisMirror, onPostgres, POSTGRES_USER, testsOfThisMirror } from './test/support/mirror-choice.ts'
 import { memoryFolder } from './test/support/memory-folder.ts'
 import { notOnThisQueue } from './test/support/queue-choice.ts'
 
@@ -19,8 +19,13 @@ const folder = isDeep ? undefined : memoryFolder()
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...notOnThisQueue(), ...notInThisRun({ isDeep, args: argv })],
+    include: testsOfThisMirror({ isDeep }),
+    exclude: [
+      ...configDefaults.exclude,
+      ...notOnThisQueue(),
+      ...notOnThisMirror(),
+      ...notInThisRun({ isDeep, args: argv }),
+    ],
     // To load the program anew for each file took half the time: files share processes, and leave them as they were.
     isolate: false,
     // Node reads the files as the program is run: it strips the types itself, and keeps what it compiled.

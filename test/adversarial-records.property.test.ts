@@ -153,7 +153,10 @@ function contents({ file }: Mirror) {
   const columns = 'id, name, email, address, created_at, extra, missing_since IS NULL, removed_at IS NULL, last_run_id'
   return {
     customers: rowsOf(file, `SELECT ${columns} FROM customers ORDER BY id`),
-    changes: rowsOf(file, 'SELECT run_id, id, change, fields FROM changes ORDER BY run_id, id, change, fields'),
+    changes: rowsOf(
+      file,
+      'SELECT run_id, id, change, fields FROM changes ORDER BY run_id, id, change, CAST(fields AS TEXT)',
+    ),
     rejects: rowsOf(
       file,
       'SELECT run_id, record_id, payload, reasons, resolved_at IS NULL FROM rejects ORDER BY 1, 2, 3',

@@ -110,6 +110,7 @@ function remember({ file }: Mirror, records: readonly SentRecord[]): void {
   const fingerprint = fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array())
   const forged = Float64Array.from(records, (record) => printOf(fingerprint, record))
   const stored = valueOf(file, 'SELECT fingerprints FROM list_chunks')
-  const rest = stored instanceof Uint8Array ? stored.subarray(forged.byteLength) : stored
-  tamper(file, 'UPDATE list_chunks SET fingerprints = ? || ?', Buffer.from(forged.buffer), rest)
+  if (!Buffer.isBuffer(stored)) throw new Error('There are no fingerprints.')
+  const rest = stored.subarray(forged.byteLength)
+  tamper(file, 'UPDATE list_chunks SET fingerprints = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
 }

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { OrganizationLeased } from '../src/errors.ts'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
 import { customers, MINUTE_MS, START_MS } from './support/builders.ts'
+import { eventually } from './support/eventually.ts'
 import { listedSource, pageOfList, sourceOf } from './support/listed-source.ts'
 import { aMirror, valueOf } from './support/mirror-file.ts'
 import { mirroring, storedNames } from './support/mirroring.ts'
@@ -48,7 +49,7 @@ test('a run that loses its lease while it waits ends as held, and writes no more
     if (window.page === 2) {
       await successor.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * MINUTE_MS })
       await clock.pass(MINUTE_MS, signal)
-      told = signal.aborted
+      told = await eventually(() => signal.aborted, Boolean)
     }
     return pageOfList(customers(1, 50), window)
   })

@@ -1,13 +1,14 @@
 import type { Mirror } from '../src/store.ts'
 import * as fc from 'fast-check'
-import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { mirrorOrganization, type Progress } from '../src/mirror-organization.ts'
 import { rehearseMirror } from '../src/mirror/mirror.ts'
 import { aCustomer, customerId, customers, START_MS, type SentRecord } from './support/builders.ts'
 import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'
+import { sqliteAlone } from './support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
+import { storedText } from './support/mirror-reader.ts'
 import { mirroring, movingClock, namesOf, storedNames } from './support/mirroring.ts'
 import { seeds } from './support/seeds.ts'
 
@@ -184,30 +185,33 @@ test('progress is reported after each save and never runs ahead of the mirror', 
 test('a rehearsed run reports like a real one and leaves the mirror as it is', async () => {
   const mirror = await aMirror()
   await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 30))))
-  const before = { rows: dump(mirror.file), bytes: readFileSync(mirror.file) }
+  const before = { rows: dump(mirror.file), stored: storedText(mirror.file) }
   const rehearsal = await rehearseMirror(mirror.file, ['acme'])
 
   const { report } = await mirrorOrganization(mirroring(rehearsal, listedSource(customers(1, 40, { name: 'Renamed' }))))
   await rehearsal.close()
 
   expect(report).toMatchObject({ status: 'complete', updated: 30, inserted: 10 })
-  expect({ rows: dump(mirror.file), bytes: readFileSync(mirror.file) }).toEqual(before)
+  expect({ rows: dump(mirror.file), stored: storedText(mirror.file) }).toEqual(before)
 })
 
-test('customers replaced by hand in the mirror do not count as absent, and are repaired by the run after the next', async () => {
-  const mirror = await aMirror()
-  const night = (list: SentRecord[], atMs: number) =>
-    mirrorOrganization(mirroring(mirror, listedSource(list), { scan: 'chain', now: () => START_MS + atMs }))
-  for (const atMs of [0, 1000]) await night(customers(1, 30), atMs)
-  const [columns] = rowsOf(mirror.file, `SELECT group_concat(name) AS names FROM pragma_table_info('customers')`)
-  const kept = String(columns?.['names'])
-  const edited = kept.replace('row_id', '1000').replace(',name', `,'Edited'`)
-  tamper(mirror.file, `REPLACE INTO customers (${kept}) SELECT ${edited} FROM customers WHERE id = ?`, customerId(5))
+test.skipIf(sqliteAlone.unseenReplace)(
+  'customers replaced by hand in the mirror do not count as absent, and are repaired by the run after the next',
+  async () => {
+    const mirror = await aMirror()
+    const night = (list: SentRecord[], atMs: number) =>
+      mirrorOrganization(mirroring(mirror, listedSource(list), { scan: 'chain', now: () => START_MS + atMs }))
+    for (const atMs of [0, 1000]) await night(customers(1, 30), atMs)
+    const [columns] = rowsOf(mirror.file, `SELECT group_concat(name) AS names FROM pragma_table_info('customers')`)
+    const kept = String(columns?.['names'])
+    const edited = kept.replace('row_id', '1000').replace(',name', `,'Edited'`)
+    tamper(mirror.file, `REPLACE INTO customers (${kept}) SELECT ${edited} FROM customers WHERE id = ?`, customerId(5))
 
-  const first = await night(customers(1, 29), 2000)
-  const second = await night(customers(1, 29), 3000)
+    const first = await night(customers(1, 29), 2000)
+    const second = await night(customers(1, 29), 3000)
 
-  expect(first.report).toMatchObject({ proof: 'proven', missing: 0, removed: 0 })
-  expect(second.report).toMatchObject({ proof: 'proven', missing: 1, removed: 0, updated: 1 })
-  expect(storedNames(mirror)[4]).toBe('Customer 5')
-})
+    expect(first.report).toMatchObject({ proof: 'proven', missing: 0, removed: 0 })
+    expect(second.report).toMatchObject({ proof: 'proven', missing: 1, removed: 0, updated: 1 })
+    expect(storedNames(mirror)[4]).toBe('Customer 5')
+  },
+)

@@ -8,6 +8,7 @@ import { below, seededRandom } from '../src/service/random.ts'
 import { newcomers } from '../src/service/scenarios/arrivals.ts'
 import { MINUTE_MS } from './support/builders.ts'
 import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
+import { addressOf } from './support/mirror-reader.ts'
 import { aMirror, tamper, valueOf } from './support/mirror-file.ts'
 import { startCli } from './support/run-cli.ts'
 import { seeds, someOf } from './support/seeds.ts'
@@ -78,7 +79,7 @@ test.each(inject('isDeep') ? WINDOWS : [7])(
     })
     const written = organizationsOf(sandbox, { scan: 'chain', concurrency: 1 })
     const { folder, config } = aWorkplace(written)
-    writeFileSync(config, readFileSync(config, 'utf8').replace('./data/customers.db', file))
+    writeFileSync(config, readFileSync(config, 'utf8').replace('./data/customers.db', addressOf(file)))
 
     const first = await whileRead(async () => {
       const child = startCli(['sync'], { cwd: folder })

@@ -1,8 +1,4 @@
 import type { Mirror } from '../../src/store.ts'
-import Database from 'better-sqlite3'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { BUILT_IN } from '../../src/config/schema.ts'
 import { factsOfCode } from '../../src/error-facts.ts'
@@ -10,14 +6,21 @@ import { mirrorOrganization, type Outcome } from '../../src/mirror-organization.
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { openSource, type Source } from '../../src/source/customers.ts'
 import { idsIn } from './contender.ts'
-import type { Contender, Organization, Said, Terms } from './contender.ts'
+import type { Contender, OpenContender, Organization, Said, Terms } from './contender.ts'
 import type { PageRead } from './kept-places.ts'
+import { type MirrorPlace, placeInSqlite } from './mirror-place.ts'
 
 /** This program with its built-in settings, over HTTP, into a mirror file of its own. */
-export async function ourScan(organization: Organization, terms: Terms): Promise<Contender> {
-  const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-scoreboard-'))
-  const mirror = await openMirror(join(folder, 'customers.db'))
-  const reader = new Database(mirror.file, { readonly: true })
+export const ourScan: OpenContender = scanInto(placeInSqlite)
+
+/** The same into a mirror that `openPlace` names. */
+export function scanInto(openPlace: () => Promise<MirrorPlace>): OpenContender {
+  return async (organization, terms) => scanAt(await openPlace(), organization, terms)
+}
+
+async function scanAt(place: MirrorPlace, organization: Organization, terms: Terms): Promise<Contender> {
+  const mirror = await openMirror(place.address)
+  let active = new Set<string>()
 
   async function spendNight(listRead: () => void): Promise<Said> {
     const source = openOwnSource(organization, terms)
@@ -41,16 +44,17 @@ export async function ourScan(organization: Organization, terms: Terms): Promise
       return { ...saidOf(outcome), pages, holes: await holesOf(mirror, outcome) }
     } finally {
       await source.close()
+      // Read like any user of the mirror.
+      active = await place.active(organization.id)
     }
   }
 
   return {
     spendNight,
-    active: () => activeIn(mirror.file, organization.id),
+    active: () => active,
     async close() {
-      reader.close()
       await mirror.close()
-      await rm(folder, { recursive: true })
+      await place.remove()
     },
   }
 }
@@ -113,14 +117,3 @@ async function holesOf(mirror: Mirror, { report }: Outcome): Promise<Said['holes
 }
 
 const certificateSchema = z.object({ holes: z.array(z.object({ position: z.int(), size: z.int() })) })
-
-/** Read from the file, like any user of the mirror. */
-function activeIn(file: string, organization: string): Set<string> {
-  const db = new Database(file, { readonly: true })
-  try {
-    const query = db.prepare<[string], string>('SELECT id FROM active_customers WHERE organization = ?')
-    return new Set(query.pluck().all(organization))
-  } finally {
-    db.close()
-  }
-}

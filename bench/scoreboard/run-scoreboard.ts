@@ -5,9 +5,10 @@ import { UsageError } from '../../src/errors.ts'
 import { SCENARIOS, scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import type { OpenContender } from './contender.ts'
 import { expectationOf, priceList } from './expectations.ts'
-import { ourScan } from './our-scan.ts'
+import { placeInPostgres } from './mirror-place.ts'
+import { ourScan, scanInto } from './our-scan.ts'
 import { plainLoop } from './plain-loop.ts'
-import { NIGHTS, playScenario } from './play-scenario.ts'
+import { NIGHTS, playScenario, type PlaySettings } from './play-scenario.ts'
 import { scaleOf } from './scale.ts'
 import { scoreOf } from './score.ts'
 import { scoreTable, type Line } from './score-table.ts'
@@ -23,17 +24,18 @@ type Output = { write: (text: string) => unknown }
 export async function runScoreboard(
   args: readonly string[],
   { stdout, stderr }: { stdout: Output; stderr: Output },
-  contenders: Contenders = { loop: plainLoop, scan: ourScan },
+  given?: Contenders,
 ): Promise<0 | 1> {
-  const { only, json, markdown, ...settings } = readArguments(args)
+  const { only, json, markdown, mirror, ...settings } = readArguments(args)
+  const { close, ...contenders } = given === undefined ? await contendersOn(mirror) : { ...given, close: undefined }
   const lines: Line[] = []
-  for (const [index, scenario] of only.entries()) {
-    stderr.write(`${index + 1}/${only.length} ${scenario}\n`)
-    const loop = await playScenario(scenario, contenders.loop, settings)
-    const scan = await playScenario(scenario, contenders.scan, settings)
-    const { customers } = scaleOf(scenario, settings)
-    const expectation = settings.customers === undefined ? expectationOf(scenario, { loop, scan }) : undefined
-    lines.push({ scenario, customers, loop: scoreOf(loop), scan: scoreOf(scan), expectation })
+  try {
+    for (const [index, scenario] of only.entries()) {
+      stderr.write(`${index + 1}/${only.length} ${scenario}\n`)
+      lines.push(await lineOf(scenario, contenders, settings))
+    }
+  } finally {
+    await close?.()
   }
   const violations = lines.flatMap(({ scenario, scan, expectation }) =>
     [...scan.faults, ...(expectation?.shortfalls ?? [])].map((fault) => `${scenario}, ${fault}`),
@@ -52,6 +54,14 @@ export async function runScoreboard(
   return violations.length === 0 ? 0 : 1
 }
 
+async function lineOf(scenario: string, contenders: Contenders, settings: PlaySettings): Promise<Line> {
+  const loop = await playScenario(scenario, contenders.loop, settings)
+  const scan = await playScenario(scenario, contenders.scan, settings)
+  const { customers } = scaleOf(scenario, settings)
+  const expectation = settings.customers === undefined ? expectationOf(scenario, { loop, scan }) : undefined
+  return { scenario, customers, loop: scoreOf(loop), scan: scoreOf(scan), expectation }
+}
+
 function readArguments(args: readonly string[]) {
   const { values } = parsed(args)
   return {
@@ -61,7 +71,21 @@ function readArguments(args: readonly string[]) {
     only: (values.only ?? SCENARIOS.map(({ name }) => name)).map((name) => scenarioNamed(name).name),
     json: values.json,
     markdown: values.markdown,
+    mirror: mirrorNamed(values.mirror),
   }
+}
+
+/** Our scan writes into files, or into a PostgreSQL server that is started for it. */
+async function contendersOn(mirror: 'sqlite' | 'postgres'): Promise<Contenders & { close?: () => Promise<void> }> {
+  if (mirror === 'sqlite') return { loop: plainLoop, scan: ourScan }
+  const { startPostgres } = await import('../../test/support/postgres/server.ts')
+  const server = await startPostgres()
+  return { loop: plainLoop, scan: scanInto(placeInPostgres(server.url)), close: () => server.close() }
+}
+
+function mirrorNamed(name: string): 'sqlite' | 'postgres' {
+  if (name === 'sqlite' || name === 'postgres') return name
+  throw new UsageError(`--mirror must be sqlite or postgres.\n${USAGE}`)
 }
 
 function parsed(args: readonly string[]) {
@@ -75,6 +99,7 @@ function parsed(args: readonly string[]) {
         only: { type: 'string', multiple: true },
         json: { type: 'string' },
         markdown: { type: 'boolean', default: false },
+        mirror: { type: 'string', default: 'sqlite' },
       },
     })
   } catch (error) {
@@ -98,7 +123,8 @@ function verdict(violations: readonly string[]): string {
   return ['it did what it must never do:', ...violations.map((violation) => `  ${violation}`)].join('\n')
 }
 
-const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4|auto] [--only NAME]... [--json FILE] [--markdown]`
+const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4|auto] [--only NAME]... [--json FILE] [--markdown]
+                                 [--mirror sqlite|postgres]`
 
 const LEGEND = `Each reads the list on ${NIGHTS} nights, fewer once it has grown tenfold, in a sandbox of its own that starts out the same.
 A customer counts once, however many nights they were lost.

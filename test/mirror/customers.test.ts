@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { TEXT_FIELDS } from '../../src/customer.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const LATER = { atMs: START_MS + MINUTE_MS }
@@ -46,21 +47,24 @@ test('a second run over the same list writes no customer at all', async () => {
   expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
 })
 
-test('a change of one field sets no column that has an index of its own', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 5)])
-  tamper(
-    mirror.file,
-    `CREATE TRIGGER no_indexed BEFORE UPDATE OF email, language, missing_since, removed_at ON customers
+test.skipIf(sqliteAlone.indexesOfSetColumns)(
+  'a change of one field sets no column that has an index of its own',
+  async () => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 5)])
+    tamper(
+      mirror.file,
+      `CREATE TRIGGER no_indexed BEFORE UPDATE OF email, language, missing_since, removed_at ON customers
      BEGIN SELECT RAISE(ABORT, 'set'); END`,
-  )
+    )
 
-  const report = await mirrorPages(mirror, [[aCustomer(1, { name: 'Ada' }), ...customers(2, 5)]], LATER)
+    const report = await mirrorPages(mirror, [[aCustomer(1, { name: 'Ada' }), ...customers(2, 5)]], LATER)
 
-  expect(report).toMatchObject({ updated: 1, unchanged: 4 })
-  const changed = mirrorPages(mirror, [[aCustomer(1, { name: 'Ada', language: 'fr' }), ...customers(2, 5)]], LATER)
-  await expect(changed).rejects.toThrow('set')
-})
+    expect(report).toMatchObject({ updated: 1, unchanged: 4 })
+    const changed = mirrorPages(mirror, [[aCustomer(1, { name: 'Ada', language: 'fr' }), ...customers(2, 5)]], LATER)
+    await expect(changed).rejects.toThrow('set')
+  },
+)
 
 test('only the rows that changed are written', async () => {
   const mirror = await aMirror()

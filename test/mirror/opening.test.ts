@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openMirrorToRead } from '../../src/mirror/mirror.ts'
 import { customers, START_MS } from '../support/builders.ts'
+import { isThere } from '../support/mirror-reader.ts'
 import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 
 /** The public tables and views: they may gain columns, and never lose or rename one. */
@@ -57,7 +57,7 @@ test('reading a missing mirror reports it and creates none', async () => {
   const file = aMirrorFile()
 
   await expect(openMirrorToRead(file)).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'mirror-missing' })
-  expect(existsSync(file)).toBe(false)
+  expect(isThere(file)).toBe(false)
 })
 
 test('a mirror opened to read refuses to be written, and reads on', async () => {

@@ -5,6 +5,7 @@ import type { Mirror } from '../../src/store.ts'
 import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf, type Row } from '../support/mirror-file.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
+import { withPlayedLeasesOf } from '../support/postgres/played-leases.ts'
 import { DAY_MS, night, scanEnding } from './nights.ts'
 
 /** A moment after the nights of `aMirrorWithEverything`. */
@@ -14,7 +15,7 @@ export const CLOCKS = { nowMs: START_MS + 9 * DAY_MS, monotonicMs: 1_000_000 }
 export async function organizationsOf(file: string): Promise<Organizations> {
   const organizations = await openOrganizations(file)
   onTestFinished(() => organizations.close())
-  return organizations
+  return onPostgres ? withPlayedLeasesOf(organizations, file) : organizations
 }
 
 /** Every table of the schema with a column `organization`. */

@@ -1,10 +1,11 @@
 import type { Mirror } from '../../src/store.ts'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
+import { isThere } from '../support/mirror-reader.ts'
 import { aMirror, aMirrorFile, dump, mirrorPages, valueOf } from '../support/mirror-file.ts'
 
 test('a rehearsal counts what the real run would do', async () => {
@@ -38,7 +39,7 @@ test('a rehearsal where there is no mirror yet makes none', async () => {
   const file = aMirrorFile()
 
   expect(await mirrorPages(await aRehearsal(file), [customers(1, 3)])).toMatchObject({ inserted: 3 })
-  expect(existsSync(file)).toBe(false)
+  expect(isThere(file)).toBe(false)
 })
 
 test('a rehearsal may be held while a real run holds the organization, and does not disturb it', async () => {

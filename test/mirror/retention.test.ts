@@ -120,27 +120,30 @@ describe('what is left does not lie', () => {
   })
 })
 
-test('an export of changes or of a time before the horizon is refused, from the mirror and from a copy of it', async () => {
-  const mirror = await nightsOfRenames(8)
-  await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
-  const { file: copy = '' } = publishAll(aPlan(mirror.file)).copies[0] ?? {}
-  const cwd = dirname(mirror.file)
-  const ends = []
-  for (const file of [mirror.file, copy]) {
-    const run = async (...args: string[]) => (await runCli(['export', '--mirror', file, ...args], { cwd })).code
-    ends.push([
-      await run('--format', 'jsonl', '--changes-since', '3'),
-      await run('--format', 'jsonl', '--changes-since', '4'),
-      await run('--format', 'csv', '--as-of', '2026-01-09T12:00:00Z'),
-      await run('--format', 'csv', '--as-of', '2026-01-10T12:00:00Z'),
-    ])
-  }
+test.skipIf(sqliteAlone.readersOfTheFile)(
+  'an export of changes or of a time before the horizon is refused, from the mirror and from a copy of it',
+  async () => {
+    const mirror = await nightsOfRenames(8)
+    await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
+    const { file: copy = '' } = publishAll(aPlan(mirror.file)).copies[0] ?? {}
+    const cwd = dirname(mirror.file)
+    const ends = []
+    for (const file of [mirror.file, copy]) {
+      const run = async (...args: string[]) => (await runCli(['export', '--mirror', file, ...args], { cwd })).code
+      ends.push([
+        await run('--format', 'jsonl', '--changes-since', '3'),
+        await run('--format', 'jsonl', '--changes-since', '4'),
+        await run('--format', 'csv', '--as-of', '2026-01-09T12:00:00Z'),
+        await run('--format', 'csv', '--as-of', '2026-01-10T12:00:00Z'),
+      ])
+    }
 
-  expect(ends).toEqual([
-    [2, 0, 2, 0],
-    [2, 0, 2, 0],
-  ])
-})
+    expect(ends).toEqual([
+      [2, 0, 2, 0],
+      [2, 0, 2, 0],
+    ])
+  },
+)
 
 describe('removed customers', () => {
   test('are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {

@@ -34,7 +34,7 @@ const ALL = 'SELECT * FROM customers'
 class Reader {
   readonly #file: string
   readonly #rows = new Map<string, Row>()
-  #newest = ''
+  #newest = '1970-01-01'
 
   constructor(file: string) {
     this.#file = file

@@ -7,7 +7,7 @@ import { DAY_MS, night } from './nights.ts'
 
 /** A reader that remembers the greatest `updated_at` it has seen, and asks for what is greater. */
 function aReader(file: string) {
-  let seen = ''
+  let seen = '1970-01-01'
   return (): unknown[] => {
     const rows = rowsOf(file, 'SELECT name, updated_at FROM customers WHERE updated_at > ? ORDER BY name', seen)
     seen = rows.reduce(

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LEASE_MS } from '../../src/mirror/sqlite/lease.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 
@@ -39,26 +40,32 @@ describe('a lease, when the wall clock is set', () => {
     },
   )
 
-  test.each([HOUR_MS, -HOUR_MS])('by %d ms, is renewed to a minute from then by both clocks', async (byMs) => {
-    const mirror = await aMirror()
-    const run = await start(mirror, START_MS, 5000)
+  test.skipIf(sqliteAlone.clocksOfTheMachine).each([HOUR_MS, -HOUR_MS])(
+    'by %d ms, is renewed to a minute from then by both clocks',
+    async (byMs) => {
+      const mirror = await aMirror()
+      const run = await start(mirror, START_MS, 5000)
 
-    await mirror.renewLease(run, START_MS + byMs)
+      await mirror.renewLease(run, START_MS + byMs)
 
-    expect(valueOf(mirror.file, 'SELECT expires_at_ms FROM leases')).toBe(START_MS + byMs + LEASE_MS)
-    expect(valueOf(mirror.file, 'SELECT expires_monotonic_ms FROM leases')).toBe(5000 + LEASE_MS)
-  })
+      expect(valueOf(mirror.file, 'SELECT expires_at_ms FROM leases')).toBe(START_MS + byMs + LEASE_MS)
+      expect(valueOf(mirror.file, 'SELECT expires_monotonic_ms FROM leases')).toBe(5000 + LEASE_MS)
+    },
+  )
 
-  test('is judged by the wall clock where its machine was started again since', async () => {
-    const mirror = await aMirror()
-    await start(mirror, START_MS, 5000)
-    tamper(mirror.file, `UPDATE leases SET boot = 'another start'`)
+  test.skipIf(sqliteAlone.clocksOfTheMachine)(
+    'is judged by the wall clock where its machine was started again since',
+    async () => {
+      const mirror = await aMirror()
+      await start(mirror, START_MS, 5000)
+      tamper(mirror.file, `UPDATE leases SET boot = 'another start'`)
 
-    await expect(start(mirror, START_MS + LEASE_MS - 1, 5000 + HOUR_MS)).rejects.toThrow(LEASED)
-    await expect(start(mirror, START_MS + LEASE_MS, 6000)).resolves.toBeDefined()
-  })
+      await expect(start(mirror, START_MS + LEASE_MS - 1, 5000 + HOUR_MS)).rejects.toThrow(LEASED)
+      await expect(start(mirror, START_MS + LEASE_MS, 6000)).resolves.toBeDefined()
+    },
+  )
 
-  test('is over where it seems to last longer than any lease does', async () => {
+  test.skipIf(sqliteAlone.clocksOfTheMachine)('is over where it seems to last longer than any lease does', async () => {
     const mirror = await aMirror()
     await start(mirror, START_MS, 90 * 24 * HOUR_MS)
 

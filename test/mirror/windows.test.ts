@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
 import { keyOf, type Row } from '../../src/scan/window/window.ts'
 import { sortRecords } from '../../src/run/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
@@ -162,7 +162,7 @@ test('a page that is not saved leaves no window', async () => {
 
   await expect(
     mirror.savePages(run, [recorded(customers(1, 10)), recorded(customers(11, 20), { page: 2 })], START_MS),
-  ).rejects.toThrow('no more')
+  ).rejects.toThrow(/no more|P0001/)
 
   expect(windowsIn(mirror)).toEqual([])
 })
@@ -182,7 +182,7 @@ test('a mirror with the windows of an interrupted run is sound', async () => {
   await recordAndRecall(mirror, [[customers(1, 10), {}]])
 
   expect(await mirror.findDamage()).toEqual([])
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM pragma_foreign_key_check')).toBe(0)
+  expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
 type Told = Partial<Omit<RecordedWindow, 'rows'>>

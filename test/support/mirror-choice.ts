@@ -6,14 +6,52 @@ export const POSTGRES_USER = 'mirror'
 /** Whether the mirrors of the tests are in PostgreSQL: `CUSTOMER_MIRROR_TEST_MIRROR=postgres`. They are files of SQLite otherwise. */
 export const onPostgres = env['CUSTOMER_MIRROR_TEST_MIRROR'] === 'postgres'
 
-/** What only a file of SQLite has. `test.skipIf(sqliteAlone.…)` skips and counts its tests where the mirrors are in PostgreSQL. */
+/**
+ * The tests that run there: those of the store, and of runs that resume, crash, remove or remember; in a deep run those of all other runs
+ * too. What commands show is tested with SQLite.
+ */
+export function testsOfThisMirror({ isDeep }: { isDeep: boolean }): string[] {
+  if (!onPostgres) return ['test/**/*.test.ts']
+  return [...OF_THE_STORE, ...(isDeep ? OF_RUNS : [])].map((name) => `test/${name}.test.ts`)
+}
+
+const OF_THE_STORE = [
+  ...['mirror/**/*', 'mirror-organization*', 'crash', 'resume', 'letting-go/*', 'random-*'],
+  ...['list-as-read', 'unread-list', 'remembered-order'],
+]
+
+const OF_RUNS = [
+  ...['run/*', 'settled-nights', 'quick-run*', 'search-*', 'forgotten-customers*', 'privacy', 'privacy.property'],
+  ...['definitions-over-nights*', 'adversarial-records*', 'forged-names', 'cached-answers', 'misleading-pages'],
+  ...['too-large-page', 'scan-on-the-service', 'wall-clock*'],
+]
+
+/**
+ * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL
+ * of their own, wherever the others have their mirrors.
+ */
+export function notOnThisMirror(): string[] {
+  return onPostgres
+    ? ['test/mirror/sqlite/**', 'test/mirror/move/**', 'test/mirror/postgres/!(killed-server)*.test.ts']
+    : []
+}
+
+/** What only SQLite has. `test.skipIf(sqliteAlone.…)` skips and counts its tests where the mirrors are in PostgreSQL. */
 export const sqliteAlone = {
-  /** Readers keep the bytes of deleted rows in the file, which is written anew without them. */
+  /** What is deleted stays in the bytes of the file until it is written anew, for which readers are in the way. */
   bytesOfTheFile: onPostgres,
-  /** Its statements can be watched from within the process, and a test opens the file itself. */
+  /** Its statements can be watched from within the process, and a test opens the file itself. `killed-server.test.ts` kills a server. */
   driver: onPostgres,
+  /** A column that a statement sets is written to its index; PostgreSQL compares the values first. */
+  indexesOfSetColumns: onPostgres,
   /** A column takes whatever is written by hand. */
   looseTypes: onPostgres,
+  /** A published copy is a file beside the mirror. */
+  readersOfTheFile: onPostgres,
+  /** REPLACE fires no trigger for the row that it deletes; PostgreSQL has no such statement. */
+  unseenReplace: onPostgres,
   /** A reader keeps the WAL from being emptied. */
   wal: onPostgres,
+  /** Leases run by the clocks of the machine, which can be set and begin anew. */
+  clocksOfTheMachine: onPostgres,
 }

@@ -3,12 +3,14 @@ import type { Mirror } from '../../src/store.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { isPostgres } from '../../src/mirror-address.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import type { Report } from '../../src/report.ts'
 import { anEnding, aPage, START_MS } from './builders.ts'
 import { onPostgres } from './mirror-choice.ts'
 import { openReader, type Reader, type Row } from './mirror-reader.ts'
 import { aPostgresMirror } from './postgres/here.ts'
+import { withPlayedLeases } from './postgres/played-leases.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 export type { Row } from './mirror-reader.ts'
@@ -28,7 +30,7 @@ function aSqliteFile(): string {
 export async function aMirror(file?: string): Promise<Mirror> {
   const mirror = await openMirror(file ?? (await aNewMirrorFile()))
   onTestFinished(() => mirror.close())
-  return mirror
+  return isPostgres(mirror.file) ? withPlayedLeases(mirror) : mirror
 }
 
 /** The path of a mirror as it is made. To apply every migration anew took five times as long. */

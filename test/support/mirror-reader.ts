@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { existsSync, readFileSync } from 'node:fs'
 import { isPostgres } from '../../src/mirror-address.ts'
+import { POSTGRES_USER } from './mirror-choice.ts'
 import { statementsOn } from './postgres/statement.ts'
 
 /** A row as SQLite has it: times and JSON are text, truth is 0 or 1. */
@@ -20,6 +21,11 @@ export type Reader = {
 /** Opens the mirror at an address to read, or to change it without the mirror's own code. */
 export function openReader(address: string, { isWriting = false } = {}): Reader {
   return isPostgres(address) ? readerInPostgres(address, isWriting) : readerInSqlite(address, isWriting)
+}
+
+/** The address of a mirror for another process: `Mirror.file` names no user. */
+export function addressOf(file: string): string {
+  return isPostgres(file) ? file.replace('://127', `://${POSTGRES_USER}@127`) : file
 }
 
 /** Whether there is a mirror at an address. */

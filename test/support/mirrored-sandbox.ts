@@ -62,6 +62,7 @@ export function activeIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): 
 
 /** The ids of the customers that went missing or were removed. */
 export function goneIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): Set<string> {
-  const sql = 'SELECT id FROM customers WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at NOT NULL)'
+  const sql =
+    'SELECT id FROM customers WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)'
   return new Set(rowsOf(mirror.file, sql, organization).map(({ id }) => String(id)))
 }

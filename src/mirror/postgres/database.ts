@@ -1,3 +1,4 @@
+import { MirrorUnusable } from '../../errors.ts'
 import { shownMirror } from '../../mirror-address.ts'
 import { openPool } from './connections.ts'
 import { openSchema } from './open-schema.ts'
@@ -28,11 +29,16 @@ export async function openDatabase(
   const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
   try {
     await openSchema(database, access, complete)
-    return database
+    return access === 'read' ? { ...database, write: () => refuse(shown), maintain: () => refuse(shown) } : database
   } catch (error) {
     await database.close()
     throw error
   }
+}
+
+/** As a file that is opened to read refuses it. */
+async function refuse(shown: string): Promise<never> {
+  throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'read-only' })
 }
 
 function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {

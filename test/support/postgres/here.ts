@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { env } from 'node:process'
 import { Worker } from 'node:worker_threads'
 import { inject, onTestFinished } from 'vitest'
 import { keptPglite } from './kept-pglite.ts'
@@ -8,13 +9,17 @@ let database: string | undefined
 
 /** The address of a mirror in PostgreSQL that does not exist yet. Its schema is dropped when the test ends. */
 export function aPostgresMirror(): string {
-  database ??= inject('postgresAddress') || startPglite()
+  database ??= addressOfThisProcess() ?? startPglite()
   const schema = `mirror_${randomUUID().replaceAll('-', '')}`
   const address = `${database}?schema=${schema}`
   onTestFinished(() => {
     statementsOn(address, { isWriting: true }).run(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
   })
   return address
+}
+
+function addressOfThisProcess(): string | undefined {
+  return inject('postgresAddresses')[Number(env['VITEST_POOL_ID'] ?? 1) - 1]
 }
 
 /** Starts a PGlite for this process, and returns the address of its database. */

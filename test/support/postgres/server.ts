@@ -13,6 +13,8 @@ import { freePort } from '../redis-server.ts'
 export type PostgresServer = {
   /** The address of its database, without a password: it accepts connections of this machine only. */
   url: string
+  /** Makes another database like that one, and returns its address. */
+  another(name: string): Promise<string>
   /** As `kill -9` of all of its processes. */
   kill(): Promise<void>
   /** Starts it again on the same port, with what it had committed. */
@@ -83,6 +85,10 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
   await oneStatement(`${place}/${DATABASE}`, sqliteForms())
   return {
     url: `${place}/${DATABASE}`,
+    another: async (name) => {
+      await oneStatement(`${place}/postgres`, `CREATE DATABASE ${name} TEMPLATE ${DATABASE}`)
+      return `${place}/${name}`
+    },
     kill,
     start,
     close: async () => {

@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION sqlite_forms.randomblob(int) RETURNS bytea LANGUAGE s
 CREATE OR REPLACE FUNCTION sqlite_forms.datetime(timestamptz, interval) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS 'SELECT $1 + $2';
 CREATE OR REPLACE FUNCTION sqlite_forms.pragma_table_info(text, OUT name text, OUT type text) RETURNS SETOF record LANGUAGE sql STABLE AS
   'SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
-   WHERE attrelid = to_regclass(quote_ident($1)) AND attnum > 0 AND NOT attisdropped ORDER BY attnum';
+   WHERE attrelid = to_regclass(quote_ident($1)) AND attnum > 0 AND NOT attisdropped AND attgenerated = '''' ORDER BY attnum';
 CREATE OR REPLACE VIEW sqlite_forms.sqlite_schema AS
   SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' ELSE 'table' END AS type, relname AS name,
     CASE relkind WHEN 'i' THEN pg_get_indexdef(oid) WHEN 'v' THEN pg_get_viewdef(oid)
@@ -28,3 +28,7 @@ CREATE OR REPLACE FUNCTION sqlite_forms.max(anycompatible, anycompatible) RETURN
   'SELECT greatest($1, $2)';
 CREATE OR REPLACE FUNCTION sqlite_forms.min(anycompatible, anycompatible, anycompatible, anycompatible) RETURNS anycompatible
   LANGUAGE sql IMMUTABLE AS 'SELECT least($1, $2, $3, $4)';
+CREATE OR REPLACE FUNCTION sqlite_forms.joined(text, text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT concat_ws('','', $1, $2)';
+CREATE OR REPLACE AGGREGATE sqlite_forms.group_concat(text) (sfunc = sqlite_forms.joined, stype = text);
+CREATE OR REPLACE FUNCTION sqlite_forms.iif(boolean, anycompatible, anycompatible) RETURNS anycompatible LANGUAGE sql IMMUTABLE AS
+  'SELECT CASE WHEN $1 THEN $2 ELSE $3 END';

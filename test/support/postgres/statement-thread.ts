@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8'
 import { MessagePort, workerData } from 'node:worker_threads'
-import { Client, type FieldDef, types } from 'pg'
+import { Client, type FieldDef, type QueryArrayResult, types } from 'pg'
 import { z } from 'zod'
 import { VALUE_TYPES } from '../../../src/mirror/postgres/value-types.ts'
 import type { Answered, Asked } from './statement.ts'
@@ -12,6 +12,8 @@ const { state, port } = z
   .parse(workerData)
 const cell = new Int32Array(state)
 const BOOLEAN = 16
+type Answer = Pick<QueryArrayResult<unknown[]>, 'fields' | 'rows' | 'rowCount'>
+const EMPTY: Answer = { fields: [], rows: [], rowCount: 0 }
 
 /** The connection to the last database that was asked. */
 let connection: { database: string; client: Client } | undefined
@@ -33,11 +35,12 @@ async function answerTo({ database, schema, sql, parameters, isWriting }: Asked)
        SET LOCAL client_min_messages = 'error'`,
     )
     try {
-      const { fields, rows, rowCount } = await client.query<unknown[]>({
-        ...{ text: sql, rowMode: 'array' },
+      const answer: Answer | Answer[] = await client.query({
+        ...{ text: sql, rowMode: 'array' as const },
         ...(parameters.length > 0 && { values: parameters }),
       })
       await client.query('COMMIT')
+      const { fields, rows, rowCount } = [answer].flat().at(-1) ?? EMPTY
       return { rows: rows.map((values) => rowOf(fields, values)), changes: rowCount ?? 0 }
     } catch (error) {
       await client.query('ROLLBACK')

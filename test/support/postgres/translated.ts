@@ -32,20 +32,46 @@ const CHECKS: Record<string, string> = {
 
 /** A statement that is written for SQLite, with its parameters, for PostgreSQL. */
 export function translated(sql: string, given: readonly unknown[]): { sql: string; parameters: unknown[] } {
-  const check = CHECKS[sql.trim()]
-  if (check !== undefined) return { sql: check, parameters: [] }
+  const command =
+    CHECKS[sql.trim()] ??
+    refusal(sql) ??
+    sql.match(DROPPED_TRIGGER)?.[0].replace(DROPPED_TRIGGER, 'DROP FUNCTION "$1" CASCADE')
+  if (command !== undefined) return { sql: command, parameters: [] }
   const [named] = given.filter((value) => isNamed(value))
   const positional = given.filter((value) => !isNamed(value))
   const parameters: unknown[] = []
   const add = (value: unknown) => `$${parameters.push(typeof value === 'boolean' ? Number(value) : value)}`
   const isReplacing = /^\s*replace into\b/i.test(sql)
-  const text = sql.replaceAll(PARTS, (part) => {
+  const text = sql.replaceAll(/CAST\((\w+) AS BLOB\)/gi, `convert_to($1, 'UTF8')`).replaceAll(PARTS, (part) => {
     if (part === '?') return add(positional.shift())
     if (/^[@:]\w/.test(part)) return add(named?.[part.slice(1)])
     if (/^x'/i.test(part)) return String.raw`'\x${part.slice(2, -1)}'::bytea`
     return IN_POSTGRES[part.trim().toLowerCase().replace(/\s+/, ' ')]?.(sql) ?? part
   })
-  return { sql: isReplacing ? `${text} ON CONFLICT DO NOTHING` : text, parameters }
+  return { sql: isReplacing ? `${text} ON CONFLICT DO NOTHING` : inOrder(text), parameters }
+}
+
+const DROPPED_TRIGGER = /^DROP TRIGGER (\w+)$/
+
+/** A trigger that refuses changes of rows. */
+function refusal(sql: string): string | undefined {
+  const [, name, changes, when = 'true', message] =
+    /^\s*CREATE TRIGGER (\w+) (BEFORE .+? ON \w+)(?:\s+WHEN (.+?))?\s+BEGIN SELECT RAISE\(ABORT, '(.+)'\); END/s.exec(
+      sql,
+    ) ?? []
+  if (name === undefined) return undefined
+  return `CREATE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE '${message}'; END $$;
+    CREATE TRIGGER "${name}" ${changes} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION "${name}"()`
+}
+
+/** SQLite returns the rows of one table in the order in which they were written, also where the statement names none. */
+function inOrder(sql: string): string {
+  const [, columns = '', table = ''] = /^\s*SELECT (.*?) FROM (\w+)(?: WHERE .*)?$/is.exec(sql) ?? []
+  const isPlain =
+    !/\b(?:distinct|count|sum|min|max|group_concat)\b/i.test(columns) &&
+    !/\b(?:join|order by|group by|limit)\b/i.test(sql)
+  const order = ROW_NUMBERS[table]
+  return isPlain && order !== undefined ? `${sql} ORDER BY ${order}` : sql
 }
 
 const IN_POSTGRES: Record<string, (sql: string) => string> = {
