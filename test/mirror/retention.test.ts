@@ -220,6 +220,13 @@ describe('runs', () => {
     expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
   })
 
+  test('of an organization that was never proven are deleted like others', async () => {
+    const mirror = await aMirror()
+    for (let n = 0; n < 20; n += 1) await night(mirror, n, customers(1, 5), { proof: 'unproven' })
+
+    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 14 })
+  })
+
   test('that are quick are deleted like others, and not the full run before them', async () => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 5))

@@ -42,10 +42,10 @@ const DELETE_UNUSED = `
       AND id NOT IN (SELECT run_id FROM held_removals UNION ALL SELECT run_id FROM lists UNION ALL SELECT run_id FROM leases
         UNION ALL SELECT run_id FROM windows)
       AND id NOT IN (SELECT resumed_from ${OF} AND resumed_from IS NOT NULL)
-      AND id NOT IN (SELECT MAX(id) ${OF} UNION ALL SELECT MAX(id) ${OF} AND status <> 'running'
+      AND id NOT IN (SELECT id FROM (SELECT MAX(id) AS id ${OF} UNION ALL SELECT MAX(id) ${OF} AND status <> 'running'
         UNION ALL SELECT MAX(id) ${OF} AND status <> 'running' AND ${IS_FULL}
         UNION ALL SELECT MIN(id) ${OF} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${OF} AND ${READ_TO_END}
         UNION ALL SELECT MAX(id) ${OF} AND status = 'complete' AND proof IN ('proven', 'settled')
         UNION ALL SELECT MAX(id) ${OF} AND status = 'complete'
-          AND (proof <> 'unproven' OR reasons = '["plain-scan"]'))
+          AND (proof <> 'unproven' OR reasons = '["plain-scan"]')) WHERE id IS NOT NULL)
     LIMIT @most)`
