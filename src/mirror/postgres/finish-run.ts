@@ -13,6 +13,7 @@ import { markListed } from './removals/quick-runs-meanwhile.ts'
 import type { Session } from './session.ts'
 import { storableJson, storableText } from './storable-text.ts'
 import { writeTogether, type Part } from './together.ts'
+import { requirePages } from './went-back.ts'
 
 /**
  * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete or partial if it lost its lease to
@@ -24,7 +25,9 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   const report = reportOf(run, ending, nowMs)
   if (ending.status === 'complete' || ending.status === 'partial') {
     await renewLease(session, run)
-    requireSum(run, await session.first<RecordCounts>('SELECT * FROM runs WHERE id = $1', run.id))
+    const stored = await session.first<RecordCounts & { pages: number }>('SELECT * FROM runs WHERE id = $1', run.id)
+    requirePages(stored?.pages, run.pages, run)
+    requireSum(run, stored)
   }
   if (ending.status === 'partial') {
     const { unmarked, ...found } = await markGone(session, run, ending, nowMs)

@@ -6,8 +6,12 @@ import type { Session } from './session.ts'
 /** A lease, and whether it has expired by the clock of the server. */
 export type Lease = { organization: string; run_id: number; holder: string; has_expired: boolean }
 
-/** The columns of `Lease`. */
-export const LEASE_COLUMNS = 'organization, run_id, holder, expires_at <= clock_timestamp() AS has_expired'
+/**
+ * The columns of `Lease`. One that ends later than any lease that could be taken now was taken before the clock of the server was set
+ * back, or by another server: it is not waited for. Its run renews it, or finds that it was taken over.
+ */
+export const LEASE_COLUMNS = `organization, run_id, holder,
+  expires_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '${2 * LEASE_MS} milliseconds' AS has_expired`
 
 /** Changes whenever a lease is taken or renewed. */
 export const LEASE_VERSION = `leases.run_id || ' ' || leases.expires_at`

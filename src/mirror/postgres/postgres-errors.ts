@@ -58,6 +58,11 @@ const MEANINGS: Meaning[] = [
     'read-only',
     'the server accepts no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.',
   ],
+  [
+    /^54000$/,
+    'foreign',
+    'a value is too long for an index that someone added to a table of the mirror. Drop that index, or make it on left(column, 500).',
+  ],
   [/^55P03$/, 'locked', 'rows or tables are locked by another program. Close it, or try again when it is done.'],
   [
     /^57014$/,
@@ -149,6 +154,11 @@ export const SERIALIZATION_FAILURE = '40001'
 /** Whether the same transaction is likely to succeed when it is simply begun again. */
 export function isCollision(error: unknown): boolean {
   return /^(40001|40P01)$/.test(partsOf(error).code ?? '')
+}
+
+/** Whether a value does not fit into an index: at most about 2,700 bytes do. */
+export function isTooLongToIndex(error: unknown): boolean {
+  return partsOf(error).code === '54000'
 }
 
 /** Node names every address it tried in one error. */

@@ -16,13 +16,12 @@ const READING_INDEXES = {
  * they are built while the mirror is small, and not when the last of many organizations is loaded.
  */
 export function readingIndexes(database: Database): () => Promise<void> {
-  let areThere = false
+  let areTried = false
   return async () => {
-    if (areThere) return
+    if (areTried) return
     try {
       const isTime = await database.read(lacksReadingIndexes)
-      if (isTime) await database.write(createReadingIndexes)
-      areThere = await database.read(hasReadingIndexes)
+      areTried = (isTime && (await database.write(createReadingIndexes))) || (await database.read(hasReadingIndexes))
     } catch (error) {
       // The run is complete without the indexes, and the next one tries again.
       if (!(error instanceof MirrorUnusable)) throw error
@@ -30,16 +29,37 @@ export function readingIndexes(database: Database): () => Promise<void> {
   }
 }
 
-/** Creates the indexes of readers, however long it takes, unless another process is about to. Two at once would collide. */
-async function createReadingIndexes(session: Session): Promise<void> {
+/**
+ * Creates the indexes of readers, however long it takes, unless another process is about to: two at once would collide, and false is
+ * returned. Where a text is too long for one of them, there is none, and this process does not try again.
+ */
+async function createReadingIndexes(session: Session): Promise<boolean> {
   const lock = await session.first<{ taken: boolean }>(
     "SELECT pg_try_advisory_xact_lock(hashtext('customer-mirror reading indexes'), hashtext(current_schema())) AS taken",
   )
-  if (lock?.taken !== true) return
+  if (lock?.taken !== true) return false
   await session.run('SET LOCAL statement_timeout = 0')
   for (const [name, columns] of Object.entries(READING_INDEXES)) {
-    await session.run(`CREATE INDEX IF NOT EXISTS ${name} ON ${columns}`)
+    // In PL/pgSQL, which goes on after an error.
+    await session.run(`DO $do$ BEGIN
+      CREATE INDEX IF NOT EXISTS ${name} ON ${columns};
+    EXCEPTION WHEN program_limit_exceeded THEN NULL;
+    END $do$`)
   }
+  return true
+}
+
+/** Drops the indexes that cannot hold every text, so that it can be stored; false if there are none. */
+export async function dropTextIndexes(database: Database): Promise<boolean> {
+  const names = Object.keys(READING_INDEXES).filter((name) => name !== 'customers_by_update')
+  return await database.write(async (session) => {
+    const found = await session.first<{ count: number }>(
+      'SELECT count(*) FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NOT NULL',
+      names,
+    )
+    await session.run(`DROP INDEX IF EXISTS ${names.join(', ')}`)
+    return (found?.count ?? 0) > 0
+  })
 }
 
 async function lacksReadingIndexes(session: Session): Promise<boolean> {

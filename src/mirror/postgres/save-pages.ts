@@ -3,8 +3,11 @@ import type { PagesSaved } from '../../store.ts'
 import { MirrorUnusable } from '../../errors.ts'
 import { decidePages, idsIn, type PagesDecided } from '../decide-pages.ts'
 import { addSaved } from '../page-accounting.ts'
+import { dropTextIndexes } from './reading-indexes.ts'
 import { findStored } from './find-stored.ts'
 import { renewLease } from './lease.ts'
+import { isTooLongToIndex } from './postgres-errors.ts'
+import { requirePages } from './went-back.ts'
 import type { Database } from './session.ts'
 import { storablePages, type StorablePages } from './storable-text.ts'
 import { writePages } from './write-pages.ts'
@@ -25,11 +28,17 @@ export async function savePages(
 ): Promise<PagesSaved> {
   const storable = storablePages(pages)
   for (let tries = 1; ; tries += 1) {
+    let isTooLong = false
+    const failed = (error: unknown): never => {
+      isTooLong = isTooLongToIndex(error)
+      throw error
+    }
     try {
-      const saved = await saveOnce(database, run, storable, { nowMs, once: pages })
+      const saved = await saveOnce(database, run, storable, { nowMs, once: pages, failed })
       addSaved(run, saved)
       return saved
     } catch (error) {
+      if (isTooLong && (await dropTextIndexes(database))) continue
       if (!(error instanceof WrittenMeanwhile)) throw error
       if (tries === TRIES) throw new MirrorUnusable(`${database.address}: ${error.message}`, { code: 'locked' })
     }
@@ -40,13 +49,14 @@ async function saveOnce(
   database: Database,
   run: Run,
   { pages, replaced }: StorablePages,
-  { nowMs, once }: { nowMs: number; once: object },
+  { nowMs, once, failed }: { nowMs: number; once: object; failed: (error: unknown) => never },
 ): Promise<PagesSaved> {
   return await database.write(async (session) => {
     await renewLease(session, run)
     const stored = await findStored(session, run.organization, idsIn(pages))
     const decided = withReplaced(decidePages(run, pages, stored), replaced)
-    const written = await writePages(session, run, decided, nowMs)
+    const written = await writePages(session, run, decided, nowMs).catch(failed)
+    requirePages(written.pages, run.pages + decided.saved.pages.length, run)
     if (written.inserted < decided.inserted.length || written.updated < decided.updated.size)
       throw new WrittenMeanwhile()
     return decided.saved

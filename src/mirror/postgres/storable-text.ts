@@ -2,7 +2,8 @@ import { TEXT_FIELDS, type Customer, type Warnings } from '../../customer.ts'
 import type { Reject, SortedPage } from '../../sorted-page.ts'
 
 /*
- * PostgreSQL stores no U+0000. U+FFFD stands in its place.
+ * PostgreSQL stores no U+0000, and reads no JSON in which a half of a surrogate pair is escaped: one such value anywhere would fail
+ * each statement of a reader that looks into all of them. U+FFFD stands in their place.
  */
 
 /** A text as PostgreSQL stores it; the same text where nothing is replaced. */
@@ -10,14 +11,15 @@ export function storableText(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
 }
 
-/** JSON as PostgreSQL reads it; the same text where nothing is replaced. JSON holds U+0000 only as an escape. */
+/** JSON as PostgreSQL reads it; the same text where nothing is replaced. JSON holds both only as escapes. */
 export function storableJson(json: string): string {
-  if (!json.includes(ESCAPED)) return json
-  // Escape by escape: a backslash may be escaped itself.
-  return json.replaceAll(/\\(u0000|.)/gs, (escape, what) => (what === 'u0000' ? '\uFFFD' : escape))
+  if (!UNREADABLE.test(json)) return json
+  // Escape by escape: a backslash may be escaped itself, and two halves may follow each other.
+  return json.replaceAll(ESCAPES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
 }
 
-const ESCAPED = String.raw`\u0000`
+const UNREADABLE = /\\u(?:0000|d[89a-f])/i
+const ESCAPES = /\\ud[89ab]..\\ud[c-f]..|\\(u0000|ud[89a-f]..)|\\./gis
 
 /** A creation time as PostgreSQL reads it, for which the year 0 is 1 BC. */
 export function storableTime(time: string | null): string | null {
@@ -33,7 +35,7 @@ export function secondOf(time: string): string {
 /** Pages as they are stored, and the places of their customers in which a text was replaced. */
 export type StorablePages = { pages: readonly SortedPage[]; replaced: readonly (readonly number[])[] }
 
-/** Replaces U+0000 in the texts of pages, and counts each as the warning `malformed_text`. */
+/** Replaces what PostgreSQL cannot hold in the texts of pages, and counts each as the warning `malformed_text`. */
 export function storablePages(pages: readonly SortedPage[]): StorablePages {
   const storable = pages.map(storablePage)
   return { pages: storable.map(({ page }) => page), replaced: storable.map(({ replaced }) => replaced) }

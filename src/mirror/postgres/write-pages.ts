@@ -10,8 +10,11 @@ import { recording } from './record-windows.ts'
 /** The run that writes, and the moment. */
 type Writing = { run: Pick<Run, 'id' | 'organization'>; now: string }
 
-/** The numbers of rows that were written: fewer where another program wrote between the look-up and this. */
-export type Written = { inserted: number; updated: number }
+/**
+ * The numbers of rows that were written: fewer where another program wrote between the look-up and this. `pages` are those that the run
+ * has saved until now.
+ */
+export type Written = { inserted: number; updated: number; pages: number }
 
 /** Writes all that was decided about pages, in one statement; what there is nothing of is left out. */
 export async function writePages(
@@ -41,10 +44,10 @@ export async function writePages(
         unchanged = unchanged + $6, duplicates = duplicates + $7, rejected = rejected + $8, suppressed = suppressed + $9,
         returned = returned + $10
       WHERE id = $1
-      RETURNING ${counts('inserted', inserted.length > 0)}, ${counts('updated', updated.size > 0)}`,
+      RETURNING pages, ${counts('inserted', inserted.length > 0)}, ${counts('updated', updated.size > 0)}`,
     parameters: [run.id, ...countsOf(decided)],
   })
-  return written ?? { inserted: 0, updated: 0 }
+  return written ?? { inserted: 0, updated: 0, pages: 0 }
 }
 
 function countsOf({ saved: { pages, records } }: PagesDecided): number[] {

@@ -41,6 +41,7 @@ describe('the lease', () => {
 
   test.each([
     ['was not renewed for a minute', `expires_at = now() - interval '1 second'`],
+    ['ends later than any lease that is taken now', `expires_at = now() + interval '1 day', holder = 'elsewhere'`],
     ['is of a process that has ended', `holder = '${endedProcess()}'`],
   ])('that %s is taken over, and the run that had it can write no more', async (_what, change) => {
     const first = await start()

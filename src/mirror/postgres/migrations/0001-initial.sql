@@ -281,10 +281,26 @@ BEGIN
   EXECUTE format(
     'DELETE FROM %1$I.absences USING old WHERE absences.organization = old.organization AND absences.row_id = old.row_id',
     TG_TABLE_SCHEMA);
+  -- Or the approval would one day remove the customer who has the number then.
+  EXECUTE format(
+    'DELETE FROM %1$I.held_removals USING old
+     WHERE held_removals.organization = old.organization AND held_removals.row_id = old.row_id',
+    TG_TABLE_SCHEMA);
   RETURN NULL;
 END $$;
 CREATE TRIGGER customers_deleted AFTER DELETE ON customers
   REFERENCING OLD TABLE AS old FOR EACH STATEMENT EXECUTE FUNCTION note_deleted();
+
+-- Row numbers begin at 1 again, so nothing may refer to the rows that were there, and a run under way must not go on.
+CREATE FUNCTION note_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE referring text;
+BEGIN
+  FOREACH referring IN ARRAY ARRAY['leases', 'lists', 'windows', 'absences', 'held_removals', 'edited_customers'] LOOP
+    EXECUTE format('DELETE FROM %I.%I', TG_TABLE_SCHEMA, referring);
+  END LOOP;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER customers_truncated AFTER TRUNCATE ON customers FOR EACH STATEMENT EXECUTE FUNCTION note_truncated();
 
 CREATE VIEW active_customers AS
 SELECT organization, id, name, username, email, phone, address, company_name, language, timezone, created_at, created_at_utc,

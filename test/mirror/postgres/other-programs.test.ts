@@ -1,0 +1,151 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/mirror/postgres/database.ts'
+import { readingIndexes } from '../../../src/mirror/postgres/reading-indexes.ts'
+import { runVerbs } from '../../../src/mirror/postgres/run-verbs.ts'
+import { savingVerbs } from '../../../src/mirror/postgres/saving-verbs.ts'
+import type { Database } from '../../../src/mirror/postgres/session.ts'
+import type { Ending, Run } from '../../../src/run.ts'
+import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+
+/* What other programs and administrators do to the tables of a mirror, and to its server. */
+
+let database: Database
+let mirror: ReturnType<typeof runVerbs> & ReturnType<typeof savingVerbs>
+let organization = ''
+let organizations = 0
+
+beforeAll(async () => {
+  const server = await startPglite()
+  const connect = () => pgliteConnections(server)
+  // As a server of another time sets it; a literal with a backslash then means something else.
+  await server.exec('SET standard_conforming_strings = off')
+  database = await openDatabase('postgres://db.test/crm?schema=mirror', 'write', { connect })
+  mirror = { ...runVerbs(database), ...savingVerbs(database) }
+})
+beforeEach(() => {
+  organizations += 1
+  organization = `acme-${organizations}`
+})
+
+test('a text too long for an index of readers is stored, and so is every other one', async () => {
+  const long = Array.from({ length: 1000 }, (_, at) => (at * 7919 * 7919).toString(36)).join('')
+  await night([aCustomer(1)])
+  await readingIndexes(database)()
+  expect(await indexes()).toHaveLength(3)
+
+  const report = await night([aCustomer(1, { email: long }), aCustomer(2, { language: long })], 1)
+
+  expect(report).toMatchObject({ status: 'complete', inserted: 1, updated: 1 })
+  expect(
+    await rows('SELECT email = $2 OR language = $2 AS is_long FROM customers WHERE organization = $1', long),
+  ).toEqual([{ is_long: true }, { is_long: true }])
+  await readingIndexes(database)()
+  expect(await indexes()).toEqual(['customers_by_update'])
+})
+
+test('an index that someone added, and that cannot hold a text, is named as what to change', async () => {
+  const long = Array.from({ length: 1000 }, (_, at) => (at * 7919 * 7919).toString(36)).join('')
+  await write('CREATE INDEX added ON customers (name)')
+
+  await expect(night([aCustomer(1, { name: long })])).rejects.toMatchObject({
+    code: 'mirror-foreign',
+    message: expect.stringContaining('too long for an index that someone added'),
+  })
+
+  await write('DROP INDEX added')
+})
+
+test('a half of a surrogate pair becomes U+FFFD, so that readers can look into every record', async () => {
+  await night([aCustomer(1, { note: '\uD800', both: '\u{1F600}' }), aCustomer(2, { note: String.raw`\ud800` })])
+
+  expect(
+    await rows(
+      `SELECT extra ->> 'note' AS note, extra ->> 'both' AS both FROM customers WHERE organization = $1 ORDER BY row_id`,
+    ),
+  ).toEqual([
+    { note: '\uFFFD', both: '\u{1F600}' },
+    { note: String.raw`\ud800`, both: null },
+  ])
+})
+
+test('a run to which the server lost saved pages saves nothing more, and is not complete', async () => {
+  const run = await start()
+  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS)
+  await write('DELETE FROM customers WHERE organization = $1')
+  await write('UPDATE runs SET pages = 0, received = 0, inserted = 0 WHERE organization = $1')
+
+  await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject({
+    code: 'mirror-replaced',
+  })
+  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'mirror-replaced' })
+
+  expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 0 }])
+})
+
+test('the number of a customer who was deleted by hand is given to no other while a list may refer to it', async () => {
+  await night(customers(1, 3))
+  await write('DELETE FROM customers WHERE organization = $1 AND row_id >= 2')
+
+  await night(customers(3, 5), 1)
+
+  expect(await rows('SELECT row_id, name FROM customers WHERE organization = $1 ORDER BY row_id')).toEqual([
+    { row_id: 1, name: 'Customer 1' },
+    { row_id: 4, name: 'Customer 3' },
+    { row_id: 5, name: 'Customer 4' },
+    { row_id: 6, name: 'Customer 5' },
+  ])
+})
+
+test('the held removal of a customer who was deleted by hand is no longer held', async () => {
+  await night(customers(1, 40))
+  const removals = { rule: { after: 1, maxShare: 0.1 }, confirmed: new Set<string>() }
+  expect(await night([aCustomer(1)], 1, { proof: 'proven', reasons: [], removals })).toMatchObject({ held: 39 })
+
+  await write('DELETE FROM customers WHERE organization = $1 AND row_id >= 3')
+
+  expect(await rows('SELECT row_id FROM held_removals WHERE organization = $1')).toEqual([{ row_id: 2 }])
+})
+
+test('TRUNCATE ends the runs under way, and nothing refers to the rows that were there', async () => {
+  const run = await start()
+  await mirror.savePages(run, [{ ...aPage(1, customers(1, 3)), window: A_WINDOW }], START_MS)
+  await write('TRUNCATE customers')
+
+  await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject({
+    code: 'lease-lost',
+  })
+  const next = await mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS, resumeWithinMs: MINUTE_MS })
+  expect(next.resumedFrom).toBeUndefined()
+  expect(next.seen.size).toBe(0)
+})
+
+const A_WINDOW = { page: 1, size: 100, perPage: 100, total: 6, lastPage: 1, beyondEnd: false }
+
+async function night(list: readonly object[], n = 0, ending: Partial<Ending> = {}) {
+  const nowMs = START_MS + n * MINUTE_MS
+  const run = await start(nowMs)
+  await mirror.savePages(run, [aPage(1, list)], nowMs)
+  return mirror.finishRun(run, anEnding(ending), nowMs)
+}
+
+function start(nowMs = START_MS): Promise<Run> {
+  return mirror.startRun({ organization, trigger: 'sync', nowMs })
+}
+
+async function indexes() {
+  const found = await database.read((session) =>
+    session.all<{ name: string }>(`SELECT indexname AS name FROM pg_indexes
+      WHERE indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`),
+  )
+  return found.map(({ name }) => name)
+}
+
+/** $1 is the organization. */
+function rows(sql: string, ...parameters: unknown[]) {
+  return database.read((session) => session.all(sql, organization, ...parameters))
+}
+
+function write(sql: string) {
+  return database.write((session) => session.run(sql, ...(sql.includes('$1') ? [organization] : [])))
+}
