@@ -56,7 +56,7 @@ export type Timings = {
 
 export const TIMINGS: Timings = {
   lockMs: 60_000,
-  stalledMs: 30_000,
+  stalledMs: 15_000,
   leftJobsMs: 3000,
   reconcileMs: 300_000,
   configLookMs: 1000,

@@ -1,6 +1,8 @@
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { queueNames, type Queues } from '../../../jobs/queue/queues.ts'
+import { TIMINGS } from '../../../jobs/timings.ts'
+import { LEASE_MS } from '../../../src/mirror/lease-errors.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
@@ -9,6 +11,12 @@ import { startWorker } from '../../support/worker-here.ts'
 import { message } from '../../support/worker-log.ts'
 import { startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+test('a run whose machine is lost is taken over within 90 seconds', () => {
+  // Its job is given to another worker when its lock has run out and that is noticed; its lease must be over by then.
+  expect(TIMINGS.lockMs + TIMINGS.stalledMs).toBeLessThan(90_000)
+  expect(LEASE_MS).toBeLessThanOrEqual(TIMINGS.lockMs)
+})
 
 const WAKES = ['after the other run', 'while the other worker reads'].slice(0, inject('isDeep') ? 2 : 1)
 
