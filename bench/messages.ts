@@ -23,10 +23,14 @@ const taskSchema = z.object({
   organizations: z.array(z.string()),
   /** The file to write. */
   file: z.string(),
+  /** The address of the mirror, where it is not that file. */
+  mirror: z.string().optional(),
   /** A JSON file of the paths to ask for, where a floor repeats what a contender asked. */
   asked: z.string().optional(),
   scan: z.enum(['chain', 'plain']),
   concurrency: z.union([z.number(), z.literal('auto')]),
+  /** For each organization; without it, as fast as the service answers. */
+  requestsPerMinute: z.number().optional(),
   /** Organizations that are mirrored at the same time. */
   sideBySide: z.number(),
 })

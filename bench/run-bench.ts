@@ -161,4 +161,6 @@ const HELP = `npm run bench -- [options]
   --profile FOLDER CPU profiles of the program
   --curves         write docs/PERFORMANCE.md instead; --output FILE for another place, and --size N, which
                    may be repeated, for other numbers of customers
+  --scale          write docs/SCALE.md instead, from what was measured last; --postgres ADDRESS measures again, with an
+                   empty database of a PostgreSQL on this machine
 `

@@ -28,15 +28,16 @@ for (const { report, error } of outcomes) {
   const did = { inserted, updated, unchanged, rejected, missing, removed, held, proven: proof === 'proven' ? 1 : 0 }
   for (const [name, count] of Object.entries(did)) counts[name] = (counts[name] ?? 0) + count
 }
-const { size: fileBytes } = statSync(task.file)
+const fileBytes = statSync(task.file, { throwIfNoEntry: false })?.size
 printMeasurement({ ...stopwatch.result(), ...longestTurn(), requests, customers: received, counts, fileBytes })
 
 async function sync({
   organizations,
   file,
+  mirror: address = file,
   sideBySide,
 }: Task): Promise<{ outcomes: Outcome[]; longestTurn: ReturnType<typeof watchEventLoop> }> {
-  const mirror = await openMirror(file, { isBesideOthers: true })
+  const mirror = await openMirror(address, { isBesideOthers: true })
   // From here on: to load the program and to open a file takes a moment once.
   const turnsOfLoop = watchEventLoop()
   const rateLimits: RateLimits = new Map()
@@ -64,7 +65,7 @@ function run(id: string, shared: Pick<RunSettings, 'mirror' | 'rateLimits' | 'ag
   })
 }
 
-function organizationOf(id: string, { origin, scan, concurrency }: Task): Organization {
+function organizationOf(id: string, { origin, scan, concurrency, requestsPerMinute }: Task): Organization {
   return {
     id,
     baseUrl: new URL(baseUrlOf(origin, id)),
@@ -78,7 +79,7 @@ function organizationOf(id: string, { origin, scan, concurrency }: Task): Organi
     resumeWithinMs: 0,
     scan,
     removals: { after: 2, maxShare: 0.1 },
-    rateLimit: {},
+    rateLimit: requestsPerMinute === undefined ? {} : { requestsPerMinute },
     signing: recipeOf(DEFAULT_PRESET),
     schedule: undefined,
     quick: { maxRequests: { share: 0.05 } },
