@@ -2,12 +2,12 @@ import Database from 'better-sqlite3'
 import { readFileSync, renameSync, statSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { openLiveMirror } from '../../jobs/run/live-mirror.ts'
-import { openDatabase } from '../../src/mirror/sqlite/database.ts'
-import { besideUpkeep, Upkeep } from '../../src/mirror/sqlite/upkeep/upkeep.ts'
-import { customers, START_MS } from '../support/builders.ts'
-import { eventually } from '../support/eventually.ts'
-import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { openLiveMirror } from '../../../jobs/run/live-mirror.ts'
+import { openDatabase } from '../../../src/mirror/sqlite/database.ts'
+import { besideUpkeep, Upkeep } from '../../../src/mirror/sqlite/upkeep/upkeep.ts'
+import { customers, START_MS } from '../../support/builders.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.ts'
 
 const indexesOf = (file: string) =>
   rowsOf(file, `SELECT name FROM sqlite_schema WHERE name IN ('customers_by_email', 'customers_by_update')`)
