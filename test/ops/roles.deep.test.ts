@@ -5,12 +5,14 @@ import { pgliteConnections, startPglite } from '../support/pglite-connections.ts
 
 test('the mirror is made by its own role, and read but not written by that of analysts', async () => {
   const server = await startPglite()
-  await server.exec(opsFile('postgres/roles.sql'))
+  await server.exec(`${opsFile('postgres/roles.sql')} CREATE ROLE stranger;`)
   await server.exec('SET SESSION AUTHORIZATION mirror')
   const open = (access: 'read' | 'write') =>
     openDatabase('postgres://db.test/crm', access, { connect: () => pgliteConnections(server) })
   await open('write')
   await server.exec('REVOKE SELECT ON customer_mirror.fingerprint_key FROM analyst')
+  await server.exec('RESET SESSION AUTHORIZATION; SET SESSION AUTHORIZATION stranger')
+  await expect(open('read')).rejects.toMatchObject({ message: expect.stringContaining('may not use the schema') })
   await server.exec('RESET SESSION AUTHORIZATION; SET SESSION AUTHORIZATION analyst')
 
   const reader = await open('read')

@@ -42,6 +42,8 @@ type Found = {
   encoding: string
   is_read_only: boolean
   has_schema: boolean
+  /** Whether this user may use the schema; its tables cannot be found otherwise. */
+  may_use: boolean
   /** Whether the schema has the mark of a mirror. */
   is_marked: boolean
   /** Tables and views in it, except those of extensions. */
@@ -53,7 +55,7 @@ type Found = {
 async function look(session: Session, schema: string): Promise<Found> {
   const found = await session.first<Omit<Found, 'version'>>(LOOK, schema)
   if (found === undefined) throw new Error('the server did not describe itself')
-  if (!found.is_marked) return { ...found, version: 0 }
+  if (!found.is_marked || !found.may_use) return { ...found, version: 0 }
   const stored = await session.first<{ version: number }>('SELECT version FROM mirror_schema')
   return { ...found, version: stored?.version ?? 0 }
 }
@@ -63,6 +65,7 @@ const LOOK = `
     current_setting('server_encoding') AS encoding,
     pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
     EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
+    coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), true) AS may_use,
     count(*) FILTER (WHERE relname = 'mirror_schema') > 0 AS is_marked,
     count(*) AS relations
   FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -95,7 +98,13 @@ function requireServer({ server, encoding, is_read_only }: Found, address: strin
   }
 }
 
-function requireMirror({ is_marked, relations, version }: Found, { address, schema }: Database): void {
+function requireMirror({ is_marked, may_use, relations, version }: Found, { address, schema }: Database): void {
+  if (!may_use) {
+    throw new MirrorUnusable(
+      `${address}: this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
+      { code: 'unreadable' },
+    )
+  }
   if (!is_marked && relations > 0) {
     throw new MirrorUnusable(
       `${address}: the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, ` +
