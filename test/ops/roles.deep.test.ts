@@ -20,6 +20,6 @@ test('the mirror is made by its own role, and read but not written by that of an
   expect(rows).toEqual([{ count: 0 }])
   await expect(server.query('SELECT key FROM customer_mirror.fingerprint_key')).rejects.toThrow('permission denied')
   await expect(reader.write((session) => session.run('DELETE FROM customers'))).rejects.toMatchObject({
-    code: 'mirror-unreadable',
+    code: 'mirror-read-only',
   })
 })
