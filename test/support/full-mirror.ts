@@ -32,7 +32,14 @@ export async function aFullMirror(): Promise<string> {
     `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]', NULL, NULL)`,
     rowIdsFrom([acme, 0, -1]),
   )
-  tamper(file, `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', 2, '["none"]', NULL, NULL)`)
+  tamper(
+    file,
+    `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', 2, '["none"]', NULL, ?)`,
+    JSON.stringify({
+      parts: [0, acme + 2, [0, 2]],
+      pending: [acme + 1, 9002],
+    }),
+  )
   tamper(
     file,
     `INSERT OR REPLACE INTO list_chunks VALUES ('acme', 0, ?, x'00', x'01', x'', x'ff')`,

@@ -1,9 +1,20 @@
 /**
  * How a column is carried from one kind of store to the other. Times are timestamptz in PostgreSQL: a `moment` has milliseconds, a
- * `second` none. A `row` is the number of a row of `customers`, and `rows` are many in one value, four bytes each. A `place` is
- * the last row of the table in `next_table` that something was done to.
+ * `second` none. A `row` is the number of a row of `customers`, `rows` are many in one value, four bytes each, and an `order` is one of
+ * `later-order.ts`, as JSON. A `place` is the last row of the table in `next_table` that something was done to.
  */
-export type Kind = 'text' | 'json' | 'integer' | 'boolean' | 'moment' | 'second' | 'bytes' | 'row' | 'rows' | 'place'
+export type Kind =
+  | 'text'
+  | 'json'
+  | 'integer'
+  | 'boolean'
+  | 'moment'
+  | 'second'
+  | 'bytes'
+  | 'row'
+  | 'rows'
+  | 'order'
+  | 'place'
 
 export type MovedTable = {
   name: string
@@ -98,7 +109,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     key: ['organization'],
     columns: {
       ...{ organization: 'text', run_id: 'integer', reader: 'text', customers: 'integer', warnings: 'text' },
-      ...{ order_facts: 'text', later_order: 'text' },
+      ...{ order_facts: 'text', later_order: 'order' },
     },
   },
   {
@@ -181,7 +192,9 @@ export const NUMBERED: readonly { table: string; column: string }[] = [
   { table: 'forgotten', column: 'number' },
 ]
 
+const NUMBERED_KINDS: ReadonlySet<Kind> = new Set(['row', 'rows', 'order', 'place'])
+
 /** Whether the table refers to rows of `customers` by their numbers. */
 export function hasRowNumbers({ columns }: MovedTable): boolean {
-  return Object.values(columns).some((kind) => kind === 'row' || kind === 'rows' || kind === 'place')
+  return Object.values(columns).some((kind) => NUMBERED_KINDS.has(kind))
 }

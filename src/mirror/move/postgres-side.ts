@@ -105,6 +105,7 @@ async function insertRows(session: Session, { name, columns }: MovedTable, rows:
 /** The type in which many values of a kind are sent. */
 const ARRAYS: Readonly<Record<Kind, string>> = {
   text: 'text',
+  order: 'text',
   json: 'text',
   moment: 'text',
   second: 'text',

@@ -1,3 +1,4 @@
+import { readLaterOrder, type LaterOrder } from '../../later-order.ts'
 import { rowIdsFrom, rowIdsIn } from '../row-ids.ts'
 import { hasRowNumbers, MOVED_TABLES, type Kind } from './moved-tables.ts'
 import { pagesOf, type Row, type Side, type Value } from './side.ts'
@@ -33,8 +34,23 @@ function numbersIn(row: Row, kinds: readonly Kind[]): number[] {
   return kinds.flatMap((kind, at) => {
     const value = row[at]
     if (kind === 'row' && typeof value === 'number') return [value]
+    if (kind === 'order' && typeof value === 'string') return rowsIn(readLaterOrder(value))
     return kind === 'rows' && Buffer.isBuffer(value) ? rowIdsIn(value).filter((number) => number > 0) : []
   })
+}
+
+function rowsIn({ parts, pending }: LaterOrder = NO_ORDER): number[] {
+  return [...parts.filter((part) => typeof part === 'number'), ...pending].filter((number) => number > 0)
+}
+
+const NO_ORDER: LaterOrder = { parts: [], pending: [] }
+
+/** One that this program cannot read is left out: the next quick run then reads more. */
+function renumberedOrder(text: string, { of }: Pick<RowNumbers, 'of'>): string | null {
+  const order = readLaterOrder(text)
+  if (order === undefined) return null
+  const parts = order.parts.map((part) => (typeof part === 'number' ? of(part) : part))
+  return JSON.stringify({ ...order, parts, pending: order.pending.map(of) })
 }
 
 function renumbering(sorted: Uint32Array, base: number): RowNumbers {
@@ -75,6 +91,7 @@ export function renumbered(row: Row, kinds: readonly Kind[], numbers: RowNumbers
     const kind = kinds[at]
     if (kind === 'row' && typeof value === 'number') return numbers.of(value)
     if (kind === 'rows' && Buffer.isBuffer(value)) return numbers.in(value)
+    if (kind === 'order' && typeof value === 'string') return renumberedOrder(value, numbers)
     return kind === 'place' && typeof value === 'number' && table === 'customers' ? numbers.lastUpTo(value) : value
   })
 }

@@ -31,7 +31,7 @@ const TEXTS: ReadonlySet<Kind> = new Set(['text', 'json'])
 function isOf(kind: Kind, value: Exclude<Value, null>): boolean {
   if (kind === 'bytes' || kind === 'rows') return Buffer.isBuffer(value)
   if (kind === 'moment' || kind === 'second') return typeof value === 'string' && TIME.test(value)
-  if (kind === 'text') return typeof value === 'string'
+  if (kind === 'text' || kind === 'order') return typeof value === 'string'
   if (kind === 'json') return typeof value === 'string' && isJson(value)
   return Number.isSafeInteger(value)
 }

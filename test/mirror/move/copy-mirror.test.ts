@@ -57,12 +57,16 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
   ])
   for (const { name, columns } of MOVED_TABLES) {
     const plain = Object.entries(columns).flatMap(([column, kind]) =>
-      kind === 'row' || kind === 'rows' || kind === 'place' ? [] : [`"${column}"`],
+      ['row', 'rows', 'order', 'place'].includes(kind) ? [] : [`"${column}"`],
     )
     const rows = `SELECT ${plain.join(', ')} FROM ${name} ORDER BY ${plain.join(', ')}`
     expect(rowsOf(returned, rows), name).toEqual(rowsOf(file, rows))
   }
   expect(rowsOf(returned, NAMES_OF_ROWS)).toEqual(rowsOf(file, NAMES_OF_ROWS))
+  expect(rowsOf(returned, ORDER)).toEqual(rowsOf(file, ORDER))
+  expect(await database.read((session) => session.all('SELECT later_order FROM lists'))).toEqual([
+    { later_order: '{"parts":[0,3,[0,2]],"pending":[2,66]}' },
+  ])
   expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
   expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
 })
@@ -136,6 +140,10 @@ const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN cu
   UNION SELECT 'held', organization, id FROM held_removals JOIN customers USING (organization, row_id)
   UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
   ORDER BY 1, 2, 3`
+/** The customers that the order of a list names. */
+const ORDER = `SELECT json_extract(later_order, '$.parts[2]') AS known,
+  (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.parts[1]')) AS moved,
+  (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.pending[0]')) AS pending FROM lists`
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
 
 let schemas = 0
