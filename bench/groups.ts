@@ -12,6 +12,7 @@ import {
   plain,
 } from './members.ts'
 import type { Dataset } from './messages.ts'
+import { besidePostgres } from './postgres/beside.ts'
 import { syncsOfFew, wholeCommands } from './whole/commands.ts'
 
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
@@ -69,6 +70,7 @@ export function groupsOf({ customers, large }: Sizes): Group[] {
     { name: 'latency', about: `${size} customers, each answer delayed`, members: latency(dataset) },
     { name: 'gzip', about: `${size} customers, compressed answers, no latency`, members: gzip(dataset) },
     { name: 'by-hand', about: `${size} customers: fetch in a loop, one upsert a row`, members: byHand(dataset) },
+    besidePostgres(customers),
     ...(large === undefined
       ? []
       : [

@@ -36,6 +36,10 @@ export type Member = {
   expect?: Readonly<Record<string, readonly [from: number, to: number]>>
   /** Once before the first round, unmeasured: the service compresses each page once. */
   warmUp?: boolean
+  /** Where it keeps its mirror, if not in a file. */
+  store?: 'PostgreSQL'
+  /** How far its server is, one way in milliseconds. */
+  awayMs?: number
   /** Shown in addition; no target depends on it. */
   extra?: boolean
   /** What must be on the machine for it to be measured. */
@@ -47,7 +51,7 @@ export type Member = {
 }
 
 /** What a machine may lack. */
-export type Requirement = 'Python' | 'Node 20'
+export type Requirement = 'Python' | 'Node 20' | 'PostgreSQL'
 
 const BASE: Answering = { latencyMs: 0, gzip: false, edition: 'base' }
 

@@ -140,6 +140,7 @@ const GROUP_NAMES = [
   'latency',
   'gzip',
   'by-hand',
+  'postgres',
   'million',
   'organizations',
   'exports',

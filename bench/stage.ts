@@ -1,9 +1,11 @@
-import { cp, open, rm, stat, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CONCURRENCY, SIDE_BY_SIDE } from './groups.ts'
 import type { Member } from './members.ts'
 import { type Measurement, organizationIds, type Task } from './messages.ts'
 import { isCommand, type Starters } from './whole/run-command.ts'
+import { files, inDatabases } from './places.ts'
+import { createDatabases } from './postgres/databases.ts'
 import { type HowToRun, runProgram } from './run-program.ts'
 import { createServices, keyOf, type Service } from './service/service.ts'
 import { listedDigest, storedRows } from './whole/stored-rows.ts'
@@ -24,58 +26,81 @@ export const NIGHTS_BEFORE = 2
 /** `folder` holds the files; it must be on the disk that is to be measured. */
 export function createStage(folder: string, how: HowToRun): Stage {
   const services = createServices()
-  const yesterday = new Map<string, Promise<string>>()
+  const databases = createDatabases()
+  const stores = { SQLite: files(folder), PostgreSQL: inDatabases(databases) }
+  const yesterdays = createYesterdays(makeYesterday)
   const seenFromOutside = createRowCheck()
 
   async function taskFor(member: Member, file: string): Promise<Task> {
-    const { dataset, scan, repeats, concurrency = CONCURRENCY, sideBySide = SIDE_BY_SIDE } = member
+    const { dataset, scan, repeats, concurrency = CONCURRENCY, sideBySide = SIDE_BY_SIDE, awayMs } = member
     const { origin } = await services.for(dataset)
-    const task = { origin, organizations: organizationIds(dataset), file, scan, concurrency, sideBySide }
+    const at = awayMs === undefined ? file : await databases.away(file, awayMs)
+    const task = { origin, organizations: organizationIds(dataset), file: at, scan, concurrency, sideBySide }
     return repeats === undefined ? task : { ...task, asked: askedFile(repeats) }
   }
 
   const askedFile = (name: string) => join(folder, `${name.replaceAll(/\W+/g, '-')}.asked.json`)
 
-  function yesterdaysFile(member: Member): Promise<string> {
-    const { nightsBefore = NIGHTS_BEFORE } = member
-    const key = `${keyOf(member.dataset)}-${member.program}-${member.scan}-${nightsBefore}`
-    const made = yesterday.get(key) ?? makeYesterday(member, join(folder, `yesterday-${key}.db`))
-    yesterday.set(key, made)
-    return made
-  }
-
-  async function makeYesterday(member: Member, file: string): Promise<string> {
+  async function makeYesterday(member: Member, name: string): Promise<Yesterday> {
     const service = await services.for(member.dataset)
     await service.answer({ latencyMs: 0, gzip: false, edition: 'base' })
-    const task = await taskFor({ ...member, concurrency: CONCURRENCY }, file)
+    const places = stores[member.store ?? 'SQLite']
+    const place = await places.make(name)
+    const { awayMs: _, ...near } = member
+    const task = await taskFor({ ...near, concurrency: CONCURRENCY }, place)
     for (let night = 0; night < (member.nightsBefore ?? NIGHTS_BEFORE); night += 1) {
       await runProgram(member.program, task, startersOf(member))
     }
-    return file
+    await places.rest(name)
+    return { place, forget: () => places.forget(name), copy: (to) => places.copy(name, to) }
   }
 
   async function run(member: Member): Promise<Measurement> {
-    const file = join(folder, 'measured.db')
-    await forget(file)
-    if (member.start === 'yesterday') await copyToDisk(await yesterdaysFile(member), file)
+    const places = stores[member.store ?? 'SQLite']
+    const file =
+      member.start === 'yesterday' ? await (await yesterdays.of(member)).copy(MEASURED) : await places.make(MEASURED)
     const service = await services.for(member.dataset)
     await service.answer(member.answering)
     const task = await taskFor(member, file)
     const measured = await runProgram(member.program, task, { ...how, ...startersOf(member) })
     if (member.repeats === undefined) await writeFile(askedFile(member.name), JSON.stringify(await service.asked()))
     const measurement = { ...measured, ...(await seenFromOutside(member, task, service)) }
-    await forget(file)
+    await places.forget(MEASURED)
     refuseUnexpected(member, measurement)
     return measurement
   }
 
   return {
     run,
-    yesterdaysFile,
+    yesterdaysFile: async (member) => (await yesterdays.of(member)).place,
     async clear() {
+      // First: a server would outlive this process.
+      await databases.close()
       await services.close()
-      for (const file of yesterday.values()) await forget(await file)
-      yesterday.clear()
+      await yesterdays.clear()
+    },
+  }
+}
+
+/** What a program left behind the night before. */
+type Yesterday = { place: string; copy: (name: string) => Promise<string>; forget: () => Promise<void> }
+
+const MEASURED = 'measured'
+
+/** Makes what programs leave behind, each once. */
+function createYesterdays(make: (member: Member, name: string) => Promise<Yesterday>) {
+  const made = new Map<string, Promise<Yesterday>>()
+  return {
+    of(member: Member): Promise<Yesterday> {
+      const { nightsBefore = NIGHTS_BEFORE, program, scan, store = 'SQLite' } = member
+      const name = `yesterday-${keyOf(member.dataset)}-${program}-${scan}-${nightsBefore}-${store}`
+      const yesterday = made.get(name) ?? make(member, name)
+      made.set(name, yesterday)
+      return yesterday
+    },
+    async clear() {
+      for (const yesterday of made.values()) await (await yesterday).forget()
+      made.clear()
     },
   }
 }
@@ -97,20 +122,6 @@ function createRowCheck() {
 
 function startersOf({ node, python }: Member): Starters {
   return { node, python }
-}
-
-/** Waits until the copy is on the disk: what is measured next must not pay for it. */
-async function copyToDisk(from: string, to: string): Promise<void> {
-  await cp(from, to, { recursive: true })
-  // No limit depends on a tool that keeps a folder, so a few milliseconds do not matter.
-  if ((await stat(to)).isDirectory()) return
-  const handle = await open(to, 'r+')
-  await handle.sync()
-  await handle.close()
-}
-
-async function forget(file: string): Promise<void> {
-  for (const name of [file, `${file}-wal`, `${file}-shm`]) await rm(name, { recursive: true, force: true })
 }
 
 /** A benchmark of something that went wrong would be worse than none. */

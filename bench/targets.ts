@@ -2,6 +2,7 @@ import { AT_REST_MANY_AT_ONCE, CONCURRENCY, LEAST_BESIDE_LOOP, MANY_AT_ONCE, MOS
 import { floorOf } from './members.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
 import { spreadOf } from './statistics.ts'
+import { BESIDE_POSTGRES } from './postgres/beside.ts'
 import { QUICK_SCANS } from './quick/measure-quick.ts'
 import { EXPORTS } from './whole/exports.ts'
 import { type Night, NIGHTS, SYNC_OF_40, SYNC_OF_40_FROM_NODE_20, wholeName } from './whole/commands.ts'
@@ -98,6 +99,10 @@ export const TARGETS: readonly Target[] = [
   mostRequests('requests of a quick run, by creation', 40, QUICK_SCANS.creation),
   mostRequests('requests of a quick run, by name', 100, QUICK_SCANS.name),
   ...NIGHTS.map((night) => besidePython(night, night === 'initial sync' ? 1.2 : 0.9)),
+  ...BESIDE_POSTGRES.map(({ title, limit, postgres, sqlite }) => ({
+    ...ratio(title, limit, wall(postgres, sqlite)),
+    leastCustomers: LEAST_BESIDE_LOOP,
+  })),
   amount(SYNC_OF_40, 300, 'ms', (results) => samplesOf(results, SYNC_OF_40, 'wallMs')),
   amount(SYNC_OF_40_FROM_NODE_20, 400, 'ms', (results) => samplesOf(results, SYNC_OF_40_FROM_NODE_20, 'wallMs')),
   amount('customer-mirror --help', 120, 'ms', (results) => samplesOf(results, '--help', 'wallMs')),

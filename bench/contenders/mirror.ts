@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import pLimit from 'p-limit'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
+import { isPostgres } from '../../src/mirror-address.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { idleMs, monotonicMs } from '../../src/monotonic-clock.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
@@ -15,7 +17,8 @@ import { baseUrlOf, readTask, type Task } from '../messages.ts'
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
 setHeapSize()
 const task = readTask()
-const stopwatch = createStopwatch(dirname(task.file))
+const inFile = !isPostgres(task.file)
+const stopwatch = createStopwatch(inFile ? dirname(task.file) : tmpdir())
 const { outcomes, longestTurn } = await stopwatch.time(() => sync(task))
 
 const counts: Record<string, number> = {}
@@ -28,8 +31,8 @@ for (const { report, error } of outcomes) {
   const did = { inserted, updated, unchanged, rejected, missing, removed, held, proven: proof === 'proven' ? 1 : 0 }
   for (const [name, count] of Object.entries(did)) counts[name] = (counts[name] ?? 0) + count
 }
-const fileBytes = statSync(task.file, { throwIfNoEntry: false })?.size
-printMeasurement({ ...stopwatch.result(), ...longestTurn(), requests, customers: received, counts, fileBytes })
+const ofFile = inFile ? { fileBytes: statSync(task.file).size } : { writtenBytes: undefined }
+printMeasurement({ ...stopwatch.result(), ...longestTurn(), requests, customers: received, counts, ...ofFile })
 
 async function sync({
   organizations,

@@ -1,14 +1,15 @@
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Group, Member, Requirement } from '../members.ts'
+import { postgresPrograms } from '../postgres-server.ts'
 import { runToEnd } from '../run-to-end.ts'
 
 /** What was found on this machine for members that need more than the benchmark's own Node. */
 export type Found = Readonly<Record<Requirement, string | undefined>>
 
-/** Looks for a Python among the names given, and for a Node 20 in the folders of a PATH. */
+/** Looks for a Python among the names given, for a Node 20 in the folders of a PATH, and for the programs of a PostgreSQL server. */
 export async function findStarters(pythons: readonly string[], path: string): Promise<Found> {
-  return { Python: await firstPython(pythons), 'Node 20': await nodeTwenty(path) }
+  return { Python: await firstPython(pythons), 'Node 20': await nodeTwenty(path), PostgreSQL: postgresPrograms() }
 }
 
 /** The group with what its members need, and a line below its figures for each thing that is missing. */
@@ -23,12 +24,13 @@ export function equipped(group: Group, found: Found): Group {
 
 const ABOUT_MISSING: Readonly<Record<Requirement, string>> = {
   Python: 'Python by hand was not measured: there is no python3 here (--python FILE names one)',
+  PostgreSQL: 'a mirror in PostgreSQL was not measured: there is no initdb and postgres here',
   'Node 20': 'nothing was started from Node 20: there is none on the PATH',
 }
 
 function starterOf({ needs }: Member, found: Found): Pick<Member, 'node' | 'python'> {
   const program = needs && found[needs]
-  if (program === undefined) return {}
+  if (program === undefined || needs === 'PostgreSQL') return {}
   return needs === 'Python' ? { python: program } : { node: program }
 }
 

@@ -10,7 +10,7 @@ import { syncsOfFew, wholeCommands, wholeName } from '../../bench/whole/commands
 import { listEnvelope } from '../../src/source/envelope.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
-const NOTHING: Found = { Python: undefined, 'Node 20': undefined }
+const NOTHING: Found = { Python: undefined, 'Node 20': undefined, PostgreSQL: undefined }
 
 test('a row that differs from what the service lists, or is not there, changes the digest', async () => {
   const service = await startService({ organizations: 1, customers: 150 })
@@ -41,7 +41,7 @@ test('what a machine lacks is left out, and each missing thing is said in one li
   const whole = wholeCommands({ organizations: 1, customers: 1000 })
   const names = (found: Found) => equipped(whole, found).members.map(({ name }) => name)
 
-  expect(names({ Python: 'python3', 'Node 20': 'node' })).toEqual(whole.members.map(({ name }) => name))
+  expect(names({ ...NOTHING, Python: 'python3', 'Node 20': 'node' })).toEqual(whole.members.map(({ name }) => name))
   expect(names(NOTHING).filter((name) => /Python|Node 20/.test(name))).toEqual([])
   expect(names(NOTHING)).toContain(wholeName('node', 'at rest'))
   expect(equipped(whole, { ...NOTHING, 'Node 20': 'node' }).notes).toEqual([expect.stringContaining('no python3')])
@@ -60,8 +60,13 @@ test('a Node 20 is looked for on the PATH, and the first Python that answers is 
   const [newer, twenty, python] = [program('a', 'v24.1.0'), program('b', 'v20.9.1'), program('c', '/opt/python')]
   const path = [join(folder, 'none'), newer, twenty].map((file) => file.replace(/\/node$/, '')).join(delimiter)
 
-  expect(await findStarters([join(folder, 'none'), python], path)).toEqual({ Python: '/opt/python', 'Node 20': twenty })
-  expect(await findStarters([join(folder, 'none')], join(folder, 'a'))).toEqual(NOTHING)
+  const found = async (pythons: string[], folders: string) => {
+    const { PostgreSQL: _, ...starters } = await findStarters(pythons, folders)
+    return starters
+  }
+
+  expect(await found([join(folder, 'none'), python], path)).toEqual({ Python: '/opt/python', 'Node 20': twenty })
+  expect(await found([join(folder, 'none')], join(folder, 'a'))).toEqual({ Python: undefined, 'Node 20': undefined })
 })
 
 test.each([
