@@ -9,6 +9,8 @@
  *   waiting, holding ── a stop, or an error that is not of one window ──▶ failed: what is under way arrives and is saved
  *   waiting, holding, failed ────────── a save fails ───────────────────▶ spoiled: what still arrives is dropped
  *
+ * While pages are saved, the next ones are held, and windows are asked for as in `holding`.
+ *
  * It ends well in `waiting` once the scan is done; `failed` and `spoiled` throw once nothing is under way.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -177,12 +179,31 @@ class WindowReading<Page> {
     await turnWithTime(this.#reading.monotonicMs)
     const pages = this.#takePages()
     if (pages.length === 0) return
-    try {
-      await this.#save(pages)
-    } catch (error) {
+    const saving = this.#save(pages)
+    const [saved, asked] = await Promise.allSettled([saving, this.#askDuring(saving)])
+    if (saved.status === 'rejected') {
       // What comes later is not judged by the same rules any more.
       this.#state = { is: 'spoiled' }
-      throw error
+      throw saved.reason
+    }
+    if (asked.status === 'rejected') throw asked.reason
+  }
+
+  /** Asks for more until the save has ended: one that waits for a server leaves time for that. */
+  async #askDuring(saving: Promise<void>): Promise<void> {
+    const { concurrency, savedTogether, scan } = this.#reading
+    if (concurrency === 1) return
+    const ended = saving.then(
+      () => true,
+      () => true,
+    )
+    // A save into a file has ended by then.
+    let hasEnded = await Promise.race([ended, nextTurn(false)])
+    while (!hasEnded && !this.#ending.stop.aborted && !scan.done) {
+      const state = this.#state
+      if (state.is === 'failed' || state.is === 'spoiled') return
+      if (state.is === 'waiting' || state.pages.length < savedTogether) this.#askForMore()
+      hasEnded = await Promise.race([ended, this.#news.next().then(() => false)])
     }
   }
 

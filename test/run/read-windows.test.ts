@@ -191,3 +191,33 @@ test('a refused size is reported to the scan, which continues with another', asy
 
   expect(idsIn(saved).size).toBe(300)
 })
+
+test('the next windows are asked for while a save waits, and their pages are saved after it', async () => {
+  const waiting = Promise.withResolvers<void>()
+  const { run, asked, saves, saved } = aReading(customers(1, 200), {
+    savedTogether: 8,
+    // The first page says how many there are.
+    save: () => (saves.length === 1 ? waiting.promise : Promise.resolve()),
+  })
+
+  for (let turn = 0; turn < 50; turn += 1) await setImmediate()
+  // As many as are saved together are held beside those that are being saved, and no more are asked for.
+  const held = asked.length - saves.length
+  expect(saves).toEqual([1])
+  expect(held).toBeGreaterThan(8)
+  expect(asked.length).toBeLessThan(20)
+  waiting.resolve()
+  await run
+
+  expect(pagesOf(saved)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+})
+
+test('with one request at a time, nothing is asked for while a save waits', async () => {
+  const waiting = Promise.withResolvers<void>()
+  const { run, asked } = aReading(customers(1, 30), { concurrency: 1, save: () => waiting.promise })
+
+  for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+  expect(asked).toHaveLength(1)
+  waiting.resolve()
+  await run
+})
