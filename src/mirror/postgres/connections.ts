@@ -1,4 +1,5 @@
 import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
+import { arrayLiteral } from './array-literal.ts'
 import { connectionSettings } from './connection-settings.ts'
 import type * as Port from './session.ts'
 import { VALUE_TYPES } from './value-types.ts'
@@ -47,10 +48,14 @@ function getTypeParser(type: number): (text: string) => unknown {
   return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
 }
 
+function asSent(parameter: unknown): unknown {
+  return Array.isArray(parameter) ? (arrayLiteral(parameter) ?? parameter) : parameter
+}
+
 function clientOf(client: PoolClient): Port.Client {
   return {
     query: async (sql, parameters) => {
-      const answer: QueryResult | QueryResult[] = await client.query(sql, parameters)
+      const answer: QueryResult | QueryResult[] = await client.query(sql, parameters?.map(asSent))
       const { rows, rowCount } = (Array.isArray(answer) ? answer.at(-1) : answer) ?? { rows: [], rowCount: null }
       return { rows, rowCount }
     },
