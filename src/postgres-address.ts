@@ -28,6 +28,9 @@ export function parsePostgresAddress(text: string): { address: PostgresAddress }
   const url = URL.parse(text)
   if (url === null) return { problem: `must look like ${EXAMPLE}` }
   if (url.hash !== '') return { problem: 'has a #: write a # of a name or a password as %23' }
+  // Else what is left of a password with a / in it would be shown as the name of the database.
+  if (url.pathname.includes('@'))
+    return { problem: 'has a / before its last @: write a / of a name or a password as %2F, and an @ as %40' }
   const query = url.searchParams
   const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
   if (unknown !== undefined) return { problem: unknownParameter(unknown) }

@@ -6,6 +6,8 @@ import { shownMirror } from '../../src/mirror-address.ts'
 import { DEFAULT_SCHEMA, parsePostgresAddress } from '../../src/postgres-address.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
+const MISSPELT = 'must be the path of a file, or a postgres:// address'
+
 const PLACE = 'customer-mirror.yaml:1:9 mirror: '
 
 test.each([
@@ -87,7 +89,16 @@ test.each([
     'postgres://localhost/customers?sslrootcert=ca.pem',
     'has sslrootcert, and no TLS to use it: set sslmode',
   ],
-  ['another database', 'mysql://db/customers', 'must be the path of a file, or a postgres:// address'],
+  [
+    'a password with a / in it, after digits',
+    'postgres://user:12/hunter2@db',
+    'has a / before its last @: write a / of a name or a password as %2F, and an @ as %40',
+  ],
+  ['a space before an address', '" postgres://user:hunter2@db/c"', MISSPELT],
+  ['an address with one /', 'postgres:/user:hunter2@db/c', MISSPELT],
+  ['an address of another driver', 'jdbc:postgresql:user:hunter2@db/c', MISSPELT],
+  ['an address without postgres://', 'user:hunter2@db/c', MISSPELT],
+  ['another database', 'mysql://db/customers', MISSPELT],
   ['a mirror in memory', '":memory:"', 'must be a file: a mirror in memory would be lost'],
 ])(
   'a mirror that cannot be used is a mistake with its place, and no secret is repeated: %s',
