@@ -23,16 +23,24 @@ test('while the thread builds indexes, transactions wait and the event loop goes
 
   // It waits for this lock, in the thread.
   const indexing = upkeep.index()
-  let isStarted = false
-  const starting = patient
-    .startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
-    .then(() => (isStarted = true))
-  for (let turn = 0; turn < 100; turn += 1) await nextTurn()
+  let turn = 0
+  const count = () => {
+    turn += 1
+    if (upkeep.closed !== undefined || started.length < 3) setImmediate(count)
+  }
+  setImmediate(count)
+  const started: number[] = []
+  const starting = ['globex', 'initech', 'umbrella'].map(async (organization) => {
+    await patient.startRun({ organization, trigger: 'sync', nowMs: START_MS })
+    started.push(turn)
+  })
+  for (let looks = 0; looks < 100; looks += 1) await nextTurn()
 
-  expect(isStarted, 'it waits, and this test goes on').toBe(false)
+  expect(started, 'they wait, and this test goes on').toEqual([])
   program.exec('COMMIT')
   expect(await indexing).toBe(true)
-  await starting
+  await Promise.all(starting)
+  expect(new Set(started).size, 'each goes on in a turn of its own').toBe(3)
   expect(indexesOf(mirror.file)).toHaveLength(2)
   await upkeep.close()
   for (const open of [db, program]) open.close()

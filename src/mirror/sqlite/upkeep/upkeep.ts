@@ -1,5 +1,6 @@
 import type { Mirror } from '../../../store.ts'
 import { realpathSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Connection } from '../database.ts'
 import { identityOf } from '../file-identity.ts'
 import { statement } from '../statement.ts'
@@ -98,9 +99,15 @@ function walPages(db: Connection): number {
 
 /** The same mirror, whose writing verbs wait for the upkeep where they would block the event loop instead. */
 export function besideUpkeep(mirror: Mirror, upkeep: Upkeep): Mirror {
+  let lastTurn = Promise.resolve()
+  /** Those that waited go on one by one, each in its turn of the event loop. */
+  const takeTurn = (): Promise<void> => (lastTurn = lastTurn.then(() => nextTurn()))
   /** No other task may begin between the last look and the work. */
   const write = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    while (upkeep.closed !== undefined) await upkeep.closed
+    while (upkeep.closed !== undefined) {
+      await upkeep.closed
+      await takeTurn()
+    }
     try {
       return await work()
     } finally {
