@@ -108,7 +108,7 @@ function requireMirror({ is_marked, may_use, relations, version }: Found, { addr
   if (!is_marked && relations > 0) {
     throw new MirrorUnusable(
       `${address}: the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, ` +
-        'for example ?schema=customer_mirror.',
+        `for example ?schema=${schema}_2.`,
       { code: 'foreign' },
     )
   }
