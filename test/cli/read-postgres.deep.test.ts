@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
+import { readStatement } from '../../src/mirror/postgres/read-statement.ts'
 import { nameOfProcess } from '../../src/process-name.ts'
 import { moveMirror } from '../../src/reading/move/move-mirror.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
@@ -61,6 +62,19 @@ test('whatever would write is refused, and nothing is written', async () => {
     expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts/)
   }
   expect(await sql(address, rows)).toEqual(before)
+})
+
+test('of rows with large values few are in memory at a time, and none is lost', async () => {
+  const lengths: number[] = []
+  let rows = 0
+  const statement = { sql: `SELECT number, repeat('x', 8000000) FROM generate_series(1, 12) AS number` }
+  for await (const some of readStatement(address, statement, { limitMs: 60_000 })) {
+    lengths.push(some.rows.length)
+    for (const [number] of some.rows) expect(Number(number)).toBe((rows += 1))
+  }
+
+  expect(rows).toBe(12)
+  expect(Math.max(...lengths)).toBe(2)
 })
 
 test('a statement that takes too long is ended, and ends with 5', async () => {

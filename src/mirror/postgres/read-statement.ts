@@ -12,7 +12,8 @@ export type Statement = { sql: string; parameters?: readonly unknown[] }
 /** Some of the rows, with the names of their columns. The first ones may be none. */
 export type SomeRows = { columns: string[]; rows: ShownValue[][] }
 
-const AT_ONCE = 500
+/** The most rows that are taken at a time, and about how much of them is in memory. */
+const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
 
 /**
  * Runs one statement in a READ ONLY transaction of its own connection, and yields its rows some at a time, as they are taken. The server ends
@@ -78,11 +79,24 @@ async function* rowsOf(client: Client, sql: string, parameters: readonly unknown
     return
   }
   await answer(client, `DECLARE rows NO SCROLL CURSOR FOR ${sql}`, parameters)
-  for (;;) {
-    const some = await answer(client, `FETCH ${AT_ONCE} FROM rows`, [])
+  for (let wanted = 1; ;) {
+    const some = await answer(client, `FETCH ${wanted} FROM rows`, [])
     yield some
-    if (some.rows.length < AT_ONCE) return
+    if (some.rows.length < wanted) return
+    const room = Math.floor(AT_ONCE.characters / Math.max(1, longest(some.rows)))
+    wanted = Math.max(1, Math.min(AT_ONCE.rows, 4 * wanted, room))
   }
+}
+
+/** How many characters the longest of some rows has. */
+function longest(rows: readonly ShownValue[][]): number {
+  const lengths = rows.map((row) =>
+    row.reduce<number>(
+      (sum, value) => sum + (typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8),
+      0,
+    ),
+  )
+  return Math.max(0, ...lengths)
 }
 
 /** In the extended protocol, which takes one statement at a time. */
