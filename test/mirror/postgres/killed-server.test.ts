@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { onPostgres } from '../../support/mirror-choice.ts'
 import { postgresPrograms } from '../../support/postgres/server.ts'
 import { playKills } from './killed-server.ts'
@@ -7,5 +7,5 @@ import { playKills } from './killed-server.ts'
 const hasServer = onPostgres && postgresPrograms() !== undefined
 
 test.skipIf(!hasServer)('a server that is killed while it commits loses nothing and doubles nothing', async () => {
-  expect(await playKills(1, 4)).toMatchObject({ kills: 4 })
+  await playKills(1, ({ kills }) => kills >= 4)
 })
