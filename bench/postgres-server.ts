@@ -26,12 +26,13 @@ export type PostgresServer = {
 const PLAIN_USER = 65_534
 const USER = 'mirror'
 const DATABASE = 'mirrors'
+const FAST = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
 
 /**
- * Starts PostgreSQL on a free port of 127.0.0.1, with its files in a temporary folder. What it committed outlives a kill. Throws a
- * UsageError where there is none.
+ * Starts PostgreSQL on a free port of 127.0.0.1, with its files in a temporary folder. What it committed outlives a kill, unless it is to
+ * be fast instead of durable. Throws a UsageError where there is none.
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ isDurable = true } = {}): Promise<PostgresServer> {
   const programs = postgresPrograms()
   if (programs === undefined) throw new UsageError('There is no initdb and postgres here. Install PostgreSQL.')
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-postgres-'))
@@ -43,8 +44,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   const made = spawnSync(join(programs, 'initdb'), making, { ...as, cwd: folder, encoding: 'utf8' })
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
   const port = await freePort()
-  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
-  const flags = settings.flatMap((setting) => ['-c', setting])
+  const network = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300']
+  const flags = [...network, ...(isDurable ? [] : FAST)].flatMap((setting) => ['-c', setting])
   const place = `postgres://${USER}@127.0.0.1:${port}`
   let child: ChildProcess | undefined
   let accepts = false

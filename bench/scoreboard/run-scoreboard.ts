@@ -78,7 +78,7 @@ function readArguments(args: readonly string[]) {
 /** Our scan writes into files, or into a PostgreSQL server that is started for it. */
 async function contendersOn(mirror: 'sqlite' | 'postgres'): Promise<Contenders & { close?: () => Promise<void> }> {
   if (mirror === 'sqlite') return { loop: plainLoop, scan: ourScan }
-  const { startPostgres } = await import('../../test/support/postgres/server.ts')
+  const { startPostgres } = await import('../postgres-server.ts')
   const server = await startPostgres()
   return { loop: plainLoop, scan: scanInto(placeInPostgres(server.url)), close: () => server.close() }
 }

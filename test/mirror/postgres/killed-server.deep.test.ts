@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { postgresPrograms } from '../../support/postgres/server.ts'
+import { postgresPrograms } from '../../../bench/postgres-server.ts'
 import { seeds } from '../../support/seeds.ts'
 import { playKills } from './killed-server.ts'
 

@@ -1,6 +1,6 @@
 import { test } from 'vitest'
 import { onPostgres } from '../../support/mirror-choice.ts'
-import { postgresPrograms } from '../../support/postgres/server.ts'
+import { postgresPrograms } from '../../../bench/postgres-server.ts'
 import { playKills } from './killed-server.ts'
 
 /** Only a server has processes that can be killed, and to start one takes seconds. */

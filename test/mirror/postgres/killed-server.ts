@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
+import { startTestServer } from '../../support/postgres/server.ts'
 import { mirrorOrganization } from '../../../src/mirror-organization.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { awaitMirror } from '../../../src/run/await-mirror.ts'
@@ -8,7 +9,7 @@ import { dice as diceOf, type Dice } from '../../support/dice.ts'
 import { listedSource } from '../../support/listed-source.ts'
 import { mirroring } from '../../support/mirroring.ts'
 import { withPlayedLeases } from '../../support/postgres/played-leases.ts'
-import { startPostgres, type PostgresServer } from '../../support/postgres/server.ts'
+import type { PostgresServer } from '../../../bench/postgres-server.ts'
 import { expectHolds, expectSound } from '../../support/sound-mirror.ts'
 import { watchCommits, type CommitWatch } from './commit-watch.ts'
 
@@ -23,7 +24,7 @@ type Played = { kills: number; continued: number; resumed: number }
  * the list.
  */
 export async function playKills(seed: number, isEnough: (played: Played) => boolean): Promise<void> {
-  const server = await startPostgres({ isDurable: true })
+  const server = await startTestServer({ isDurable: true })
   onTestFinished(() => server.close())
   const way = await watchCommits(server.url)
   onTestFinished(() => way.close())

@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os'
 import { stderr } from 'node:process'
 import type { TestProject } from 'vitest/node'
 import { onPostgres } from '../mirror-choice.ts'
-import { postgresPrograms, startPostgres } from './server.ts'
+import { postgresPrograms } from '../../../bench/postgres-server.ts'
+import { startTestServer } from './server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,7 +17,7 @@ const MOST_PROCESSES = availableParallelism() + 1
 
 /** Starts the server for the mirrors, where the tests are to run on PostgreSQL and there is one. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const server = onPostgres && postgresPrograms() !== undefined ? await startPostgres() : undefined
+  const server = onPostgres && postgresPrograms() !== undefined ? await startTestServer() : undefined
   // An old snapshot of one process would keep the others from freeing rows, if they shared a database.
   const names = Array.from({ length: MOST_PROCESSES }, (_, index) => `mirrors_${index + 1}`)
   const addresses: string[] = []
