@@ -1,16 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
-import {
-  aBucketPlan,
-  aStaleBucket,
-  namedIn,
-  objectsIn,
-  ONCE,
-  PREFIX,
-  publishInto,
-  rowsThatAreWhole,
-} from '../../../support/bucket-publishing.ts'
-import { refuse, type BucketRequest } from '../../../support/bucket-server.ts'
+import { aBucketPlan, aStaleBucket, ONCE, publishInto, rowsThatAreWhole } from '../../../support/bucket-publishing.ts'
+import type { BucketRequest } from '../../../support/bucket-server.ts'
 
 const QUICK = { ...ONCE, requestMs: 500 }
 
@@ -49,38 +40,4 @@ test.each<[string, (request: BucketRequest) => boolean, (response: ServerRespons
   const wanted = code === '' ? { code: expect.stringMatching(/^(usage|copy-unreachable)$/) } : { code }
   await expect(publishInto(bucket, aBucketPlan(mirror.file), QUICK)).rejects.toMatchObject(wanted)
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
-})
-
-test('a list that goes round in circles is ended, and keys of other prefixes in it are not ours', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  const alike = `${'x'.repeat(PREFIX.length)}/customers/organization=acme/customers-0000000001-0123456789abcdef.parquet`
-  bucket.fault = (request, response) => {
-    if (!isList(request)) return false
-    const cut = '<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>'
-    response.end(`<ListBucketResult>${cut}<Contents><Key>${alike}</Key></Contents></ListBucketResult>`)
-    return true
-  }
-  const deleted = () => bucket.requests.filter(({ method }) => method === 'DELETE')
-
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'copy-busy' })
-  expect(deleted()).toEqual([])
-  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
-})
-
-test('what could not be removed is removed by the next publish, although nothing else changed', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method }, response) => {
-    if (method === 'DELETE') refuse(response, 403, 'AccessDenied')
-    return method === 'DELETE'
-  }
-  await publishInto(bucket, aBucketPlan(mirror.file))
-  const refused = await publishInto(bucket, aBucketPlan(mirror.file))
-  const left = objectsIn(bucket).length
-  bucket.fault = undefined
-  const last = await publishInto(bucket, aBucketPlan(mirror.file))
-
-  expect(refused.warnings).toEqual([expect.stringContaining('could not be removed')])
-  expect(left).toBeGreaterThan(2)
-  expect(last.warnings).toEqual([])
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
