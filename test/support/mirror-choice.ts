@@ -28,12 +28,12 @@ const OF_RUNS = [
 
 /**
  * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL
- * of their own, wherever the others have their mirrors.
+ * of their own, wherever the others have their mirrors. A server that is killed is left to the run on PostgreSQL, and to the deep run.
  */
 export function notOnThisMirror(): string[] {
   return onPostgres
     ? ['test/mirror/sqlite/**', 'test/mirror/move/**', 'test/mirror/postgres/!(killed-server)*.test.ts']
-    : []
+    : ['test/mirror/postgres/killed-server.test.ts']
 }
 
 /** What only SQLite has. `test.skipIf(sqliteAlone.…)` skips and counts its tests where the mirrors are in PostgreSQL. */
