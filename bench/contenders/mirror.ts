@@ -18,6 +18,10 @@ import { baseUrlOf, readTask, type Task } from '../messages.ts'
 setHeapSize()
 const task = readTask()
 const inFile = !isPostgres(task.file)
+// The program is loaded before it is timed, also the store that it loads when it opens a mirror. Other members are `sync` as a whole.
+await (isPostgres(task.mirror ?? task.file)
+  ? import('../../src/mirror/postgres/postgres-mirror.ts')
+  : import('../../src/mirror/sqlite/sqlite-mirror.ts'))
 const stopwatch = createStopwatch(inFile ? dirname(task.file) : tmpdir())
 const { outcomes, longestTurn } = await stopwatch.time(() => sync(task))
 
