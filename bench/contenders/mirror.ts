@@ -14,6 +14,9 @@ import { setHeapSize } from '../../src/heap-size.ts'
 import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
+/** More organizations than this are mirrored as a worker does. */
+const SYNCED = 100
+
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
 setHeapSize()
 const task = readTask()
@@ -44,7 +47,8 @@ async function sync({
   mirror: address = file,
   sideBySide,
 }: Task): Promise<{ outcomes: Outcome[]; longestTurn: ReturnType<typeof watchEventLoop> }> {
-  const mirror = await openMirror(address, { isBesideOthers: true })
+  // As a worker opens it that mirrors many; `sync` needs no thread beside it.
+  const mirror = await openMirror(address, { isBesideOthers: organizations.length > SYNCED })
   // From here on: to load the program and to open a file takes a moment once.
   const turnsOfLoop = watchEventLoop()
   const rateLimits: RateLimits = new Map()
