@@ -1,5 +1,7 @@
-import { emptyColumns, type ListColumns, type ListedWindow } from '../list-as-read.ts'
-import { TEXT_FIELDS } from '../customer.ts'
+import { emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
+import { readLaterOrder } from '../later-order.ts'
+import { readOrderFacts } from '../order-facts.ts'
+import { TEXT_FIELDS, type Warnings } from '../customer.ts'
 import { version } from '../version.ts'
 
 /*
@@ -17,6 +19,16 @@ export type StoredChunk = { chunk: number } & Record<
   'row_ids' | 'fingerprints' | 'id_fingerprints' | 'comparisons' | 'oddities',
   Buffer
 >
+
+/** What is stored of a list as a whole. */
+export type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
+
+/** A stored list, of its parts. */
+export function listIn(stored: StoredList, columns: ListColumns, windows: ListedWindow[]): ListAsRead {
+  const warnings: Warnings[] = JSON.parse(stored.warnings)
+  const order = readOrderFacts(stored.order_facts)
+  return { columns, windows, warnings, order, later: readLaterOrder(stored.later_order) }
+}
 
 /** The columns of a list of `customers` in stored chunks; undefined if they are damaged. */
 export function columnsIn(chunks: Iterable<StoredChunk>, customers: number): ListColumns | undefined {

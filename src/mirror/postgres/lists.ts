@@ -1,17 +1,16 @@
-import type { Warnings } from '../../customer.ts'
 import type { LaterOrder } from '../../later-order.ts'
-import { readLaterOrder } from '../../later-order.ts'
 import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../list-as-read.ts'
-import { readOrderFacts } from '../../order-facts.ts'
 import type { Run } from '../../run.ts'
 import {
   changedChunks,
   changedWindows,
   chunkCount,
   columnsIn,
+  listIn,
   READER,
   type Change,
   type StoredChunk,
+  type StoredList,
 } from '../list-chunks.ts'
 import { forgetEdits } from './doubted-rows.ts'
 import type { Session } from './session.ts'
@@ -35,15 +34,8 @@ export async function loadList(session: Session, organization: string): Promise<
     'SELECT place, count, digest, outline FROM list_windows WHERE organization = $1 ORDER BY number',
     organization,
   )
-  const warnings: Warnings[] = JSON.parse(list.warnings)
-  return {
-    ...{ columns, windows, warnings },
-    order: readOrderFacts(list.order_facts),
-    later: readLaterOrder(list.later_order),
-  }
+  return listIn(list, columns, windows)
 }
-
-type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
 
 /** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
 export async function storeList(session: Session, run: Run, list: ListAsRead): Promise<void> {

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { KEY_BYTES } from '../../fingerprint.ts'
 import { forgottenBy, type Forgotten } from '../../forgotten.ts'
-import { noRecords } from '../../report.ts'
-import { RowSet } from '../../row-set.ts'
 import type { Run, Start } from '../../run.ts'
 import { fingerprintOfRun } from '../fingerprint-of-run.ts'
 import { leasedBy } from '../lease-errors.ts'
 import { mayContinue, type RunWithWindows } from '../resume-rule.ts'
 import { fromSqlTime } from '../sql-time.ts'
-import { startStopwatch } from '../stopwatch.ts'
+import { countSeen, startedRun } from '../started-run.ts'
 import { seenIn } from '../stored-windows.ts'
 import { beginRun } from './begin-run.ts'
 import { findDoubts } from './doubted-rows.ts'
@@ -26,12 +24,11 @@ import { readWindows } from './windows.ts'
  * is a round trip.
  */
 export async function startRun(session: Session, start: Start, holder: string): Promise<Run> {
-  const { organization, trigger, nowMs, monotonicMs } = start
+  const { organization, nowMs } = start
   const found = await look(session, organization)
-  const isQuick = start.isQuick === true
   // First: it may forget the windows to continue from, and the list.
   const { privacy, isEmptied } = await startPrivacy(session, start, found.policy)
-  const resumable = isQuick || isEmptied ? undefined : resumableOf(found, start)
+  const resumable = start.isQuick === true || isEmptied ? undefined : resumableOf(found, start)
   const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
   const id = await beginRun(session, start, {
     holder,
@@ -42,36 +39,19 @@ export async function startRun(session: Session, start: Start, holder: string): 
   const list = await loadList(session, organization)
   const doubts = await findDoubts(session, organization)
   const windows = resumable === undefined ? [] : await readWindows(session, { id, list })
-  const { seen, rejectedIds, suppressed } = seenIn(windows)
-  const readBefore = seen.size + rejectedIds.size + suppressed.size
+  const received = seenIn(windows)
+  const readBefore = countSeen(received)
   if (readBefore > 0) await session.run('UPDATE runs SET read_before = $2 WHERE id = $1', id, readBefore)
-  return {
-    id,
-    organization,
-    trigger,
-    startedAtMs: nowMs,
-    monotonicMs,
-    tookMs: startStopwatch(nowMs, monotonicMs),
-    dataAsOfMs,
-    resumedFrom: resumable?.id,
-    readBefore,
-    isQuick,
-    isBaseline: !found.has_baseline,
-    seen,
-    rejectedIds,
+  return startedRun(start, {
+    ...{ id, dataAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline: !found.has_baseline },
+    ...received,
+    ...doubts,
     forgotten: forgottenIn(found, organization),
-    suppressed,
     heldRows: new Set(rowsInBytes(found.held_rows)),
     list,
     fingerprint: fingerprintOfRun(found.fingerprint_key ?? (await newFingerprintKey(session)), privacy),
-    ...doubts,
-    changedSince: isQuick ? new RowSet() : doubts.changedSince,
-    written: new RowSet(),
-    records: noRecords(),
-    warnings: {},
     privacy,
-    pages: 0,
-  }
+  })
 }
 
 /** What is stored of the organization; throws OrganizationLeased while a run has its lease. */

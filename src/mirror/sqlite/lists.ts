@@ -1,17 +1,17 @@
 import type { Run } from '../../run.ts'
-import { readLaterOrder, type LaterOrder } from '../../later-order.ts'
-import { readOrderFacts } from '../../order-facts.ts'
+import type { LaterOrder } from '../../later-order.ts'
 import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../list-as-read.ts'
-import type { Warnings } from '../../customer.ts'
 import { RowSet } from '../../row-set.ts'
 import {
   changedChunks,
   changedWindows,
   chunkCount,
   columnsIn,
+  listIn,
   READER,
   type Change,
   type StoredChunk,
+  type StoredList,
 } from '../list-chunks.ts'
 import type { Connection } from './database.ts'
 import { IS_QUICK } from '../run-conditions.ts'
@@ -28,15 +28,8 @@ export function loadList(db: Connection, organization: string): ListAsRead {
   const columns = columnsIn(chunks.iterate(organization), list.customers)
   // A damaged list is ignored.
   if (columns === undefined) return EMPTY_LIST
-  const warnings: Warnings[] = JSON.parse(list.warnings)
-  return {
-    ...{ columns, windows: loadWindows(db, organization), warnings },
-    order: readOrderFacts(list.order_facts),
-    later: readLaterOrder(list.later_order),
-  }
+  return listIn(list, columns, loadWindows(db, organization))
 }
-
-type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
 
 function loadWindows(db: Connection, organization: string): ListedWindow[] {
   return statement<[string], ListedWindow>(

@@ -1,6 +1,6 @@
 import type { LaterOrder } from '../../later-order.ts'
 import type { Ending, Run, Start } from '../../run.ts'
-import { noRecords, type RecordCounts, type Report } from '../../report.ts'
+import type { RecordCounts, Report } from '../../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { fingerprintOfRun } from '../fingerprint-of-run.ts'
@@ -22,8 +22,8 @@ import { RowSet } from '../../row-set.ts'
 import { requireSum } from '../page-accounting.ts'
 import { reportOf } from '../report-of-run.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
+import { countSeen, startedRun } from '../started-run.ts'
 import { statement } from './statement.ts'
-import { startStopwatch } from '../stopwatch.ts'
 import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
 
 /**
@@ -49,37 +49,21 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   if (!isQuick) endRetirement(db, organization)
   if (!isQuick) takeOver(db, { organization, id, from: resumable?.id })
   const list = loadList(db, organization)
-  const { seen, rejectedIds, suppressed } = recallSeen(db, { id, list })
-  const readBefore = seen.size + rejectedIds.size + suppressed.size
+  const received = recallSeen(db, { id, list })
+  const readBefore = countSeen(received)
   if (readBefore > 0) statement(db, 'UPDATE runs SET read_before = ? WHERE id = ?').run(readBefore, id)
-  return {
-    id,
-    organization,
-    trigger,
-    startedAtMs: nowMs,
-    monotonicMs,
-    tookMs: startStopwatch(nowMs, monotonicMs),
-    dataAsOfMs,
-    resumedFrom: resumable?.id,
-    readBefore,
-    isQuick,
-    isBaseline,
-    seen,
-    rejectedIds,
+  return startedRun(start, {
+    ...{ id, dataAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline },
+    ...received,
     forgotten: loadForgotten(db, organization),
-    suppressed,
     heldRows: findHeldRows(db, organization),
     list,
     fingerprint: fingerprintOfRun(fingerprintKey(db), privacy),
     doubted: doubtedRows(db, organization),
     changedSince: isQuick ? new RowSet() : changedRows(db, organization),
     lastEdit: lastEdit(db),
-    written: new RowSet(),
-    records: noRecords(),
-    warnings: {},
     privacy,
-    pages: 0,
-  }
+  })
 }
 
 /** Gives the run the windows of the one that it continues, or forgets those that nothing continues. */

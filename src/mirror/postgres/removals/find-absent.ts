@@ -1,5 +1,6 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
 import { areTooMany } from '../../removal-rule.ts'
+import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { rangesOf } from '../row-ranges.ts'
@@ -103,18 +104,7 @@ async function countInserted(session: Session, { organization, id, dataAsOfMs }:
   return inserted?.sum ?? 0
 }
 
-type AbsentColumns = {
-  row_id: number
-  id: string
-  name: string | null
-  username: string | null
-  email: string | null
-  created_at_utc: string | null
-  missing_proven: number
-  missing_scans: number
-}
-
-function fromColumns({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
-  const createdAtUtc = created_at_utc === null ? null : secondOf(created_at_utc)
-  return { ...same, rowId: row_id, createdAtUtc, missingProven: missing_proven, missingScans: missing_scans }
+function fromColumns(row: AbsentColumns): Absent {
+  const { created_at_utc } = row
+  return absentOf({ ...row, created_at_utc: created_at_utc === null ? null : secondOf(created_at_utc) })
 }

@@ -5,6 +5,7 @@ import { forgetAbsences } from './absences.ts'
 import type { Connection } from '../database.ts'
 import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
 import { areTooMany } from '../../removal-rule.ts'
+import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
 import { sqlTime } from '../../sql-time.ts'
@@ -27,7 +28,7 @@ export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
     else unseen.push(rowId)
   }
   if (found < run.seen.size) return undefined
-  const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(fromColumns)
+  const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(absentOf)
   const written = absent.length === 0 ? new Set() : writtenMeanwhile(db, run)
   return absent.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
 }
@@ -44,7 +45,7 @@ const FIND_LISTED_BEFORE = `${FIND_NOT_REMOVED} AND missing_since IS NULL AND cu
 export function findListedBefore(db: Connection, run: Run, rowId: number): Absent | undefined {
   const find = statement<[number, string], AbsentColumns>(db, FIND_LISTED_BEFORE)
   const row = run.seen.has(rowId) ? undefined : find.get(rowId, run.organization)
-  return row === undefined || run.rejectedIds.has(row.id) ? undefined : fromColumns(row)
+  return row === undefined || run.rejectedIds.has(row.id) ? undefined : absentOf(row)
 }
 
 /** The rows of an organization whose removal is held back. */
@@ -178,20 +179,4 @@ export function remove(
     `INSERT INTO changes (run_id, organization, id, change, at, missing_since)
      SELECT ?, ?, ?, 'removed', ?, missing_since FROM customers WHERE row_id = ?`,
   ).run(run.id, run.organization, id, now, rowId)
-}
-
-type AbsentColumns = {
-  row_id: number
-  id: string
-  name: string | null
-  username: string | null
-  email: string | null
-  created_at_utc: string | null
-  missing_proven: number
-  missing_scans: number
-}
-
-function fromColumns({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
-  const counted = { missingProven: missing_proven, missingScans: missing_scans }
-  return { ...same, rowId: row_id, createdAtUtc: created_at_utc, ...counted }
 }
