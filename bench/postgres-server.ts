@@ -58,7 +58,7 @@ export async function startPostgres({ isDurable = true } = {}): Promise<Postgres
     accepts = false
     const running = child
     child = undefined
-    if (running !== undefined && running.exitCode === null) await killAll(running)
+    if (running?.pid !== undefined && isRunning(running)) await killAll(running, running.pid)
   }
   await start()
   await run(`${place}/postgres`, `CREATE DATABASE ${DATABASE}`)
@@ -85,7 +85,7 @@ export function postgresPrograms(): string | undefined {
 
 async function untilAccepting(url: string, server: ChildProcess): Promise<void> {
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`postgres ended with ${server.exitCode}`)
+    if (!isRunning(server)) throw new Error(`postgres ended with ${server.exitCode ?? server.signalCode}`)
     const isAccepting = await run(url, 'SELECT 1').then(
       () => true,
       () => false,
@@ -106,9 +106,13 @@ async function run(url: string, statement: string): Promise<void> {
   }
 }
 
-async function killAll(server: ChildProcess): Promise<void> {
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null
+}
+
+async function killAll(server: ChildProcess, pid: number): Promise<void> {
   const ended = once(server, 'exit')
-  const others = childrenOf(server.pid ?? 0)
+  const others = childrenOf(pid)
   server.kill('SIGKILL')
   for (const other of others) endNow(other)
   await ended

@@ -43,7 +43,7 @@ export async function startRedis(folder: string, path = process.env['PATH'] ?? '
     kill: async () => {
       const running = child
       child = undefined
-      if (running === undefined || running.exitCode !== null) return
+      if (running === undefined || running.exitCode !== null || running.signalCode !== null) return
       const ended = once(running, 'exit')
       running.kill('SIGKILL')
       await ended

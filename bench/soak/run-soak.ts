@@ -7,12 +7,13 @@ import { inspect } from './inspect.ts'
 import { readOptions, SOAK_HELP, type SoakOptions } from './options.ts'
 import { planEvents, type SoakEvent } from './plan.ts'
 import { changeLists, keepWorkers, playEvents } from './play.ts'
-import { comeToRest, stopWorkers } from './rest.ts'
+import { watchProgress, type Progress } from './progress.ts'
+import { comeToRest, MOST_BY_CLOCK_MS, stopWorkers } from './rest.ts'
 import { endLife, lifeOf } from './worker-process.ts'
 import { createWorld, isWell, startWorkers, type World } from './world.ts'
 
 type Writer = { write(text: string): unknown }
-export type Output = { stdout: Writer; stderr: Writer; signal: AbortSignal }
+export type Output = { stdout: Writer; stderr: Writer; signal: AbortSignal; exit: (code: 1) => void }
 
 /** Plays a soak, prints one line of result, and returns the exit code. Throws a UsageError for arguments that make no sense. */
 export async function runSoak(args: readonly string[], output: Output): Promise<0 | 1> {
@@ -29,9 +30,13 @@ export async function runSoak(args: readonly string[], output: Output): Promise<
     rmSync(folder, { recursive: true, force: true })
     throw error
   })
+  const progress = watchProgress(world, {
+    lastMs: options.minutes * 60_000 + MOST_BY_CLOCK_MS + SPARE_MS,
+    ...{ seed: options.seed, say: (text) => output.stdout.write(text), exit: output.exit },
+  })
   let isRight = false
   try {
-    const { findings, result } = await playAndInspect(world, options, output)
+    const { findings, result } = await playAndInspect(world, options, { ...output, progress })
     isRight = findings.length === 0
     for (const finding of findings.slice(0, MOST_SHOWN)) output.stdout.write(`${finding}\n`)
     const kept = `Seed ${options.seed}; everything is kept in ${folder}`
@@ -42,14 +47,22 @@ export async function runSoak(args: readonly string[], output: Output): Promise<
     )
     return isRight ? 0 : 1
   } finally {
+    progress.doing('ending its processes')
     await endAll(world)
+    progress.stop()
     if ((isRight || output.signal.aborted) && !options.keep) rmSync(folder, { recursive: true, force: true })
   }
 }
 
 const MOST_SHOWN = 30
+/** For the begin, for the stop of workers, and for the checks. */
+const SPARE_MS = 240_000
 
-async function playAndInspect(world: World, options: SoakOptions, { stderr, signal }: Output) {
+async function playAndInspect(
+  world: World,
+  options: SoakOptions,
+  { stderr, signal, progress: { doing } }: Output & { progress: Progress },
+) {
   const begunMs = world.now()
   const health = watchHealth(() => isWell(world), world.now)
   const resting = new AbortController()
@@ -61,20 +74,26 @@ async function playAndInspect(world: World, options: SoakOptions, { stderr, sign
     workers: world.workers.map(({ name }) => name),
     organizations: world.organizations.map(({ id }) => id),
   })
-  const say = ({ kind, target, atMs, untilMs }: SoakEvent) =>
-    stderr.write(`${seconds(atMs)} s: ${kind} ${target} for ${seconds(untilMs - atMs)} s\n`)
+  const say = ({ kind, target, atMs, untilMs }: SoakEvent) => {
+    const event = `${seconds(atMs)} s: ${kind} ${target} for ${seconds(untilMs - atMs)} s`
+    doing(`playing ${event}`)
+    stderr.write(`${event}\n`)
+  }
   await startWorkers(world, signal)
   const kept = keepWorkers(world, AbortSignal.any([signal, keeping.signal]))
   const changing = changeLists(world, options.seed, quiet)
   await playEvents(world, events, { signal, say })
   resting.abort()
   await changing
+  doing('coming to rest')
   const restless = await comeToRest(world, { wellFor: health.wellFor, signal })
   const endMs = world.now()
   health.stop()
   keeping.abort()
   await kept
+  doing('stopping its workers')
   await stopWorkers(world)
+  doing('comparing mirrors')
   const { findings, runs } = await inspect(world, { health, begunMs, endMs })
   const result =
     `${world.organizations.length} mirrors compared with their service after ${events.length} events (${tally(events)}), ` +

@@ -1,0 +1,33 @@
+import type { World } from './world.ts'
+
+/** What a soak is doing. Where it does not get on, it ends. */
+export type Progress = { doing: (what: string) => void; stop: () => void }
+
+/**
+ * Ends a soak that has not ended after `lastMs`: it says what it was doing and what was still open, kills its processes, and exits with 1.
+ * The one who waits for its result always gets one.
+ */
+export function watchProgress(
+  { workers, redis, postgres, folder }: Pick<World, 'workers' | 'redis' | 'postgres' | 'folder'>,
+  { lastMs, seed, say, exit }: { lastMs: number; seed: string; say: (text: string) => void; exit: (code: 1) => void },
+): Progress {
+  let what = 'starting'
+  const timer = setTimeout(() => {
+    const open = [...Map.groupBy(process.getActiveResourcesInfo(), (kind) => kind)]
+    say(
+      `The soak FAILED: it has not ended after ${Math.round(lastMs / 60_000)} minutes, while ${what}. Still open: ` +
+        `${open.map(([kind, each]) => `${each.length} ${kind}`).join(', ')}. Seed ${seed}; everything is kept in ${folder}\n`,
+    )
+    for (const { lives } of workers) for (const life of lives) life.process.kill('SIGKILL')
+    const killed = Promise.allSettled([redis?.kill(), postgres?.kill()])
+    void Promise.race([killed, new Promise((resolve) => setTimeout(resolve, KILL_MS))]).then(() => exit(1))
+  }, lastMs).unref()
+  return {
+    doing: (now) => {
+      what = now
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+const KILL_MS = 2000
