@@ -4,6 +4,7 @@ import { sqlTime } from '../sql-time.ts'
 import { LEASE_END, LEASE_VERSION } from './lease.ts'
 import { SERIALIZATION_FAILURE } from './postgres-errors.ts'
 import type { Session } from './session.ts'
+import { FORGET_WINDOWS } from './windows.ts'
 
 /** What was decided about a run before it began. */
 export type Beginning = {
@@ -53,8 +54,7 @@ function beginning(isQuick: boolean, continues: boolean): string {
 
 const INHERIT = `inherited AS (UPDATE windows SET run_id = begun.id FROM begun WHERE windows.run_id = $5::bigint)`
 
-const FORGET = `forgotten AS (
-  DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = $1))`
+const FORGET = `forgotten AS (${FORGET_WINDOWS})`
 
 /** $3 is the moment. */
 const CLOSE_ABANDONED = `UPDATE runs SET status = 'interrupted', finished_at = greatest($3::timestamptz, started_at),

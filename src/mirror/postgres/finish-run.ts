@@ -12,8 +12,9 @@ import { markAbsent, markGone } from './removals/mark-absent.ts'
 import { markListed } from './removals/quick-runs-meanwhile.ts'
 import type { Session } from './session.ts'
 import { storableJson, storableText } from './storable-text.ts'
-import { writeTogether, type Part } from './together.ts'
+import { writeTogether, type NamedPart, type Part } from './together.ts'
 import { requirePages } from './went-back.ts'
+import { FORGET_WINDOWS } from './windows.ts'
 
 /**
  * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete or partial if it lost its lease to
@@ -67,20 +68,17 @@ type Ended = { ending: Ending; report: Report; nowMs: number }
 async function endRun(session: Session, run: Run, { ending, report, nowMs }: Ended): Promise<void> {
   const isComplete = ending.status === 'complete'
   const isRead = isComplete && ending.readToEnd
-  const parts: [string, Part, boolean][] = [
+  const named: NamedPart[] = [
     ['resolved', resolving(run, nowMs), isRead],
     ['filled', { sql: FILL, parameters: [run.organization] }, isRead && (run.privacy?.unfilled.length ?? 0) > 0],
     ['forgotten', { sql: FORGET_WINDOWS, parameters: [run.organization] }, isComplete],
     ['released', { sql: RELEASE_LEASE, parameters: [run.organization, run.id] }, true],
   ]
-  const named = parts.flatMap(([name, part, isNeeded]) => (isNeeded ? [[name, part] as const] : []))
   await writeTogether(session, named, rowOf(run, { ending, report, nowMs }))
 }
 
 /** Every value that could be filled in is there. */
 const FILL = `UPDATE privacy_policies SET unfilled = '[]' WHERE organization = $1`
-
-const FORGET_WINDOWS = 'DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = $1)'
 
 const RELEASE_LEASE = 'DELETE FROM leases WHERE organization = $1 AND run_id = $2 RETURNING run_id'
 

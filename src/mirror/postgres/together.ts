@@ -3,6 +3,9 @@ import type { Session } from './session.ts'
 /** A statement that writes. Its own parameters are $1, $2 and so on. */
 export type Part = { sql: string; parameters: readonly unknown[] }
 
+/** A part with a name. One that is not needed is left out. */
+export type NamedPart = readonly [name: string, part: Part, isNeeded: boolean]
+
 /**
  * Runs statements that write in one round trip, and returns the first row of the last one. The others have names, by which it and
  * those that stand after them read what they return. Each sees the tables as they were before all of them, so no two of them may
@@ -10,7 +13,7 @@ export type Part = { sql: string; parameters: readonly unknown[] }
  */
 export async function writeTogether<Row>(
   session: Session,
-  named: readonly (readonly [name: string, part: Part])[],
+  named: readonly NamedPart[],
   last: Part,
 ): Promise<Row | undefined> {
   const parameters: unknown[] = []
@@ -19,7 +22,7 @@ export async function writeTogether<Row>(
     parameters.push(...part.parameters)
     return part.sql.replaceAll(/\$(\d+)/g, (_, number: string) => `$${before + Number(number)}`)
   }
-  const parts = named.map(([name, part]) => `${name} AS (${numbered(part)})`)
+  const parts = named.flatMap(([name, part, isNeeded]) => (isNeeded ? [`${name} AS (${numbered(part)})`] : []))
   const begin = parts.length === 0 ? '' : `WITH ${parts.join(',\n')}\n`
   return await session.first<Row>(begin + numbered(last), ...parameters)
 }

@@ -52,5 +52,8 @@ function* parts<Item>(items: readonly Item[], size: number): Generator<Item[]> {
 
 /** Deletes the windows of every run of an organization. */
 export async function forgetWindows(session: Session, organization: string): Promise<void> {
-  await session.run('DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = $1)', organization)
+  await session.run(FORGET_WINDOWS, organization)
 }
+
+/** $1 is the organization. */
+export const FORGET_WINDOWS = 'DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = $1)'

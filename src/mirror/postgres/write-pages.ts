@@ -2,8 +2,9 @@ import type { Run } from '../../run.ts'
 import type { PagesDecided } from '../decide-pages.ts'
 import { sqlTime } from '../sql-time.ts'
 import { AS_STORED, columnsOf, FIELDS, givenFrom } from './given-customers.ts'
+import { FORGET_ABSENCES, RELEASE } from './removals/forget-absences.ts'
 import type { Session } from './session.ts'
-import { writeTogether, type Part } from './together.ts'
+import { writeTogether, type NamedPart, type Part } from './together.ts'
 import { stampAt } from './update-stamp.ts'
 import { recording } from './record-windows.ts'
 
@@ -26,7 +27,7 @@ export async function writePages(
   const writing = { run, now: sqlTime(nowMs) }
   const { inserted, updated, changes, rejects, windows, present, released, edited } = decided
   const isSeen = inserted.length + updated.size + changes.length > 0
-  const parts: [string, Part, boolean][] = [
+  const named: NamedPart[] = [
     ['stamp', stampAt(nowMs), isSeen],
     ['inserted', insertion(writing, inserted), inserted.length > 0],
     ['updated', updating(writing, updated), updated.size > 0],
@@ -37,7 +38,6 @@ export async function writePages(
     ['edited', onRows(writing, NOTE_EDITED, edited), edited.size > 0],
     ['recorded', recording(run, windows), windows.size > 0],
   ]
-  const named = parts.flatMap(([name, part, isNeeded]) => (isNeeded ? [[name, part] as const] : []))
   const counts = (name: string, isNeeded: boolean) => `(SELECT ${isNeeded ? `count(*) FROM ${name}` : '0'}) AS ${name}`
   const written = await writeTogether<Written>(session, named, {
     sql: `UPDATE runs SET pages = pages + $2, received = received + $3, inserted = inserted + $4, updated = updated + $5,
@@ -144,8 +144,6 @@ function rejecting({ run, now }: Writing, rejects: PagesDecided['rejects']): Par
   }
 }
 
-const FORGET_ABSENCES = 'DELETE FROM absences WHERE organization = $1 AND row_id = ANY ($2::bigint[])'
-const RELEASE = 'DELETE FROM held_removals WHERE organization = $1 AND row_id = ANY ($2::bigint[])'
 const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT $1, unnest($2::bigint[])
   ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit`
 

@@ -2,6 +2,7 @@ import type { Run } from '../../../run.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
+import { FORGET_ABSENCES } from './forget-absences.ts'
 
 /**
  * The customers that quick runs wrote while the scan of this run was interrupted. They are listed, and may stand in a part that was read
@@ -57,7 +58,7 @@ export async function markRowsListed(
 ): Promise<void> {
   if (rowIds.length === 0) return
   await session.run(
-    `WITH present AS (DELETE FROM absences WHERE organization = $1 AND row_id = ANY ($2::bigint[]))
+    `WITH present AS (${FORGET_ABSENCES})
      UPDATE customers SET missing_since = NULL, updated_at = $3::timestamptz
      WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND missing_since IS NOT NULL`,
     organization,

@@ -6,6 +6,7 @@ import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
 import { sqlTime } from '../../sql-time.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
+import { FORGET_ABSENCES, RELEASE } from './forget-absences.ts'
 
 /** Removals that were held back and not yet decided, newest first. */
 export async function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
@@ -67,8 +68,7 @@ export async function release(
   { organization }: Pick<Run, 'organization'>,
   rowIds: readonly number[],
 ): Promise<void> {
-  const sql = 'DELETE FROM held_removals WHERE organization = $1 AND row_id = ANY ($2::bigint[])'
-  if (rowIds.length > 0) await session.run(sql, organization, rowIds)
+  if (rowIds.length > 0) await session.run(RELEASE, organization, rowIds)
 }
 
 /** A customer to be marked missing. `isCounted`: the absence counts towards a removal. */
@@ -115,11 +115,7 @@ export async function removeRows(
          last_run_id = $3::bigint, updated_at = $5::timestamptz
        WHERE organization = $1 AND row_id = ANY ($2::bigint[])
        RETURNING row_id, id, missing_since
-     ), forgotten AS (
-       DELETE FROM absences WHERE organization = $1 AND row_id = ANY ($2::bigint[])
-     ), released AS (
-       DELETE FROM held_removals WHERE organization = $1 AND row_id = ANY ($2::bigint[])
-     )
+     ), forgotten AS (${FORGET_ABSENCES}), released AS (${RELEASE})
      INSERT INTO changes (run_id, organization, id, change, at, missing_since)
      SELECT $3::bigint, $1, gone.id, 'removed', $4::timestamptz, gone.missing_since
      FROM gone JOIN unnest($2::bigint[]) WITH ORDINALITY AS given (row_id, number) ON given.row_id = gone.row_id
