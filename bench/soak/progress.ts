@@ -1,5 +1,3 @@
-import type { World } from './world.ts'
-
 /** What a soak is doing. Where it does not get on, it ends. */
 export type Progress = { doing: (what: string) => void; stop: () => void }
 
@@ -8,7 +6,7 @@ export type Progress = { doing: (what: string) => void; stop: () => void }
  * The one who waits for its result always gets one.
  */
 export function watchProgress(
-  { workers, redis, postgres, folder }: Pick<World, 'workers' | 'redis' | 'postgres' | 'folder'>,
+  { workers, redis, postgres, folder }: Watched,
   { lastMs, seed, say, exit }: { lastMs: number; seed: string; say: (text: string) => void; exit: (code: 1) => void },
 ): Progress {
   let what = 'starting'
@@ -28,6 +26,14 @@ export function watchProgress(
     },
     stop: () => clearTimeout(timer),
   }
+}
+
+/** The processes of a soak, and the folder with its files. */
+type Watched = {
+  workers: readonly { lives: readonly { process: { kill: (signal: 'SIGKILL') => unknown } }[] }[]
+  redis: { kill: () => Promise<unknown> } | undefined
+  postgres: { kill: () => Promise<unknown> } | undefined
+  folder: string
 }
 
 const KILL_MS = 2000

@@ -8,16 +8,12 @@ function watched(lastMs: number, exit: (code: number) => void) {
   const said: string[] = []
   const life = (name: string) => ({ process: { kill: (signal: string) => killed.push(`${name} by ${signal}`) } })
   const world = {
-    workers: ['worker-1', 'worker-2'].map((name) => ({
-      name,
-      config: '',
-      lives: [life(`${name}.1`), life(`${name}.2`)],
-    })),
+    workers: ['worker-1', 'worker-2'].map((name) => ({ lives: [life(`${name}.1`), life(`${name}.2`)] })),
     redis: { kill: async () => void killed.push('Redis') },
     postgres: undefined,
     folder: 'the folder',
   }
-  const progress = watchProgress(world as never, { lastMs, seed: '7', say: (text) => said.push(text), exit })
+  const progress = watchProgress(world, { lastMs, seed: '7', say: (text) => said.push(text), exit })
   return { progress, killed, said }
 }
 
