@@ -4,6 +4,7 @@ import { forgottenBy, type Forgotten } from '../../forgotten.ts'
 import type { Run, Start } from '../../run.ts'
 import { fingerprintOfRun } from '../fingerprint-of-run.ts'
 import { leasedBy } from '../lease-errors.ts'
+import type { PolicyColumns } from '../policy-of-rows.ts'
 import { mayContinue, type RunWithWindows } from '../resume-rule.ts'
 import { fromSqlTime } from '../sql-time.ts'
 import { countSeen, startedRun } from '../started-run.ts'
@@ -13,7 +14,7 @@ import { findDoubts } from './doubted-rows.ts'
 import { isHeld } from './lease.ts'
 import { loadList } from './lists.ts'
 import { LOOK, type Found } from './look-before-run.ts'
-import { startPrivacy, type PolicyRow } from './privacy/start-privacy.ts'
+import { startPrivacy } from './privacy/start-privacy.ts'
 import { rowsInBytes } from './row-numbers.ts'
 import type { Session } from './session.ts'
 import { readWindows } from './windows.ts'
@@ -61,7 +62,7 @@ async function look(session: Session, organization: string) {
   const { lease_run_id: run_id, lease_holder: holder, lease_has_expired } = found
   if (run_id !== null && holder !== null && isHeld({ holder, has_expired: lease_has_expired === true }))
     throw leasedBy({ run_id, holder }, organization)
-  const policy: PolicyRow | undefined = found.policy === null ? undefined : JSON.parse(found.policy)
+  const policy: PolicyColumns | undefined = found.policy === null ? undefined : JSON.parse(found.policy)
   return { ...found, policy }
 }
 

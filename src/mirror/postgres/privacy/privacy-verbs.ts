@@ -1,12 +1,13 @@
 import { hiddenValues } from '../../../hidden-values.ts'
 import type { Run } from '../../../run.ts'
 import type { Mirror, StoredPrivacy } from '../../../store.ts'
+import { listedPolicy, type PolicyColumns } from '../../policy-of-rows.ts'
 import { HOLDING_TABLES } from '../holding-tables.ts'
 import { renewLease } from '../lease.ts'
 import type { Database, Session } from '../session.ts'
 import { vacuum } from '../vacuum.ts'
 import { rewriteSome } from './rewrite-hidden.ts'
-import { storedIn, storedPrivacy, type PolicyRow } from './start-privacy.ts'
+import { findPolicy } from './start-privacy.ts'
 
 /** The verbs of a mirror that hide stored values. */
 export function privacyVerbs(database: Database): Pick<Mirror, 'applyPrivacy' | 'listPrivacy'> {
@@ -26,7 +27,7 @@ export function privacyVerbs(database: Database): Pick<Mirror, 'applyPrivacy' | 
 async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promise<boolean> {
   await renewLease(session, run)
   const { organization, privacy } = run
-  const stored = await storedPrivacy(session, organization)
+  const stored = await findPolicy(session, organization)
   if (privacy === undefined || stored?.next === undefined) return false
   const hidden = hiddenValues(stored.policy, privacy.policy)
   const { place } = stored
@@ -51,12 +52,6 @@ async function notePurged(session: Session): Promise<void> {
 
 /** The policy of each organization that has one; while values are rewritten, the one they will follow. */
 async function listPrivacy(session: Session): Promise<StoredPrivacy[]> {
-  const rows = await session.all<PolicyRow & { organization: string }>(
-    'SELECT * FROM privacy_policies ORDER BY organization',
-  )
-  return rows.map((row) => {
-    const { policy, next, isUnpurged } = storedIn(row)
-    const left = next ? 'values' : isUnpurged ? 'free space' : 'nothing'
-    return { organization: row.organization, policy: next ?? policy, left }
-  })
+  const list = 'SELECT * FROM privacy_policies ORDER BY organization'
+  return (await session.all<PolicyColumns & { organization: string }>(list)).map(listedPolicy)
 }

@@ -1,19 +1,19 @@
 import { hiddenValues } from '../../../hidden-values.ts'
-import {
-  isSamePolicy,
-  mixedPolicy,
-  NOTHING_HIDDEN,
-  privacyPolicy,
-  storedForm,
-  type HiddenFields,
-  type PrivacyPolicy,
-} from '../../../privacy-policy.ts'
 import type { Run, RunPrivacy, Start } from '../../../run.ts'
 import type { StoredPrivacy } from '../../../store.ts'
 import type { Connection } from '../database.ts'
 import { renewLease } from '../lease.ts'
 import { forgetList } from '../lists.ts'
-import { FIRST_TABLE, type Place } from '../../hidden-rows.ts'
+import { FIRST_TABLE } from '../../hidden-rows.ts'
+import {
+  changeOfPolicy,
+  listedPolicy,
+  policyOfRun,
+  runPrivacy,
+  storedPolicy,
+  type PolicyColumns,
+  type StoredPolicy,
+} from '../../policy-of-rows.ts'
 import { rewriteSome } from './rewrite-hidden.ts'
 import { statement } from '../statement.ts'
 import { forgetWindows } from '../windows.ts'
@@ -23,57 +23,24 @@ import { forgetWindows } from '../windows.ts'
  * record must be read again, and the values are rewritten by `applyPrivacy`. The caller holds the transaction.
  */
 export function startPrivacy(db: Connection, { organization, privacy }: Start): RunPrivacy | undefined {
-  const stored = storedPrivacy(db, organization)
-  if (privacy === 'unreadable') return undefined
-  const policy = privacy ?? NO_POLICY
-  const target = stored?.next ?? stored?.policy ?? NOTHING_HIDDEN
-  if (stored === undefined && isSamePolicy(policy, NOTHING_HIDDEN)) return undefined
-  if (!isSamePolicy(policy, target)) {
-    forgetMemory(db, organization)
-    beginRewriting(db, organization, { stored, policy })
-  }
-  const now = storedPrivacy(db, organization)
-  return {
-    policy,
-    hidden: hiddenValues(NOTHING_HIDDEN, policy),
-    storedAs: now?.next === undefined ? undefined : now.policy,
-    unfilled: now?.unfilled ?? [],
-    isUnpurged: now?.isUnpurged ?? false,
-  }
+  const stored = findPolicy(db, organization)
+  const ofRun = policyOfRun(privacy, stored)
+  if (ofRun === undefined) return undefined
+  const { policy, isOther } = ofRun
+  if (!isOther) return runPrivacy(policy, stored)
+  forgetMemory(db, organization)
+  beginRewriting(db, organization, changeOfPolicy(policy, stored))
+  return runPrivacy(policy, findPolicy(db, organization))
 }
 
-const NO_POLICY = privacyPolicy({})
-
-type Stored = {
-  policy: HiddenFields
-  next: HiddenFields | undefined
-  place: Place
-  unfilled: readonly string[]
-  isUnpurged: boolean
-}
-
-function beginRewriting(
-  db: Connection,
-  organization: string,
-  { stored, policy }: { stored: Stored | undefined; policy: PrivacyPolicy },
-): void {
-  const { policy: before = NOTHING_HIDDEN, next, unfilled = [] } = stored ?? {}
-  // An interrupted change left some values under one policy, and some under the other.
-  const from = next === undefined ? before : mixedPolicy(before, next)
-  const hidden = hiddenValues(from, policy)
-  if (hidden === undefined || !hasRows(db, organization)) return storeApplied(db, organization, policy, unfilled)
-  const lacking = [...new Set([...unfilled, ...hidden.unfilled])]
+function beginRewriting(db: Connection, organization: string, change: ReturnType<typeof changeOfPolicy>): void {
+  const { isRewritten, from, to, unfilled, lacking } = change
+  if (!isRewritten || !hasRows(db, organization)) return storeApplied(db, organization, to, unfilled)
   statement(
     db,
     `REPLACE INTO privacy_policies (organization, policy, next_policy, next_table, next_row, unfilled, is_unpurged)
      VALUES (?, ?, ?, ?, 0, ?, 1)`,
-  ).run(
-    organization,
-    JSON.stringify(storedForm(from)),
-    JSON.stringify(storedForm(policy)),
-    FIRST_TABLE,
-    JSON.stringify(lacking),
-  )
+  ).run(organization, from, to, FIRST_TABLE, lacking)
 }
 
 function hasRows(db: Connection, organization: string): boolean {
@@ -84,12 +51,12 @@ function hasRows(db: Connection, organization: string): boolean {
 }
 
 /** Nothing is stored that another policy would have stored otherwise. */
-function storeApplied(db: Connection, organization: string, policy: PrivacyPolicy, unfilled: readonly string[]): void {
+function storeApplied(db: Connection, organization: string, policy: string, unfilled: string): void {
   statement(
     db,
     `INSERT INTO privacy_policies (organization, policy, unfilled) VALUES (?, ?, ?)
      ON CONFLICT (organization) DO UPDATE SET policy = excluded.policy, next_policy = NULL`,
-  ).run(organization, JSON.stringify(storedForm(policy)), JSON.stringify(unfilled))
+  ).run(organization, policy, unfilled)
 }
 
 /** The next run reads every record, and nothing is left of the digests of pages and records as they were sent. */
@@ -104,7 +71,7 @@ function forgetMemory(db: Connection, organization: string): void {
 export function rewritePrivacy(db: Connection, run: Run, nowMs: number): boolean {
   renewLease(db, run, nowMs)
   const { organization, privacy } = run
-  const stored = storedPrivacy(db, organization)
+  const stored = findPolicy(db, organization)
   if (privacy === undefined || stored?.next === undefined) return false
   const hidden = hiddenValues(stored.policy, privacy.policy)
   const next = hidden === undefined ? undefined : rewriteSome(db, run, { hidden, place: stored.place, nowMs })
@@ -134,31 +101,12 @@ export function noteFilled(db: Connection, { organization, privacy }: Run): void
 
 /** The policy of each organization that has one; while values are rewritten, the one they will follow. */
 export function listPrivacy(db: Connection): StoredPrivacy[] {
-  const organizations = statement<[], string>(db, 'SELECT organization FROM privacy_policies ORDER BY 1').pluck().all()
-  return organizations.flatMap((organization) => {
-    const stored = storedPrivacy(db, organization)
-    if (stored === undefined) return []
-    const { policy, next, isUnpurged } = stored
-    return [{ organization, policy: next ?? policy, left: next ? 'values' : isUnpurged ? 'free space' : 'nothing' }]
-  })
+  const list = 'SELECT * FROM privacy_policies ORDER BY organization'
+  return statement<[], PolicyColumns & { organization: string }>(db, list).all().map(listedPolicy)
 }
 
-type Columns = {
-  policy: string
-  next_policy: string | null
-  next_table: string | null
-  next_row: number | null
-  unfilled: string
-  is_unpurged: number
-}
-
-function storedPrivacy(db: Connection, organization: string): Stored | undefined {
+function findPolicy(db: Connection, organization: string): StoredPolicy | undefined {
   const find = 'SELECT * FROM privacy_policies WHERE organization = ?'
-  const row = statement<[string], Columns>(db, find).get(organization)
-  if (row === undefined) return undefined
-  const policy: HiddenFields = JSON.parse(row.policy)
-  const next: HiddenFields | null = JSON.parse(row.next_policy ?? 'null')
-  const unfilled: string[] = JSON.parse(row.unfilled)
-  const place = { table: row.next_table ?? FIRST_TABLE, row: row.next_row ?? 0 }
-  return { policy, next: next ?? undefined, place, unfilled, isUnpurged: row.is_unpurged === 1 }
+  const row = statement<[string], PolicyColumns>(db, find).get(organization)
+  return row && storedPolicy(row)
 }
