@@ -37,10 +37,11 @@ export function openPool(address: string): Port.Connections {
   }
 }
 
-/** The limit of the pool would include the wait for a free connection. */
+/** The limit of the pool would include the wait for a free connection. A pool hides the password from copies of its settings. */
 class ClientInTime extends Client {
   constructor(config?: ClientConfig) {
-    super({ ...config, connectionTimeoutMillis: CONNECT_MS })
+    const password = config?.password
+    super({ ...config, ...(password !== undefined && { password }), connectionTimeoutMillis: CONNECT_MS })
   }
 }
 
