@@ -1,4 +1,5 @@
 import { MirrorUnusable } from '../../errors.ts'
+import { isJson } from '../../is-json.ts'
 import type { Kind, MovedTable } from './moved-tables.ts'
 import { keyOf, type Row, type Value } from './side.ts'
 
@@ -37,15 +38,6 @@ function isOf(kind: Kind, value: Exclude<Value, null>): boolean {
 }
 
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?$/
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
 
 function withoutNull(value: Exclude<Value, null>, kind: Kind, replaced: Replaced): Value {
   if (typeof value !== 'string') return value

@@ -1,3 +1,4 @@
+import { isJson } from '../../is-json.ts'
 import type { SqlValue } from '../readable-statement.ts'
 import type { ExportColumn, ExportRow, Format, FormatSettings } from './format.ts'
 
@@ -59,15 +60,6 @@ function jsonOf(value: SqlValue): string {
 function nested(value: SqlValue): string {
   if (typeof value !== 'string' || !isJson(value)) return jsonOf(value)
   return onOneLine(wellFormed(value.replaceAll(/[\r\n]/g, ' ')))
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Half a character that is written as an escape becomes U+FFFD: strict readers refuse the whole file for one. */
