@@ -1,7 +1,7 @@
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Opening } from '../store.ts'
-import { MirrorUnusable } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
+import { ifThere } from './if-there.ts'
 import type { Examined } from './postgres/examine-server.ts'
 import type * as Postgres from './postgres/postgres-mirror.ts'
 import type * as Sqlite from './sqlite/sqlite-mirror.ts'
@@ -24,12 +24,7 @@ export async function openMirrorToRead(address: string): Promise<Mirror> {
 
 /** Opens the mirror at `address` to read; undefined if there is none. */
 export async function openMirrorIfThere(address: string): Promise<Mirror | undefined> {
-  try {
-    return await openMirrorToRead(address)
-  } catch (error) {
-    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return undefined
-    throw error
-  }
+  return await ifThere(openMirrorToRead(address))
 }
 
 /** What the PostgreSQL server of a mirror says of itself, and how it was reached. Throws MirrorUnusable. */

@@ -13,3 +13,8 @@ let lastWritten = { unixMs: 0, text: '1970-01-01 00:00:00.000' }
 export function fromSqlTime(time: string): number {
   return Date.parse(`${time.replace(' ', 'T')}Z`)
 }
+
+/** The time in a column of the mirror, as Unix milliseconds; undefined where there is none. */
+export function timeIn(column: string | null | undefined): number | undefined {
+  return column === null || column === undefined ? undefined : fromSqlTime(column)
+}

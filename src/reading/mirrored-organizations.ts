@@ -1,5 +1,5 @@
 import type { Connection } from '../mirror/sqlite/database.ts'
-import { fromSqlTime } from '../mirror/sql-time.ts'
+import { timeIn } from '../mirror/sql-time.ts'
 import { hasTable } from './has-table.ts'
 import { openToRead } from './open-to-read.ts'
 
@@ -50,8 +50,8 @@ function mirrored(db: Connection): MirroredOrganization[] {
       organization,
       active: Number(active),
       removed: Number(removed),
-      readAsOfMs: timeOf(read_as_of === undefined ? data_as_of : read_as_of),
-      retiredAtMs: timeOf(retired_at),
+      readAsOfMs: timeIn(read_as_of === undefined ? data_as_of : read_as_of),
+      retiredAtMs: timeIn(retired_at),
       isLeaving: false,
     }))
 }
@@ -76,8 +76,4 @@ function leaving(db: Connection): MirroredOrganization[] {
     .pluck()
     .all()
     .map((organization) => ({ organization, ...none, isLeaving: true }))
-}
-
-function timeOf(column: string | null | undefined): number | undefined {
-  return column === null || column === undefined ? undefined : fromSqlTime(column)
 }

@@ -1,7 +1,7 @@
-import { MirrorUnusable } from '../errors.ts'
+import { ifThere } from '../mirror/if-there.ts'
 import { openDatabase } from '../mirror/postgres/database.ts'
 import type { Session } from '../mirror/postgres/session.ts'
-import { fromSqlTime } from '../mirror/sql-time.ts'
+import { timeIn } from '../mirror/sql-time.ts'
 import type { MirroredOrganization } from './mirrored-organizations.ts'
 
 /**
@@ -12,16 +12,16 @@ export async function listOrganizationsOfServer(
   address: string,
   { mayBeMissing }: { mayBeMissing: boolean },
 ): Promise<MirroredOrganization[]> {
+  const listed = listOrganizations(address)
+  return mayBeMissing ? ((await ifThere(listed)) ?? []) : await listed
+}
+
+async function listOrganizations(address: string): Promise<MirroredOrganization[]> {
+  const database = await openDatabase(address, 'read')
   try {
-    const database = await openDatabase(address, 'read')
-    try {
-      return await database.read(readOrganizations)
-    } finally {
-      await database.close()
-    }
-  } catch (error) {
-    if (mayBeMissing && error instanceof MirrorUnusable && error.code === 'mirror-missing') return []
-    throw error
+    return await database.read(readOrganizations)
+  } finally {
+    await database.close()
   }
 }
 
@@ -36,7 +36,7 @@ async function readOrganizations(session: Session): Promise<MirroredOrganization
   return [
     ...found.map(({ organization, active, removed, read_as_of, retired_at }) => ({
       ...{ organization, active, removed, isLeaving: false },
-      ...{ readAsOfMs: timeOf(read_as_of), retiredAtMs: timeOf(retired_at) },
+      ...{ readAsOfMs: timeIn(read_as_of), retiredAtMs: timeIn(retired_at) },
     })),
     ...leaving.map(({ organization }) => ({ organization, ...none, isLeaving: true })),
   ].toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
@@ -48,8 +48,4 @@ type FreshnessRow = {
   removed: number
   read_as_of: string | null
   retired_at: string | null
-}
-
-function timeOf(column: string | null): number | undefined {
-  return column === null ? undefined : fromSqlTime(column)
 }

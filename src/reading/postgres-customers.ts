@@ -1,5 +1,6 @@
 import type { ShownValue } from '../mirror/postgres/shown-values.ts'
 import { readStatement, type SomeRows } from '../mirror/postgres/read-statement.ts'
+import { secondOf } from '../mirror/postgres/storable-text.ts'
 import type { CustomersFilter } from './customers-statement.ts'
 
 const SEARCHED = ['name', 'username', 'email']
@@ -35,7 +36,7 @@ export async function* readCustomers(address: string, filter: CustomersFilter): 
 
 /** `created_at_utc` without a fraction of a second, as in SQLite. */
 function shownValue(name: string, value: ShownValue): ShownValue {
-  return name === 'created_at_utc' && typeof value === 'string' ? value.slice(0, 'YYYY-MM-DD HH:MM:SS'.length) : value
+  return name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
 }
 
 /**

@@ -1,13 +1,12 @@
 import type { Mirror } from '../../store.ts'
 import { shownMirror } from '../../mirror-address.ts'
-import { MirrorUnusable } from '../../errors.ts'
+import { ifThere } from '../if-there.ts'
 import { copyMirror } from '../move/copy-mirror.ts'
 import { postgresSide } from '../move/postgres-side.ts'
 import { sqliteSide } from '../move/sqlite-side.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
 import { openDatabase } from './database.ts'
 import { writeDictionary } from './dictionary.ts'
-import type { Database } from './session.ts'
 
 /**
  * A temporary mirror for a dry run: a private file of SQLite with a copy of the organizations in the mirror at `address`, if there is
@@ -20,7 +19,7 @@ export async function rehearseMirror(
 ): Promise<Mirror> {
   const { rehearseElsewhere } = await import('../sqlite/sqlite-mirror.ts')
   const tables = rehearsedTables(lists)
-  const database = await openIfThere(address)
+  const database = await ifThere(openDatabase(address, 'read', { complete: writeDictionary }))
   try {
     return await rehearseElsewhere(shownMirror(address), async (db) => {
       const to = sqliteSide(db, 'the copy')
@@ -29,14 +28,5 @@ export async function rehearseMirror(
     })
   } finally {
     await database?.close()
-  }
-}
-
-async function openIfThere(address: string): Promise<Database | undefined> {
-  try {
-    return await openDatabase(address, 'read', { complete: writeDictionary })
-  } catch (error) {
-    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return undefined
-    throw error
   }
 }

@@ -1,6 +1,6 @@
 import type { Proof, RunStatus } from '../../report.ts'
 import type { Freshness, LastQuickRun, UncountedFreshness } from '../../store.ts'
-import { fromSqlTime } from '../sql-time.ts'
+import { fromSqlTime, timeIn } from '../sql-time.ts'
 
 /** A row of the `freshness` view without its counts of customers, with columns of the runs that it rests on. */
 export type FreshnessColumns = {
@@ -50,19 +50,19 @@ export function freshnessOf(row: FreshnessColumns & CountColumns): Freshness {
 export function uncountedFreshnessOf(row: FreshnessColumns): UncountedFreshness {
   return {
     organization: row.organization,
-    readAsOfMs: timeOf(row.read_as_of),
-    provenAsOfMs: timeOf(row.proven_as_of),
-    dataAsOfMs: timeOf(row.data_as_of),
+    readAsOfMs: timeIn(row.read_as_of),
+    provenAsOfMs: timeIn(row.proven_as_of),
+    dataAsOfMs: timeIn(row.data_as_of),
     proof: row.proof ?? undefined,
     lastRunId: row.last_run_id,
     lastStatus: row.last_status,
     lastFullStatus: row.last_full_status ?? undefined,
-    firstRunAtMs: timeOf(row.first_run_at),
+    firstRunAtMs: timeIn(row.first_run_at),
     lastQuick: lastQuickOf(row),
     held: row.held,
     openRejects: row.open_rejects,
     why: whyUnproven(row),
-    retiredAtMs: timeOf(row.retired_at),
+    retiredAtMs: timeIn(row.retired_at),
   }
 }
 
@@ -80,10 +80,6 @@ function lastQuickOf(row: FreshnessColumns): LastQuickRun | undefined {
     updated: row.quick_updated ?? 0,
     missing: row.quick_missing ?? 0,
   }
-}
-
-function timeOf(column: string | null): number | undefined {
-  return column === null ? undefined : fromSqlTime(column)
 }
 
 function whyUnproven({ ended_error, ended_reasons, read_reasons }: FreshnessColumns): string[] {

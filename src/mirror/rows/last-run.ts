@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../report.ts'
 import type { LastRun } from '../../store.ts'
-import { fromSqlTime } from '../sql-time.ts'
+import { fromSqlTime, timeIn } from '../sql-time.ts'
 
 export type LastRunColumns = {
   organization: string
@@ -19,11 +19,11 @@ export function lastRunOf(row: LastRunColumns): LastRun {
   return {
     organization,
     startedAtMs: fromSqlTime(started_at),
-    endedAtMs: finished_at === null ? undefined : fromSqlTime(finished_at),
+    endedAtMs: timeIn(finished_at),
     status,
     errorCode: error_code ?? undefined,
-    completeAsOfMs: complete_as_of === null ? undefined : fromSqlTime(complete_as_of),
-    firstRunAtMs: first_run_at === null ? undefined : fromSqlTime(first_run_at),
+    completeAsOfMs: timeIn(complete_as_of),
+    firstRunAtMs: timeIn(first_run_at),
     quickErrorCode: quick_error ?? undefined,
   }
 }

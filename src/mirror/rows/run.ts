@@ -1,6 +1,6 @@
 import type { Proof, RecordCounts, Report, RunStatus, Trigger } from '../../report.ts'
 import type { StoredRun } from '../../store.ts'
-import { fromSqlTime } from '../sql-time.ts'
+import { fromSqlTime, timeIn } from '../sql-time.ts'
 
 /** A row of `runs`. */
 export type RunColumns = RecordCounts & {
@@ -52,7 +52,7 @@ export function reportOf(row: RunColumns): Report {
     resumedFrom: resumed_from ?? undefined,
     readBefore: read_before,
     startedAtMs,
-    finishedAtMs: finished_at === null ? undefined : fromSqlTime(finished_at),
+    finishedAtMs: timeIn(finished_at),
     durationMs: duration_ms ?? (finished_at === null ? 0 : Math.max(0, fromSqlTime(finished_at) - startedAtMs)),
     dataAsOfMs: fromSqlTime(data_as_of),
     trustedPages: trusted_pages ?? undefined,

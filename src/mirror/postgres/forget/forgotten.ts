@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { FORGOTTEN_KEY_BYTES, idHash } from '../../../forgotten.ts'
-import { fromSqlTime, sqlTime } from '../../sql-time.ts'
+import { sqlTime, timeIn } from '../../sql-time.ts'
 import type { Session } from '../session.ts'
 
 /** Since when a customer is forgotten, in Unix milliseconds; undefined if it is not. */
@@ -16,7 +16,7 @@ export async function forgottenSinceMs(
     organization,
     idHash(key)(id),
   )
-  return found === undefined ? undefined : fromSqlTime(found.forgotten_at)
+  return timeIn(found?.forgotten_at)
 }
 
 /** Keeps the hash of an id, so that the customer stays forgotten. */

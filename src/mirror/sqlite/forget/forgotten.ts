@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { FORGOTTEN_KEY_BYTES, forgottenBy, idHash, type Forgotten } from '../../../forgotten.ts'
 import type { Connection } from '../database.ts'
-import { fromSqlTime, sqlTime } from '../../sql-time.ts'
+import { sqlTime, timeIn } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 
 /** The forgotten customers of an organization; undefined if there are none, so that no record is hashed. */
@@ -23,7 +23,7 @@ export function forgottenSinceMs(db: Connection, organization: string, id: strin
   )
     .pluck()
     .get(organization, idHash(keyOf(db, organization))(id))
-  return found === undefined ? undefined : fromSqlTime(found)
+  return timeIn(found)
 }
 
 /** Keeps the hash of an id, so that the customer stays forgotten. The caller holds a transaction that may write. */

@@ -1,0 +1,11 @@
+import { MirrorUnusable } from '../errors.ts'
+
+/** What comes of opening a mirror; undefined where there is none. */
+export async function ifThere<Opened>(opening: Promise<Opened>): Promise<Opened | undefined> {
+  try {
+    return await opening
+  } catch (error) {
+    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return undefined
+    throw error
+  }
+}
