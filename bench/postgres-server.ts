@@ -61,7 +61,7 @@ export async function startPostgres({ isDurable = true } = {}): Promise<Postgres
     if (running?.pid !== undefined && isRunning(running)) await killAll(running, running.pid)
   }
   await start()
-  await run(`${place}/postgres`, `CREATE DATABASE ${DATABASE}`)
+  await oneStatement(`${place}/postgres`, `CREATE DATABASE ${DATABASE}`)
   return {
     url: `${place}/${DATABASE}`,
     isUp: () => accepts,
@@ -86,7 +86,7 @@ export function postgresPrograms(): string | undefined {
 async function untilAccepting(url: string, server: ChildProcess): Promise<void> {
   for (;;) {
     if (!isRunning(server)) throw new Error(`postgres ended with ${server.exitCode ?? server.signalCode}`)
-    const isAccepting = await run(url, 'SELECT 1').then(
+    const isAccepting = await oneStatement(url, 'SELECT 1').then(
       () => true,
       () => false,
     )
@@ -95,7 +95,8 @@ async function untilAccepting(url: string, server: ChildProcess): Promise<void> 
   }
 }
 
-async function run(url: string, statement: string): Promise<void> {
+/** Runs a statement, or several at once, on a connection of its own. */
+export async function oneStatement(url: string, statement: string): Promise<void> {
   const client = new Client({ connectionString: url })
   client.on('error', () => {})
   try {

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { Client } from 'pg'
 import * as z from 'zod'
-import { startPostgres, type PostgresServer } from '../postgres-server.ts'
+import { oneStatement, startPostgres, type PostgresServer } from '../postgres-server.ts'
 
 /** Databases of a PostgreSQL server that the benchmark starts when it needs one first. */
 export type Databases = {
@@ -29,16 +28,16 @@ export function createDatabases(): Databases {
 
   async function makeFrom(template: string, name: string): Promise<string> {
     const { url } = await server()
-    await runIn(url, `DROP DATABASE IF EXISTS ${name}`)
-    await runIn(url, `CREATE DATABASE ${name} TEMPLATE ${template}`)
-    await runIn(url, 'CHECKPOINT')
+    await oneStatement(url, `DROP DATABASE IF EXISTS ${name}`)
+    await oneStatement(url, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+    await oneStatement(url, 'CHECKPOINT')
     return addressOf(url, name)
   }
 
   return {
     make: (name) => makeFrom('template1', name),
     copy: makeFrom,
-    rest: async (name) => await runIn(addressOf((await server()).url, name), 'VACUUM ANALYZE'),
+    rest: async (name) => await oneStatement(addressOf((await server()).url, name), 'VACUUM ANALYZE'),
     async away(address, delayMs) {
       const port = Number(new URL(address).port)
       const proxy = proxies.get(delayMs) ?? startProxy(port, delayMs)
@@ -62,16 +61,6 @@ function withPort(address: string, port: number): string {
   const url = new URL(address)
   url.port = String(port)
   return url.href
-}
-
-async function runIn(address: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: address })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
 }
 
 async function startProxy(port: number, delayMs: number): Promise<Proxy> {

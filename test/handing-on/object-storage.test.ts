@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
 import { bucketAddressText } from '../../src/config/bucket-address.ts'
 import { openS3Store } from '../../src/reading/publish/bucket/s3-store.ts'
 import { aMirrorOfNights } from '../support/publishing.ts'
@@ -69,12 +68,3 @@ withPython('moto', ['moto.server', 'duckdb', 'duckdb_extensions', 'duckdb_extens
     await store.head()
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
-}

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { env } from 'node:process'
 import { Redis } from 'ioredis'
+import { freePort } from '../../bench/free-port.ts'
 
 /** A Redis of its own in a temporary folder, that may be killed and started again. */
 export type RedisServer = {
@@ -73,15 +73,4 @@ export async function startRedis({ appendOnly = false, password = '' } = {}): Pr
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** A port that no program listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../../bench/free-port.ts'
 import { onThisMachine } from '../../support/busy-machine.ts'
 import { openValues } from '../../../jobs/queue/open-values.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
-import { freePort } from '../../support/redis-server.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Client } from 'pg'
-import { startPostgres, type PostgresServer } from '../../../bench/postgres-server.ts'
+import { oneStatement, startPostgres, type PostgresServer } from '../../../bench/postgres-server.ts'
 
 /** A server whose databases understand what statements for SQLite call by other names. */
 export type TestServer = PostgresServer & {
@@ -26,15 +25,4 @@ export async function startTestServer(options = { isDurable: false }): Promise<T
 /** Makes what statements for SQLite call by other names. */
 export function sqliteForms(): string {
   return readFileSync(new URL('sqlite-forms.sql', import.meta.url), 'utf8')
-}
-
-async function oneStatement(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    await client.query(statement)
-  } finally {
-    await client.end().catch(() => {})
-  }
 }
