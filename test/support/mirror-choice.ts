@@ -1,6 +1,6 @@
 import { env } from 'node:process'
 
-/** The user to whom the server of the tests gives the mirrors. */
+/** The user who owns the mirrors on the server of the tests. */
 export const POSTGRES_USER = 'mirror'
 
 /** Whether the mirrors of the tests are in PostgreSQL: `CUSTOMER_MIRROR_TEST_MIRROR=postgres`. They are files of SQLite otherwise. */

@@ -58,7 +58,7 @@ const RETENTION = {
   removedCustomersMs: 3 * DAY_MS,
 }
 
-test.each(DEEDS)('after it is told to %s, PostgreSQL holds the same as SQLite', async (_, deed) => {
+test.each(DEEDS)('after a request to %s, PostgreSQL holds the same as SQLite', async (_, deed) => {
   for (let seed = 1; seed <= seeds(20, { least: 1, every: 20 }); seed += 1) {
     const { lasting, tables } = lastingTables(seed)
     const { file, mirror, rows } = await inSqlite(tables)
