@@ -1,12 +1,10 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { moveCommand } from '../../src/cli/move.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { move } from '../support/move-command.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
-import { runCommand, type Done } from '../support/run-command.ts'
-import { aWorkplace } from '../support/workplace.ts'
 
 const CUSTOMERS = 'SELECT organization, id, name, removed_at, updated_at FROM customers ORDER BY organization, id'
 
@@ -74,16 +72,3 @@ test('a move that is stopped leaves nothing, and can be started again', async ()
   expect(readdirSync(dirname(file)).filter((name) => name.includes('back'))).toEqual([])
   expect((await move(there, back)).code).toBe(0)
 })
-
-/** Runs the command with a configuration of this mirror. */
-function move(mirror: string, to: string, ...[option]: ('--json' | AbortSignal)[]): Promise<Done> {
-  const { config } = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }], {
-    mirror,
-  })
-  const json = option === '--json' ? [option] : []
-  return runCommand(
-    moveCommand,
-    ['--to', to, '--config', config, ...json],
-    option instanceof AbortSignal ? option : undefined,
-  )
-}

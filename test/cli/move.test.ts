@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { moveCommand } from '../../src/cli/move.ts'
 import { aSqliteMirror } from '../support/full-mirror.ts'
-import { runCommand, type Done } from '../support/run-command.ts'
-import { aWorkplace } from '../support/workplace.ts'
+import { move } from '../support/move-command.ts'
 
 test.each([
   ['a password', 'postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],
@@ -25,16 +23,3 @@ test('a server that does not answer ends with 5, and names it without the user',
     stderr: expect.stringContaining('postgres://127.0.0.1:1/crm: no server answers there'),
   })
 })
-
-/** Runs the command with a configuration of this mirror. */
-function move(mirror: string, to: string, ...[option]: ('--json' | AbortSignal)[]): Promise<Done> {
-  const { config } = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }], {
-    mirror,
-  })
-  const json = option === '--json' ? [option] : []
-  return runCommand(
-    moveCommand,
-    ['--to', to, '--config', config, ...json],
-    option instanceof AbortSignal ? option : undefined,
-  )
-}

@@ -120,3 +120,19 @@ export async function rowsIn(bucket: BucketServer, columns: string): Promise<Duc
     FROM (SELECT unnest(organizations) AS one FROM read_json('${folder}/manifest.json')))`)
   return duck.all(`SELECT ${columns} FROM read_parquet(getvariable('objects'), hive_partitioning = true) ORDER BY ALL`)
 }
+
+/** A publish that another one overtakes: it begins after all objects of the first are there, and ends before its manifest is. */
+export async function anOvertakenPublish(options = {}): Promise<{ bucket: BucketServer; published: Published }> {
+  const { mirror, bucket } = await aStaleBucket(options)
+  let meanwhile: Promise<unknown> | undefined
+  bucket.fault = async ({ method, key }) => {
+    if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
+    meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
+    await meanwhile
+    return false
+  }
+  const published = await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  expect(meanwhile).toBeDefined()
+  return { bucket, published }
+}

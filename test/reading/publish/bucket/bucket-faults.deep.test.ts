@@ -3,6 +3,7 @@ import { publishApart } from '../../../../src/reading/publish/publish-apart.ts'
 import { night } from '../../../mirror/nights.ts'
 import {
   aBucketPlan,
+  anOvertakenPublish,
   aStaleBucket,
   namedIn,
   objectsIn,
@@ -63,30 +64,13 @@ test.each<[string, Fault, string, RegExp]>([
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
-test.each([
-  ['knows conditions', true],
-  ['knows no conditions', false],
-])(
-  'of two publishers at once on a service that %s, neither mixes objects of the other into its manifest',
-  async (_, knowsConditions) => {
-    const { mirror, bucket } = await aStaleBucket({ knowsConditions })
-    let meanwhile: Promise<unknown> | undefined
-    bucket.fault = async ({ method, key }) => {
-      if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
-      // The other one begins after all objects of the first are there, and ends before its manifest is.
-      meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
-      await meanwhile
-      return false
-    }
-    const published = await publishInto(bucket, aBucketPlan(mirror.file))
-    await publishInto(bucket, aBucketPlan(mirror.file))
+test('of two publishers at once on a service that knows no conditions, neither mixes objects of the other into its manifest', async () => {
+  const { bucket, published } = await anOvertakenPublish({ knowsConditions: false })
 
-    expect(meanwhile).toBeDefined()
-    expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
-    expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
-    expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-  },
-)
+  expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
+  expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
 
 test('a bucket that is not there, and a machine without credentials, are reported', async () => {
   const mirror = await aMirror()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { night } from '../../../mirror/nights.ts'
 import {
   aBucketPlan,
+  anOvertakenPublish,
   aStaleBucket,
   namedIn,
   objectsIn,
@@ -11,7 +11,6 @@ import {
   rowsThatAreWhole,
 } from '../../../support/bucket-publishing.ts'
 import { refuse, type Fault } from '../../../support/bucket-server.ts'
-import { customers } from '../../../support/builders.ts'
 
 test.each<[string, Fault, string, RegExp]>([
   ['a right that lacks', refusing(403, 'AccessDenied'), 'copy-unwritable', /They need s3:ListBucket .* s3:PutObject/],
@@ -38,19 +37,8 @@ test.each([4])('when request %i is the last that is answered, the manifest names
 })
 
 test('of two publishers at once neither mixes objects of the other into its manifest', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  let meanwhile: Promise<unknown> | undefined
-  bucket.fault = async ({ method, key }) => {
-    if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
-    // The other one begins after all objects of the first are there, and ends before its manifest is.
-    meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
-    await meanwhile
-    return false
-  }
-  const published = await publishInto(bucket, aBucketPlan(mirror.file))
-  await publishInto(bucket, aBucketPlan(mirror.file))
+  const { bucket, published } = await anOvertakenPublish()
 
-  expect(meanwhile).toBeDefined()
   expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
   expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
