@@ -27,7 +27,7 @@ export async function beginRun(
 ): Promise<number> {
   const begun = await session.first<{ id: number; is_leased: boolean }>(
     beginning(isQuick === true, from !== undefined),
-    ...[organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), from ?? null, isQuick === true ? 0 : null],
+    ...[organization, sqlTime(nowMs), trigger, sqlTime(dataAsOfMs), from ?? null, isQuick === true ? 0 : null],
     ...[holder, replaced ?? null],
   )
   if (begun?.is_leased === true) return begun.id
@@ -39,7 +39,7 @@ function beginning(isQuick: boolean, continues: boolean): string {
   return `
     WITH begun AS (
       INSERT INTO runs (organization, trigger, started_at, data_as_of, resumed_from, trusted_pages, status)
-      VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5::bigint, $6::bigint, 'running') RETURNING id
+      VALUES ($1, $3, $2::timestamptz, $4::timestamptz, $5::bigint, $6::bigint, 'running') RETURNING id
     ),
     leased AS (
       INSERT INTO leases (organization, run_id, holder, expires_at) SELECT $1, id, $7, ${LEASE_END} FROM begun
@@ -56,7 +56,7 @@ const INHERIT = `inherited AS (UPDATE windows SET run_id = begun.id FROM begun W
 
 const FORGET = `forgotten AS (${FORGET_WINDOWS})`
 
-/** $3 is the moment. */
-const CLOSE_ABANDONED = `UPDATE runs SET status = 'interrupted', finished_at = greatest($3::timestamptz, started_at),
+/** Ends the runs of the organization $1 that were left running, at the moment $2. */
+export const CLOSE_ABANDONED = `UPDATE runs SET status = 'interrupted', finished_at = greatest($2::timestamptz, started_at),
   reasons = '["interrupted"]', error_code = 'interrupted', error = '${ABANDONED}'
   WHERE organization = $1 AND status = 'running'`

@@ -1,8 +1,8 @@
 import type { Retired } from '../../../organizations.ts'
 import { MEMORY_OF_LIST } from '../../organization-tables.ts'
 import { isRetired } from '../../refusals.ts'
-import { ABANDONED } from '../../lease-errors.ts'
 import { sqlTime } from '../../sql-time.ts'
+import { CLOSE_ABANDONED } from '../begin-run.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../windows.ts'
@@ -24,7 +24,7 @@ export async function retireOrganization(session: Session, organization: string,
     organization,
     now,
   )
-  await session.run(CLOSE_ABANDONED, organization, now, ABANDONED)
+  await session.run(CLOSE_ABANDONED, organization, now)
   // Their row numbers refer to customers that are no longer expected in the list.
   await forgetWindows(session, organization)
   await deleteRows(session, ['leases', 'held_removals', 'absences'], organization)
@@ -38,11 +38,6 @@ export async function retireOrganization(session: Session, organization: string,
   await deleteRows(session, MEMORY_OF_LIST, organization)
   return { removed }
 }
-
-const CLOSE_ABANDONED = `
-  UPDATE runs SET status = 'interrupted', finished_at = greatest($2::timestamptz, started_at), reasons = '["interrupted"]',
-    error_code = 'interrupted', error = $3
-  WHERE organization = $1 AND status = 'running'`
 
 /** Returns the number of customers that were active. */
 async function removeAll(
