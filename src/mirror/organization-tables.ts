@@ -24,5 +24,9 @@ export type OrganizationTable = (typeof ORGANIZATION_TABLES)[number]
 /** What is kept from run to run to recognize a list. Without it, the next run reads every record. */
 export const MEMORY_OF_LIST = ['lists', 'list_chunks', 'list_windows', 'edited_customers'] as const
 
+/** The error, after the name, of a run that was refused because its customers were known under an organization that was forgotten. */
+export const KNOWN_UNDER_A_FORGOTTEN_ONE =
+  'its customers were known under another organization, which was forgotten since.'
+
 /** Tables of which one row means that an organization is in the mirror. A run that failed before it saved anything does not. */
 export const TAKING_TABLES = ['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets'] as const

@@ -4,6 +4,7 @@ import {
   LATEST_COLUMNS,
   latestRunOf,
   leasedRunOf,
+  UNDERWAY,
   type LatestColumns,
   type UnderwayColumns,
 } from '../rows/latest-run.ts'
@@ -27,13 +28,8 @@ const LATEST = `
 
 /** The runs that hold the lease of their organization by the clock of the server, by organization. */
 export async function listUnderway(session: Session): Promise<LeasedRun[]> {
-  const leased = await session.all<UnderwayColumns>(UNDERWAY)
+  const leased = await session.all<UnderwayColumns>(
+    `${UNDERWAY} AND expires_at > clock_timestamp() ORDER BY runs.organization`,
+  )
   return leased.filter(({ holder }) => isGone(holder) !== true).map(leasedRunOf)
 }
-
-const UNDERWAY = `
-  SELECT runs.id, runs.organization, started_at, trusted_pages, read_before, received, duplicates, holder,
-    (SELECT max(total) FROM windows WHERE run_id = runs.id) AS total
-  FROM leases JOIN runs ON runs.id = leases.run_id
-  WHERE status = 'running' AND expires_at > clock_timestamp()
-  ORDER BY runs.organization`

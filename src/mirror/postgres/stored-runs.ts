@@ -2,6 +2,7 @@ import type { Report } from '../../report.ts'
 import type { Freshness, StoredRun, UncountedFreshness } from '../../store.ts'
 import {
   COUNTED_COLUMNS,
+  freshnessColumns,
   freshnessOf,
   UNCOUNTED_COLUMNS,
   uncountedFreshnessOf,
@@ -9,7 +10,7 @@ import {
   type FreshnessColumns,
 } from '../rows/freshness.ts'
 import { reportOf, storedRunOf, type RunColumns } from '../rows/run.ts'
-import { firstRunOf, IS_FULL, IS_QUICK, READ_TO_END } from '../run-conditions.ts'
+import { IS_FULL, IS_QUICK, READ_TO_END } from '../run-conditions.ts'
 import type { Session } from './session.ts'
 
 /** One run; undefined if there is no run with that number. */
@@ -43,13 +44,7 @@ export async function listUncountedFreshness(session: Session): Promise<Uncounte
 
 /** Each run is found by one seek in an index, however many runs there are. */
 const freshnessWith = (columns: readonly string[]) => `
-  SELECT ${columns.map((column) => `freshness.${column}`).join(', ')},
-    ${firstRunOf('freshness.organization')} AS first_run_at, full_run.status AS last_full_status, ended.error_code AS ended_error,
-    CASE WHEN ended.proof <> 'proven' THEN ended.reasons END AS ended_reasons,
-    CASE WHEN whole.proof <> 'proven' THEN whole.reasons END AS read_reasons,
-    quick.id AS quick_id, quick.started_at AS quick_started_at, quick.status AS quick_status, quick.reasons AS quick_reasons,
-    quick.error_code AS quick_error, quick.requests AS quick_requests, quick.trusted_pages AS quick_trusted,
-    quick.inserted AS quick_inserted, quick.updated AS quick_updated, quick.missing AS quick_missing
+  SELECT ${freshnessColumns(columns)}
   FROM freshness
   LEFT JOIN LATERAL (${LAST_RUN_OF} AND status <> 'running' AND ${IS_FULL} ${NEWEST}) AS ended ON true
   LEFT JOIN LATERAL (${LAST_RUN_OF} AND ${IS_FULL} ${NEWEST}) AS full_run ON true

@@ -1,5 +1,6 @@
 import type { Proof, RunStatus } from '../../report.ts'
 import type { Freshness, LastQuickRun, UncountedFreshness } from '../../store.ts'
+import { firstRunOf } from '../run-conditions.ts'
 import { fromSqlTime, timeIn } from '../sql-time.ts'
 
 /** A row of the `freshness` view without its counts of customers, with columns of the runs that it rests on. */
@@ -40,6 +41,20 @@ export const UNCOUNTED_COLUMNS = [
   ...['organization', 'data_as_of', 'read_as_of', 'proven_as_of', 'retired_at'],
   ...['proof', 'last_run_id', 'last_status', 'held', 'open_rejects'],
 ]
+
+/**
+ * What to select of the view and of four runs: `full_run` is the last full one, `ended` the last full one that has ended, `whole` the last
+ * that read the list to its end, and `quick` a recent quick one.
+ */
+export function freshnessColumns(columns: readonly string[]): string {
+  return `${columns.map((column) => `freshness.${column}`).join(', ')},
+    ${firstRunOf('freshness.organization')} AS first_run_at, full_run.status AS last_full_status, ended.error_code AS ended_error,
+    CASE WHEN ended.proof <> 'proven' THEN ended.reasons END AS ended_reasons,
+    CASE WHEN whole.proof <> 'proven' THEN whole.reasons END AS read_reasons,
+    quick.id AS quick_id, quick.started_at AS quick_started_at, quick.status AS quick_status, quick.reasons AS quick_reasons,
+    quick.error_code AS quick_error, quick.requests AS quick_requests, quick.trusted_pages AS quick_trusted,
+    quick.inserted AS quick_inserted, quick.updated AS quick_updated, quick.missing AS quick_missing`
+}
 
 /** How current an organization is, with its counts. */
 export function freshnessOf(row: FreshnessColumns & CountColumns): Freshness {

@@ -34,6 +34,13 @@ export function latestRunOf({ id, started_at, finished_at, duration_ms, ...row }
   }
 }
 
+/** The runs with a lease that are not ended yet. */
+export const UNDERWAY = `
+  SELECT runs.id, runs.organization, started_at, trusted_pages, read_before, received, duplicates, holder,
+    (SELECT max(total) FROM windows WHERE run_id = runs.id) AS total
+  FROM leases JOIN runs ON runs.id = leases.run_id
+  WHERE status = 'running'`
+
 /** A run that has a lease. */
 export type UnderwayColumns = {
   id: number

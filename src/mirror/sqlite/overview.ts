@@ -3,6 +3,7 @@ import {
   LATEST_COLUMNS,
   latestRunOf,
   leasedRunOf,
+  UNDERWAY,
   type LatestColumns,
   type UnderwayColumns,
 } from '../rows/latest-run.ts'
@@ -30,15 +31,8 @@ const LATEST = `
 
 /** The runs that hold the lease of their organization, by organization. */
 export function listUnderway(db: Connection, clocks: Clocks): LeasedRun[] {
-  return statement<[], UnderwayColumns>(db, UNDERWAY)
+  return statement<[], UnderwayColumns>(db, `${UNDERWAY} ORDER BY runs.organization`)
     .all()
     .filter(({ organization, id }) => findLease(db, organization, clocks)?.run_id === id)
     .map(leasedRunOf)
 }
-
-const UNDERWAY = `
-  SELECT runs.id, runs.organization, started_at, trusted_pages, read_before, received, duplicates, holder,
-    (SELECT MAX(total) FROM windows WHERE run_id = runs.id) AS total
-  FROM leases JOIN runs ON runs.id = leases.run_id
-  WHERE status = 'running'
-  ORDER BY runs.organization`

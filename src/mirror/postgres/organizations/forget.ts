@@ -1,4 +1,4 @@
-import { ORGANIZATION_TABLES } from '../../organization-tables.ts'
+import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../organization-tables.ts'
 import type { Database, Session } from '../session.ts'
 import { vacuum } from '../vacuum.ts'
 import { forgetWindows } from '../windows.ts'
@@ -28,7 +28,7 @@ async function deleteAll(session: Session, organization: string): Promise<void> 
 /** A run that was refused because its customers were known under this organization named it. */
 async function unname(session: Session, organization: string): Promise<void> {
   await session.run(
-    `UPDATE runs SET error = organization || ': its customers were known under another organization, which was forgotten since.'
+    `UPDATE runs SET error = organization || ': ${KNOWN_UNDER_A_FORGOTTEN_ONE}'
      WHERE error_code = 'tenant-mixup' AND strpos(error, ' under ' || $1::text || '. ') > 0`,
     organization,
   )

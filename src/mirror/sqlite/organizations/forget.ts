@@ -4,7 +4,7 @@ import type { Clocks } from '../lease.ts'
 import { deletingSecurely, emptyWal, purge } from '../purge.ts'
 import { statement } from '../statement.ts'
 import { forgetWindows } from '../windows.ts'
-import { ORGANIZATION_TABLES } from '../../organization-tables.ts'
+import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../organization-tables.ts'
 import { deleteRows, hasRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /** What the mirror holds of an organization. */
@@ -53,7 +53,7 @@ function deleteAll(db: Connection, organization: string, clocks: Clocks): void {
 function unname(db: Connection, organization: string): void {
   statement(
     db,
-    `UPDATE runs SET error = organization || ': its customers were known under another organization, which was forgotten since.'
+    `UPDATE runs SET error = organization || ': ${KNOWN_UNDER_A_FORGOTTEN_ONE}'
      WHERE error_code = 'tenant-mixup' AND instr(error, ' under ' || ? || '. ') > 0`,
   ).run(organization)
 }
