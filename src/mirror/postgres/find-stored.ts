@@ -21,7 +21,6 @@ type Found = Customer & { last_row_id: number | null; row_id: number | null; is_
  * another customer before a whole list was read: the list before and the windows of a scan may still refer to it.
  */
 export async function findStored(session: Session, organization: string, ids: ReadonlySet<string>): Promise<Stored> {
-  if (ids.size === 0) return { customers: new Map(), lastRowId: 0 }
   const found = await session.all<Found>(FIND, organization, [...ids])
   const customers = new Map<string, Known>()
   for (const { last_row_id: _, row_id: rowId, is_missing: isMissing, is_removed: isRemoved, ...customer } of found)

@@ -156,6 +156,11 @@ export function isCollision(error: unknown): boolean {
   return /^(40001|40P01)$/.test(partsOf(error).code ?? '')
 }
 
+/** Whether a row was to be inserted whose key is taken. */
+export function isTaken(error: unknown): boolean {
+  return partsOf(error).code === '23505'
+}
+
 /** Whether a value does not fit into an index: at most about 2,700 bytes do. */
 export function isTooLongToIndex(error: unknown): boolean {
   return partsOf(error).code === '54000'

@@ -12,10 +12,10 @@ import { recording } from './record-windows.ts'
 type Writing = { run: Pick<Run, 'id' | 'organization'>; now: string }
 
 /**
- * The numbers of rows that were written: fewer where another program wrote between the look-up and this. `pages` are those that the run
- * has saved until now.
+ * How many rows were updated: fewer where another program deleted some between the look-up and this. `pages` are those that the run has
+ * saved until now.
  */
-export type Written = { inserted: number; updated: number; pages: number }
+export type Written = { updated: number; pages: number }
 
 /** Writes all that was decided about pages, in one statement; what there is nothing of is left out. */
 export async function writePages(
@@ -38,16 +38,15 @@ export async function writePages(
     ['edited', onRows(writing, NOTE_EDITED, edited), edited.size > 0],
     ['recorded', recording(run, windows), windows.size > 0],
   ]
-  const counts = (name: string, isNeeded: boolean) => `(SELECT ${isNeeded ? `count(*) FROM ${name}` : '0'}) AS ${name}`
   const written = await writeTogether<Written>(session, named, {
     sql: `UPDATE runs SET pages = pages + $2, received = received + $3, inserted = inserted + $4, updated = updated + $5,
         unchanged = unchanged + $6, duplicates = duplicates + $7, rejected = rejected + $8, suppressed = suppressed + $9,
         returned = returned + $10
       WHERE id = $1
-      RETURNING pages, ${counts('inserted', inserted.length > 0)}, ${counts('updated', updated.size > 0)}`,
+      RETURNING pages, (SELECT ${updated.size > 0 ? 'count(*) FROM updated' : '0'}) AS updated`,
     parameters: [run.id, ...countsOf(decided)],
   })
-  return written ?? { inserted: 0, updated: 0, pages: 0 }
+  return written ?? { updated: 0, pages: 0 }
 }
 
 function countsOf({ saved: { pages, records } }: PagesDecided): number[] {
@@ -55,15 +54,14 @@ function countsOf({ saved: { pages, records } }: PagesDecided): number[] {
   return [pages.length, received, inserted, updated, unchanged, duplicates, rejected, suppressed, returned]
 }
 
-/** On a conflict, another program inserted the customer since it was looked up. */
+/** Fails where another program inserted the customer since it was looked up. */
 function insertion({ run, now }: Writing, inserted: PagesDecided['inserted']): Part {
   const columns = columnsOf(inserted.map(({ customer }) => customer))
   return {
     sql: `INSERT INTO customers
         (organization, row_id, id, ${FIELDS.join(', ')}, last_run_id, updated_at, first_seen_at, changed_at)
       SELECT $1, given.row_id, given.id, ${AS_STORED.join(', ')}, $2::bigint, stamp.updated_at, $3::timestamptz, $3::timestamptz
-      FROM ${givenFrom(4, [['id', 'text']])}, stamp
-      ON CONFLICT DO NOTHING RETURNING row_id`,
+      FROM ${givenFrom(4, [['id', 'text']])}, stamp`,
     parameters: [
       run.organization,
       run.id,
