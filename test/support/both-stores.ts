@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openDatabase } from '../../src/mirror/postgres/database.ts'
-import { writeDictionary } from '../../src/mirror/postgres/dictionary.ts'
+import { DICTIONARY } from '../../src/mirror/postgres/dictionary.ts'
 import type { Database, Session } from '../../src/mirror/postgres/session.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { pgliteConnections } from './pglite-connections.ts'
@@ -34,7 +34,7 @@ let schemas = 0
 export async function inPostgres(server: PGlite, tables: Tables): Promise<Database> {
   const database = await openDatabase(`postgres://here/test?schema=both_${(schemas += 1)}`, 'write', {
     connect: () => pgliteConnections(server),
-    complete: writeDictionary,
+    completion: DICTIONARY,
   })
   onTestFinished(() => database.close())
   await database.write(async (session) => {

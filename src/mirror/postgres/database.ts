@@ -1,16 +1,15 @@
 import { MirrorUnusable } from '../../errors.ts'
 import { shownMirror } from '../../mirror-address.ts'
 import { openPool } from './connections.ts'
-import { openSchema } from './open-schema.ts'
+import { openSchema, type Completion } from './open-schema.ts'
 import { postgresError } from './postgres-errors.ts'
 import { schemaOf } from './connection-settings.ts'
 import { quoted } from './quoted.ts'
-import type { Connections, Database, Session } from './session.ts'
+import type { Connections, Database } from './session.ts'
 import { onceTransactions, statementAlone, transaction } from './transaction.ts'
 
 export type Opening = {
-  /** Runs in the transaction in which the mirror is opened to write. */
-  complete?: ((session: Session) => Promise<void>) | undefined
+  completion?: Completion | undefined
   /** The connections to the database at an address. */
   connect?: ((address: string) => Connections) | undefined
 }
@@ -22,13 +21,13 @@ export type Opening = {
 export async function openDatabase(
   address: string,
   access: 'read' | 'write',
-  { complete = async () => {}, connect = openPool }: Opening = {},
+  { completion, connect = openPool }: Opening = {},
 ): Promise<Database> {
   const shown = shownMirror(address)
   const connections = await described(shown, async () => connect(address))
   const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
   try {
-    await openSchema(database, access, complete)
+    await openSchema(database, access, completion)
     return access === 'read' ? { ...database, write: () => refuse(shown), maintain: () => refuse(shown) } : database
   } catch (error) {
     await database.close()

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { PUBLIC_TABLES } from '../../public-tables.ts'
+import type { Completion } from './open-schema.ts'
 import type { Session } from './session.ts'
 
 /** What a column of this name holds, where it is another thing than in SQLite. */
@@ -24,8 +26,34 @@ const ROWS = PUBLIC_TABLES.flatMap(({ name, columns }) =>
   })),
 )
 
+/** The dictionary of a mirror, as this program has it. */
+export const DICTIONARY: Completion = { isThere: isDescribed, write: writeDictionary }
+
+/** Whether the mirror says of each public column what this program does. */
+async function isDescribed(session: Session): Promise<boolean> {
+  const stored = await session.first<{ digest: string | null }>(DIGEST)
+  return stored?.digest === digestOf(ROWS)
+}
+
+function digestOf(rows: typeof ROWS): string {
+  const inOrder = rows.toSorted((one, other) => compare(one.table, other.table) || compare(one.column, other.column))
+  const lines = inOrder.map(({ table, column, meaning, source, nullable, personal }) =>
+    [table, column, meaning, source, Number(nullable), Number(personal)].join('\t'),
+  )
+  return createHash('md5').update(lines.join('\n')).digest('hex')
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+/** Types are left out: only the server knows them, and they change with the tables alone. */
+const DIGEST = `
+  SELECT md5(string_agg(concat_ws(E'\\t', "table", "column", meaning, source, nullable::int, personal::int), E'\\n'
+    ORDER BY "table" COLLATE "C", "column" COLLATE "C")) AS digest FROM dictionary`
+
 /** Writes what each public column holds into the mirror, where it differs; types as PostgreSQL has them. In the caller's transaction. */
-export async function writeDictionary(session: Session): Promise<void> {
+async function writeDictionary(session: Session): Promise<void> {
   await session.run(WRITE, JSON.stringify(ROWS))
 }
 

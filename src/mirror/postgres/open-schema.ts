@@ -16,16 +16,30 @@ const OLDEST_SERVER = { number: 140_000, name: '14' }
 /** The name of the advisory lock under which mirrors are made and migrated: `CMIR`. */
 const LOCK = 0x434d4952
 
+/** What a mirror has to hold beside its tables. It is written in the transaction that makes or migrates them, or in one of its own. */
+export type Completion = {
+  isThere: (session: Session) => Promise<boolean>
+  write: (session: Session) => Promise<void>
+}
+
+const NOTHING: Completion = { isThere: async () => true, write: async () => {} }
+
 /**
- * Makes or migrates the mirror in its schema, or requires that it is there. `complete` runs in the transaction in which it is opened to
+ * Makes or migrates the mirror in its schema, or requires that it is there. What is complete is opened without a lock and without a
  * write. Throws MirrorUnusable without having changed anything.
  */
 export async function openSchema(
   database: Database,
   access: 'read' | 'write',
-  complete: (session: Session) => Promise<void>,
+  completion: Completion = NOTHING,
 ): Promise<void> {
-  const found = await database.read((session) => look(session, database.schema))
+  const { found, isReady } = await database.read(async (session) => {
+    const seen = await look(session, database.schema)
+    return {
+      found: seen,
+      isReady: seen.version === LATEST_VERSION && (access === 'read' || (await isComplete(session, completion))),
+    }
+  })
   requireServer(found, database.address, access)
   requireMirror(found, database)
   if (access === 'read' && found.version === 0) {
@@ -33,8 +47,11 @@ export async function openSchema(
       code: 'missing',
     })
   }
-  if (access === 'read' && found.version === LATEST_VERSION) return
-  await database.write((session) => migrate(session, database, complete))
+  if (!isReady) await database.write((session) => migrate(session, database, completion))
+}
+
+async function isComplete(session: Session, { isThere }: Completion): Promise<boolean> {
+  return (await session.first('SELECT FROM fingerprint_key')) !== undefined && (await isThere(session))
 }
 
 type Found = {
@@ -121,11 +138,7 @@ function requireMirror({ is_marked, may_use, relations, version }: Found, { addr
 }
 
 /** Applies the missing migrations, and makes the key. Another program that does the same at the same time is waited for. */
-async function migrate(
-  session: Session,
-  database: Database,
-  complete: (session: Session) => Promise<void>,
-): Promise<void> {
+async function migrate(session: Session, database: Database, completion: Completion): Promise<void> {
   await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
   const found = await look(session, database.schema)
   requireMirror(found, database)
@@ -141,5 +154,5 @@ async function migrate(
   }
   const key = 'INSERT INTO fingerprint_key (id, key) SELECT 1, $1 WHERE NOT EXISTS (SELECT FROM fingerprint_key)'
   await session.run(key, randomBytes(KEY_BYTES))
-  await complete(session)
+  await completion.write(session)
 }

@@ -1,7 +1,7 @@
 import type { Organizations } from '../../organizations.ts'
 import type { Erased, Mirror, Traces } from '../../store.ts'
 import { openDatabase } from './database.ts'
-import { writeDictionary } from './dictionary.ts'
+import { DICTIONARY } from './dictionary.ts'
 import { rareVerbs } from './rare-verbs.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import { readingIndexes } from './reading-indexes.ts'
@@ -45,11 +45,11 @@ export async function eraseTraces(address: string, traces: Traces): Promise<Eras
 }
 
 function openToWrite(address: string): Promise<Database> {
-  return openDatabase(address, 'write', { complete: writeDictionary })
+  return openDatabase(address, 'write', { completion: DICTIONARY })
 }
 
 function openToRead(address: string): Promise<Database> {
-  return openDatabase(address, 'read', { complete: writeDictionary })
+  return openDatabase(address, 'read', { completion: DICTIONARY })
 }
 
 function mirrorIn(database: Database): Mirror {

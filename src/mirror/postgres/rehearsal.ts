@@ -6,7 +6,7 @@ import { postgresSide } from '../move/postgres-side.ts'
 import { sqliteSide } from '../move/sqlite-side.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
 import { openDatabase } from './database.ts'
-import { writeDictionary } from './dictionary.ts'
+import { DICTIONARY } from './dictionary.ts'
 
 /**
  * A temporary mirror for a dry run: a private file of SQLite with a copy of the organizations in the mirror at `address`, if there is
@@ -19,7 +19,7 @@ export async function rehearseMirror(
 ): Promise<Mirror> {
   const { rehearseElsewhere } = await import('../sqlite/sqlite-mirror.ts')
   const tables = rehearsedTables(lists)
-  const database = await ifThere(openDatabase(address, 'read', { complete: writeDictionary }))
+  const database = await ifThere(openDatabase(address, 'read', { completion: DICTIONARY }))
   try {
     return await rehearseElsewhere(shownMirror(address), async (db) => {
       const to = sqliteSide(db, 'the copy')

@@ -3,7 +3,7 @@ import { postgresSide } from '../../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
 import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'
 import { openDatabase as openServer } from '../../mirror/postgres/database.ts'
-import { writeDictionary } from '../../mirror/postgres/dictionary.ts'
+import { DICTIONARY } from '../../mirror/postgres/dictionary.ts'
 import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
@@ -16,7 +16,7 @@ export async function moveToPostgres({ from: file, to }: Move, moving: Moving): 
     const held = findHeldLease(db, moving)
     if (held !== undefined) refuseRun(held)
     const copied = latestRun(db)
-    const server = await openServer(to, 'write', { complete: writeDictionary })
+    const server = await openServer(to, 'write', { completion: DICTIONARY })
     try {
       return await server.write(async (session) => {
         // A run that starts there meanwhile waits, and is refused.

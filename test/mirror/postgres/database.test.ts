@@ -1,6 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { arrayLiteral } from '../../../src/mirror/postgres/array-literal.ts'
+import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { openDatabase } from '../../../src/mirror/postgres/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/postgres/open-schema.ts'
 import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
@@ -101,11 +102,47 @@ describe('opening', () => {
 
   test('if it cannot be completed, nothing is kept', async () => {
     const address = anAddress()
-    const complete = () => Promise.reject(new Error('made up'))
+    const completion = { isThere: async () => false, write: () => Promise.reject(new Error('made up')) }
 
-    await expect(openDatabase(address, 'write', { ...onPglite, complete })).rejects.toThrow('made up')
+    await expect(openDatabase(address, 'write', { ...onPglite, completion })).rejects.toThrow('made up')
     await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
   })
+})
+
+test.each([
+  ['is complete', 'SELECT 1', ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY']],
+  [
+    'says something else of a column',
+    `UPDATE dictionary SET meaning = 'else' WHERE "table" = 'runs' AND "column" = 'id'`,
+    ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', 'BEGIN ISOLATION LEVEL READ COMMITTED'],
+  ],
+  [
+    'has lost its key',
+    'DELETE FROM fingerprint_key',
+    ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', 'BEGIN ISOLATION LEVEL READ COMMITTED'],
+  ],
+])('a mirror that %s is opened with no more transactions than it needs', async (_what, change, begun) => {
+  const address = anAddress()
+  const completion = DICTIONARY
+  const meanings = async (database: Database) =>
+    database.read((session) =>
+      session.all('SELECT meaning FROM dictionary UNION ALL SELECT key::text FROM fingerprint_key'),
+    )
+  const first = await openDatabase(address, 'write', { ...onPglite, completion })
+  const before = await meanings(first)
+  await first.write((session) => session.run(change))
+  const transactions: string[] = []
+  const connect = () =>
+    through(pgliteConnections(server), (client, sql, parameters) => {
+      transactions.push(...(/^BEGIN[^;]*/.exec(sql) ?? []))
+      return client.query(sql, parameters)
+    })
+
+  const again = await openDatabase(address, 'write', { connect, completion })
+
+  expect(transactions).toEqual(begun)
+  expect(await meanings(again)).toHaveLength(before.length)
+  expect(await again.read((session) => session.first(`SELECT FROM dictionary WHERE meaning = 'else'`))).toBeUndefined()
 })
 
 test('values come as they do from SQLite', async () => {

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { writeDictionary } from '../../../src/mirror/postgres/dictionary.ts'
+import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading-indexes.ts'
 import { readingVerbs } from '../../../src/mirror/postgres/reading-verbs.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
@@ -157,7 +157,7 @@ describe('the dictionary', () => {
     const versions = () =>
       database.read((session) => session.all('SELECT xmin::text, ctid::text, * FROM dictionary ORDER BY ctid'))
     const before = await versions()
-    await database.write(writeDictionary)
+    await database.write(DICTIONARY.write)
     expect(await versions()).toEqual(before)
 
     await database.write((session) =>
@@ -165,7 +165,7 @@ describe('the dictionary', () => {
         `UPDATE dictionary SET meaning = 'x' WHERE "column" = 'id'; INSERT INTO dictionary VALUES ('old', 'old', 'text', 'x', 'mirror', true, true)`,
       ),
     )
-    await database.write(writeDictionary)
+    await database.write(DICTIONARY.write)
 
     const wrong = await database.read((session) => session.all(`SELECT * FROM dictionary WHERE meaning = 'x'`))
     expect(wrong).toEqual([])
