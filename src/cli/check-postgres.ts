@@ -3,7 +3,6 @@ import { shownMirror } from '../mirror-address.ts'
 import { examineServer, openMirrorIfThere } from '../mirror/mirror.ts'
 import { parsePostgresAddress } from '../postgres-address.ts'
 import type { Finding } from './check-everything.ts'
-import { explainFailure } from './output/explain-failure.ts'
 
 type Examined = Awaited<ReturnType<typeof examineServer>>
 
@@ -27,21 +26,26 @@ export async function checkPostgres(address: string): Promise<Finding> {
     }
   } catch (error) {
     if (!isOurs(error)) throw error
-    return { what, said: error.message, error, fix: explainFailure(error).fix }
+    return {
+      what,
+      said: error.message,
+      error,
+      fix: 'Do what is said above, or name another mirror in the configuration.',
+    }
   }
 }
 
 function requireWritable(shown: string, { isReadOnly, mayWrite, schema }: Examined): void {
-  if (isReadOnly)
-    throw new MirrorUnusable(`${shown}: the server takes no writes: it is a standby, or read-only by its settings`, {
-      code: 'read-only',
-    })
+  if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'read-only' })
   if (mayWrite) return
   throw new MirrorUnusable(
-    `${shown}: this user may not write the schema ${schema}. Let it own the schema, or GRANT it CREATE on the database`,
+    `${shown}: this user may not write the schema ${schema}. Let it own the schema, or GRANT it CREATE on the database.`,
     { code: 'read-only' },
   )
 }
+
+const READ_ONLY =
+  'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
 
 function serverWords(address: string, { server, isEncrypted, isPooled }: Examined): string {
   return `PostgreSQL ${server}, ${tlsWords(address, isEncrypted)}${isPooled ? ', through a pooler' : ''}`

@@ -8,6 +8,7 @@ import { copyMirror } from '../mirror/move/copy-mirror.ts'
 import { postgresSide } from '../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../mirror/move/sqlite-side.ts'
 import { openDatabase as openServer } from '../mirror/postgres/database.ts'
+import type { Session } from '../mirror/postgres/session.ts'
 import { openDatabase } from '../mirror/sqlite/database.ts'
 import { writeDictionary } from '../mirror/sqlite/dictionary.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
@@ -59,7 +60,8 @@ async function fill(file: string, address: string): Promise<void> {
       db.exec('BEGIN')
       const to = sqliteSide(db, file)
       await server.read((session) => {
-        const from = postgresSide(session, shownMirror(address))
+        const side = postgresSide(session, shownMirror(address))
+        const from = { ...side, organizations: () => organizationsIn(session) }
         return copyMirror(from, to, { tables: READ_TABLES, forPostgres: false })
       })
       db.exec('COMMIT')
@@ -70,6 +72,14 @@ async function fill(file: string, address: string): Promise<void> {
   } finally {
     await server.close()
   }
+}
+
+/** The organizations of which readers see anything, from tables that every reader may read. */
+async function organizationsIn(session: Session): Promise<string[]> {
+  const found = await session.all<{ organization: string }>(
+    'SELECT organization FROM runs UNION SELECT organization FROM customers ORDER BY 1',
+  )
+  return found.map(({ organization }) => organization)
 }
 
 /** Removes the copies of this user's processes that are gone. */

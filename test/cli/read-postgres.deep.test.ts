@@ -6,6 +6,7 @@ import { nameOfProcess } from '../../src/process-name.ts'
 import { moveMirror } from '../../src/reading/move/move-mirror.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
+import { statementsOn } from '../support/postgres/statement.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -62,6 +63,23 @@ test('whatever would write is refused, and nothing is written', async () => {
     expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts/)
   }
   expect(await sql(address, rows)).toEqual(before)
+})
+
+test('query and sql refuse what is no mirror, or one that they do not know, as they refuse such a file', async () => {
+  const writer = statementsOn(address, { isWriting: true })
+  const refused = async (mirror: string, said: RegExp) => {
+    for (const args of [
+      ['query', '--mirror', mirror],
+      ['sql', '--mirror', mirror, 'SELECT count(*) FROM customers'],
+    ])
+      expect(await run(args)).toMatchObject({ code: 7, stdout: '', stderr: expect.stringMatching(said) })
+  }
+
+  await refused(aPostgresMirror(), /there is no mirror yet/)
+  writer.run('UPDATE mirror_schema SET version = 999')
+  await refused(address, /written by a newer Customer Mirror/)
+  writer.run('DROP TABLE mirror_schema')
+  await refused(address, /holds tables that are not a mirror of ours/)
 })
 
 test('of rows with large values few are in memory at a time, and none is lost', async () => {

@@ -51,7 +51,7 @@ export async function* portionsOf(from: Side, copying: Copying, replaced: Replac
       yield { table, scope: organizations, rows: shaped(rows, { table, from, copying, replaced }) }
   let base = 0
   for (const organization of organizations ?? (await from.organizations())) {
-    const numbers = await numberRows(from, organization, base)
+    const numbers = await numberRows(from, tables, { organization, base })
     if (!copying.forPostgres) base += numbers.count
     for (const table of tables.filter(hasRowNumbers))
       for await (const rows of pagesOf(from, table, [organization]))

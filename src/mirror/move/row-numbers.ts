@@ -1,6 +1,6 @@
 import { readLaterOrder, type LaterOrder } from '../../later-order.ts'
 import { rowIdsFrom, rowIdsIn } from '../row-ids.ts'
-import { hasRowNumbers, MOVED_TABLES, type Kind } from './moved-tables.ts'
+import { hasRowNumbers, type Kind, type MovedTable } from './moved-tables.ts'
 import { pagesOf, type Row, type Side, type Value } from './side.ts'
 
 /**
@@ -16,11 +16,18 @@ export type RowNumbers = {
   in(blob: Buffer): Buffer
 }
 
-/** Numbers the rows of an organization anew, after `base`. A row that is referred to and no longer there gets one too. */
-export async function numberRows(side: Side, organization: string, base: number): Promise<RowNumbers> {
+/**
+ * Numbers the rows of an organization anew, after `base`. A row that one of the tables refers to and that is no longer there gets a
+ * number too.
+ */
+export async function numberRows(
+  side: Side,
+  tables: readonly MovedTable[],
+  { organization, base }: { organization: string; base: number },
+): Promise<RowNumbers> {
   const known = await side.rowNumbers(organization)
   const gone = new Set<number>()
-  for (const table of MOVED_TABLES) {
+  for (const table of tables) {
     if (!hasRowNumbers(table) || table.name === 'customers') continue
     const kinds = Object.values(table.columns)
     for await (const rows of pagesOf(side, table, [organization]))

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { shownMirror } from '../../mirror-address.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'
-import { LATEST_VERSION } from './open-schema.ts'
+import { LATEST_VERSION } from './versions.ts'
 import { postgresError } from './postgres-errors.ts'
 
 /** What a server says of itself and of a mirror in it, and how it was reached. */
@@ -35,7 +35,7 @@ export async function examineServer(address: string): Promise<Examined> {
       const found: { rows: Found[] } = await client.query(EXAMINE, [schema])
       const [first] = found.rows
       if (first === undefined) throw new Error('the server did not describe itself')
-      const version = first.is_marked ? await versionIn(client, schema) : undefined
+      const version = first.is_marked && first.may_use ? await versionIn(client, schema) : undefined
       return {
         ...{ server: first.server, schema, version, latestVersion: LATEST_VERSION },
         isEncrypted: settings.ssl !== false,
@@ -52,11 +52,19 @@ export async function examineServer(address: string): Promise<Examined> {
   }
 }
 
-type Found = { server: string; process: number; is_marked: boolean; may_write: boolean; is_read_only: boolean }
+type Found = {
+  server: string
+  process: number
+  is_marked: boolean
+  may_use: boolean
+  may_write: boolean
+  is_read_only: boolean
+}
 
 const EXAMINE = `
   SELECT split_part(current_setting('server_version'), ' ', 1) AS server, pg_backend_pid() AS process,
     mirror.oid IS NOT NULL AS is_marked,
+    coalesce(has_schema_privilege(space.oid, 'USAGE'), false) AS may_use,
     pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
     CASE
       WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE')
@@ -67,7 +75,8 @@ const EXAMINE = `
     END AS may_write
   FROM (SELECT $1::text AS name) AS asked
   LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
-  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema'`
+  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r'
+    AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
 async function versionIn(client: Client, schema: string): Promise<number | undefined> {
   const found: { rows: { version: number }[] } = await client.query(`SELECT version FROM "${schema}".mirror_schema`)

@@ -35,7 +35,7 @@ const MEANINGS: Meaning[] = [
   [
     /^(ENOENT|EACCES|EPERM)$/,
     'unreadable',
-    'its socket, or a file of its TLS settings, cannot be opened. Check the path, and that this user may read it.',
+    'the socket of the server cannot be opened. Check its folder, and that this user may use it.',
   ],
   [
     /^28P01$/,
@@ -95,9 +95,29 @@ const MEANINGS: Meaning[] = [
     'the disk of the server failed while it was read or written. Check it, then run the command again.',
   ],
   [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    'unreadable',
+    'the certificate of the server is for another host name. Name the host as its certificate does, or use sslmode=verify-ca, which does not compare names.',
+  ],
+  [/^CERT_HAS_EXPIRED$/, 'unreadable', 'the certificate of the server has expired. Renew it there.'],
+  [
     /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_)/,
     'unreadable',
-    'the certificate of the server is not trusted. Name its authority with sslrootcert=<file>, or, to accept any certificate, sslmode=require.',
+    'the certificate of the server is not signed by an authority that is trusted here. Name the file of the right one with sslrootcert=<file>; sslmode=require without it accepts any certificate.',
+  ],
+]
+
+/** What the server says beside a SQLSTATE that means several things. The first that fits holds, before MEANINGS. */
+const SAID: Meaning[] = [
+  [
+    /, (?:no encryption|SSL off)$/,
+    'unreadable',
+    'the server does not let this user in without TLS (pg_hba.conf). Add sslmode=require or verify-full to the address, or ask its administrator.',
+  ],
+  [
+    /^role /,
+    'unreadable',
+    'the server has no such user, or one that may not log in. Correct the name of the user in the address, or have it created.',
   ],
 ]
 
@@ -132,10 +152,11 @@ export function postgresError(error: unknown, address: string): unknown {
   const meaning =
     code === undefined
       ? SENTENCES.find(([pattern]) => pattern.test(message))
-      : MEANINGS.find(([pattern]) => pattern.test(code))
+      : ((code === '28000' ? SAID.find(([pattern]) => pattern.test(message)) : undefined) ??
+        MEANINGS.find(([pattern]) => pattern.test(code)))
   // The cause is dropped, since the driver keeps parameters and passwords in it.
   if (meaning !== undefined) {
-    const said = code === undefined ? '' : ` (${code})`
+    const said = code === undefined ? '' : `${isNamed(code) ? ` The server says: ${message}.` : ''} (${code})`
     return new MirrorUnusable(`${address}: ${meaning[2]}${said}`, { code: meaning[1] })
   }
   return code !== undefined && isSqlState(code) ? refusedStatement(message, code) : error
@@ -177,6 +198,11 @@ function partsOf(error: unknown): { code?: string; message?: string } {
 
 function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
+}
+
+/** Whether the server names what this user has no right to: a table, a schema or a database. */
+function isNamed(code: string): boolean {
+  return code === '42501'
 }
 
 /** A defect of this program. Only sentences about names are quoted: others quote values of rows. */

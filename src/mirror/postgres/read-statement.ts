@@ -1,10 +1,13 @@
-import { Client, DatabaseError } from 'pg'
+import { Client, DatabaseError, types as builtIn } from 'pg'
 import { isOurs, UsageError } from '../../errors.ts'
 import { shownMirror } from '../../mirror-address.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'
 import { postgresError } from './postgres-errors.ts'
 import { quoted } from './quoted.ts'
+import { lookAtSchema, requireReadable } from './require-mirror.ts'
+import type { Session } from './session.ts'
 import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
+import { VALUE_TYPES } from './value-types.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
 export type Statement = { sql: string; parameters?: readonly unknown[] }
@@ -26,7 +29,9 @@ export async function* readStatement(
 ): AsyncGenerator<SomeRows> {
   const client = await connect(address)
   try {
-    await client.query(begin(schemaOf(address), limitMs))
+    const place = { address: shownMirror(address), schema: schemaOf(address) }
+    await client.query(begin(place.schema, limitMs))
+    requireReadable(await lookAtSchema(asSession(client), place.schema), place)
     yield* rowsOf(client, sql, parameters)
   } catch (error) {
     throw statementError(error, shownMirror(address))
@@ -55,6 +60,17 @@ async function connect(address: string): Promise<Client> {
 
 function getTypeParser(type: number): (text: string) => ShownValue {
   return SHOWN_TYPES.get(type) ?? ((text) => text)
+}
+
+function asSession(client: Client): Pick<Session, 'first'> {
+  return {
+    first: async <Row>(text: string, ...values: unknown[]) => {
+      const types = { getTypeParser: (type: number) => VALUE_TYPES.get(type) ?? builtIn.getTypeParser(type) }
+      // The border to SQL: the author of a statement declares its rows.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return (await client.query({ text, values, types })).rows[0] as Row | undefined
+    },
+  }
 }
 
 /** A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for. */

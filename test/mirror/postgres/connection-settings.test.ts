@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
 import { connectionSettings, schemaOf } from '../../../src/mirror/postgres/connection-settings.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
@@ -16,19 +17,36 @@ test('the driver gets the parts of the address, decoded, and nothing that it wou
   })
 })
 
+const [AUTHORITY = ''] = rootCertificates
+
 test.each([
   ['', { rejectUnauthorized: false }],
   ['sslmode=require', { rejectUnauthorized: false }],
-  ['sslrootcert=FILE', { ca: 'authority', rejectUnauthorized: true, checkServerIdentity: expect.any(Function) }],
+  ['sslrootcert=FILE', { ca: AUTHORITY, rejectUnauthorized: true, checkServerIdentity: expect.any(Function) }],
   [
     'sslmode=verify-ca&sslrootcert=FILE',
-    { ca: 'authority', rejectUnauthorized: true, checkServerIdentity: expect.any(Function) },
+    { ca: AUTHORITY, rejectUnauthorized: true, checkServerIdentity: expect.any(Function) },
   ],
-  ['sslmode=verify-full&sslrootcert=FILE', { ca: 'authority', rejectUnauthorized: true }],
+  ['sslmode=verify-full&sslrootcert=FILE', { ca: AUTHORITY, rejectUnauthorized: true }],
   ['sslmode=verify-full', { rejectUnauthorized: true }],
 ])('what TLS checks follows from the address alone: %s', (query, ssl) => {
   const file = join(temporaryFolder(), 'authority.pem')
-  writeFileSync(file, 'authority')
+  writeFileSync(file, AUTHORITY)
 
   expect(connectionSettings(`postgres://db.test/crm?${query.replace('FILE', file)}`).ssl).toEqual(ssl)
+})
+
+test.each([
+  ['is a folder', (file: string) => mkdirSync(file), /cannot be read \(EISDIR\)/],
+  ['is not there', () => {}, /cannot be read \(ENOENT\)/],
+  ['holds no certificate', (file: string) => writeFileSync(file, 'authority'), /holds no whole certificate/],
+  ['holds half of one', (file: string) => writeFileSync(file, AUTHORITY.slice(0, 300)), /holds no whole certificate/],
+])('a file of certificates that %s is named, before the server is asked', (_, make, said) => {
+  const file = join(temporaryFolder(), 'authority.pem')
+  make(file)
+  const settings = () =>
+    connectionSettings(`postgres://ann:hunter2@db.test/crm?sslmode=verify-full&sslrootcert=${file}`)
+
+  expect(settings).toThrow(said)
+  expect(settings).toThrow(`postgres://db.test/crm: sslrootcert names ${file}, `)
 })

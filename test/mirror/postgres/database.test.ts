@@ -1,9 +1,10 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { arrayLiteral } from '../../../src/mirror/postgres/array-literal.ts'
+import { schemaOf } from '../../../src/mirror/postgres/connection-settings.ts'
 import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { openDatabase } from '../../../src/mirror/postgres/database.ts'
-import { LATEST_VERSION } from '../../../src/mirror/postgres/open-schema.ts'
+import { LATEST_VERSION } from '../../../src/mirror/postgres/versions.ts'
 import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
 import { breakable, through } from '../../support/breaking-connections.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
@@ -74,6 +75,31 @@ describe('opening', () => {
       })
   })
 
+  test.each([
+    'TABLE mirror_schema (id int, name text)',
+    'TABLE mirror_schema (id int, version text)',
+    'VIEW mirror_schema AS SELECT 1 AS id, 2 AS version',
+  ])('a schema with a table of others that has the name of ours is left as it is: %s', async (made) => {
+    const address = anAddress()
+    const schema = schemaOf(address)
+    await server.exec(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; CREATE ${made}`)
+
+    for (const access of ['read', 'write'] as const)
+      await expect(open(address, access)).rejects.toMatchObject({ code: 'mirror-foreign' })
+  })
+
+  test('a mirror of which tables were dropped is not made anew without them', async () => {
+    const address = anAddress()
+    const { schema } = await open(address)
+    await server.exec(`DROP TABLE ${schema}.fingerprint_key; DROP TABLE ${schema}.runs CASCADE`)
+
+    for (const access of ['read', 'write'] as const)
+      await expect(open(address, access)).rejects.toMatchObject({
+        code: 'mirror-corrupt',
+        message: expect.stringContaining('lacks tables of the mirror (fingerprint_key, runs)'),
+      })
+  })
+
   test('a mirror of a later version is left as it is', async () => {
     const address = anAddress()
     const { schema } = await open(address)
@@ -92,6 +118,16 @@ describe('opening', () => {
     const connect = () => answering(pgliteConnections(server), `current_setting('${setting}')`, `'${value}'`)
 
     await expect(openDatabase(anAddress(), 'write', { connect })).rejects.toThrow(message)
+  })
+
+  test('an older mirror on a server that accepts no writes is not read, since it cannot be migrated there', async () => {
+    const address = anAddress()
+    const { schema } = await open(address)
+    await server.exec(`UPDATE ${schema}.mirror_schema SET version = ${LATEST_VERSION - 1}`)
+    const setting = 'default_transaction_read_only'
+    const connect = () => answering(pgliteConnections(server), `current_setting('${setting}')`, `'on'`)
+
+    await expect(openDatabase(address, 'read', { connect })).rejects.toThrow(/of an older version, .* primary server/)
   })
 
   test('neither user nor password are in what is shown', async () => {

@@ -62,6 +62,26 @@ test.each([
   })
 })
 
+test.each([
+  ['28000', 'no pg_hba.conf entry for host "10.0.0.7", user "ann", database "crm", no encryption', /without TLS/],
+  ['28000', 'pg_hba.conf rejects connection for host "10.0.0.7", user "ann", database "crm", SSL off', /without TLS/],
+  [
+    '28000',
+    'no pg_hba.conf entry for host "10.0.0.7", user "ann", database "crm", SSL encryption',
+    /from this machine/,
+  ],
+  ['28000', 'role "ann" does not exist', /no such user/],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'made up', /another host name/],
+  ['CERT_HAS_EXPIRED', 'made up', /expired/],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'made up', /not signed by an authority/],
+  ['42501', 'permission denied for table runs', /permission denied for table runs\. \(42501\)$/],
+])('%s, %s: what to do follows', (code, message, sentence) => {
+  expect(postgresError(Object.assign(new Error(message), { code }), ADDRESS)).toMatchObject({
+    code: 'mirror-unreadable',
+    message: expect.stringMatching(sentence),
+  })
+})
+
 test('a host with several addresses is described by the first of them', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })
 
