@@ -17,7 +17,7 @@ const PURE = [
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
   /^src\/run\/(sort-records|outline)\.ts$/,
   /^src\/mirror\/(removal-rule|older-list-rule|changed-fields|row-ids|sql-time|run-conditions|rows\/[^/]+)\.ts$/,
-  /^src\/mirror\/postgres\/(storable-text|row-ranges)\.ts$/,
+  /^src\/mirror\/postgres\/(storable-text|removals\/row-ranges)\.ts$/,
   /^src\/mirror\/(decide-pages|page-accounting|saved-page|report-of-run|absences-found|shown-names)\.ts$/,
   /^src\/mirror\/(resume-rule|stored-windows|policy-of-rows)\.ts$/,
   /^src\/mirror\/(retention-rule|customer-texts|organization-tables|hidden-rows)\.ts$/,

@@ -2,7 +2,7 @@ import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Opening } from '../store.ts'
 import { isPostgres } from '../mirror-address.ts'
 import { ifThere } from './if-there.ts'
-import type { Examined } from './postgres/examine-server.ts'
+import type { Examined } from './postgres/opening/examine-server.ts'
 import type * as Postgres from './postgres/postgres-mirror.ts'
 import type * as Sqlite from './sqlite/sqlite-mirror.ts'
 
@@ -29,7 +29,7 @@ export async function openMirrorIfThere(address: string): Promise<Mirror | undef
 
 /** What the PostgreSQL server of a mirror says of itself, and how it was reached. Throws MirrorUnusable. */
 export async function examineServer(address: string): Promise<Examined> {
-  return (await import('./postgres/examine-server.ts')).examineServer(address)
+  return (await import('./postgres/opening/examine-server.ts')).examineServer(address)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ifThere } from '../mirror/if-there.ts'
-import { openDatabase } from '../mirror/postgres/database.ts'
+import { openDatabase } from '../mirror/postgres/opening/database.ts'
 import type { Session } from '../mirror/postgres/session.ts'
 import { timeIn } from '../mirror/sql-time.ts'
 import type { MirroredOrganization } from './mirrored-organizations.ts'

@@ -1,5 +1,5 @@
-import type { ShownValue } from '../mirror/postgres/shown-values.ts'
-import { readStatement, type SomeRows } from '../mirror/postgres/read-statement.ts'
+import type { ShownValue } from '../mirror/postgres/reading/shown-values.ts'
+import { readStatement, type SomeRows } from '../mirror/postgres/reading/read-statement.ts'
 import { secondOf } from '../mirror/postgres/storable-text.ts'
 import type { CustomersFilter } from './customers-statement.ts'
 

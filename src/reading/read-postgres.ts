@@ -1,4 +1,4 @@
-import { readStatement, type SomeRows } from '../mirror/postgres/read-statement.ts'
+import { readStatement, type SomeRows } from '../mirror/postgres/reading/read-statement.ts'
 import type { CustomersFilter } from './customers-statement.ts'
 import { readCustomers } from './postgres-customers.ts'
 import { readablePostgres } from './postgres-statement.ts'

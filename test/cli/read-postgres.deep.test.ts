@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { readStatement } from '../../src/mirror/postgres/read-statement.ts'
+import { readStatement } from '../../src/mirror/postgres/reading/read-statement.ts'
 import { nameOfProcess } from '../../src/process-name.ts'
 import { moveMirror } from '../../src/reading/move/move-mirror.ts'
 import { aFullMirror } from '../support/full-mirror.ts'

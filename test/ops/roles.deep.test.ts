@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../src/mirror/postgres/database.ts'
+import { openDatabase } from '../../src/mirror/postgres/opening/database.ts'
 import { opsFile } from '../support/named-metrics.ts'
 import { pgliteConnections, startPglite } from '../support/pglite-connections.ts'
 

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import type { Client, Connections } from '../../src/mirror/postgres/session.ts'
-import { VALUE_TYPES } from '../../src/mirror/postgres/value-types.ts'
+import { VALUE_TYPES } from '../../src/mirror/postgres/opening/value-types.ts'
 
 export { openKeptPglite as startPglite } from './postgres/kept-pglite.ts'
 

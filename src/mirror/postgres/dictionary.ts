@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { PUBLIC_TABLES } from '../../public-tables.ts'
-import type { Completion } from './open-schema.ts'
+import type { Completion } from './opening/open-schema.ts'
 import type { Session } from './session.ts'
 
 /** What a column of this name holds, where it is another thing than in SQLite. */

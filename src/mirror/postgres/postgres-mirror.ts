@@ -1,13 +1,13 @@
 import type { Organizations } from '../../organizations.ts'
 import type { Erased, Mirror, Traces } from '../../store.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase } from './opening/database.ts'
 import { DICTIONARY } from './dictionary.ts'
 import { rareVerbs } from './rare-verbs.ts'
 import type * as Rehearsal from './rehearsal.ts'
-import { readingIndexes } from './reading-indexes.ts'
-import { readingVerbs } from './reading-verbs.ts'
-import { runVerbs } from './run-verbs.ts'
-import { savingVerbs } from './saving-verbs.ts'
+import { readingIndexes } from './reading/reading-indexes.ts'
+import { readingVerbs } from './reading/reading-verbs.ts'
+import { runVerbs } from './run/run-verbs.ts'
+import { savingVerbs } from './run/saving-verbs.ts'
 import type { Database } from './session.ts'
 
 /** Opens the mirror at `address` to write; makes its schema if there is none. */

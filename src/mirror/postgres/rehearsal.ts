@@ -5,7 +5,7 @@ import { copyMirror } from '../move/copy-mirror.ts'
 import { postgresSide } from '../move/postgres-side.ts'
 import { sqliteSide } from '../move/sqlite-side.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase } from './opening/database.ts'
 import { DICTIONARY } from './dictionary.ts'
 
 /**

@@ -4,7 +4,10 @@ export type Connections = {
   end(): Promise<void>
 }
 
-/** One connection, for one transaction. Values come as `value-types.ts` says; the answer to several statements is that of the last. */
+/**
+ * One connection, for one transaction. Values come as `opening/value-types.ts` says; the answer to several statements is that of the
+ * last.
+ */
 export type Client = {
   query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
   /** With an error, the connection is closed and not used again. */

@@ -12,7 +12,7 @@ export type Recorded = { lastRuns: LastRun[]; read: string[] }
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
 export async function findRecorded(address: string): Promise<Recorded> {
   if (!isPostgres(address)) return recordedIn(address)
-  const postgres = await import('../../mirror/postgres/database.ts')
+  const postgres = await import('../../mirror/postgres/opening/database.ts')
   const database = await postgres.openDatabase(address, 'read')
   try {
     return await database.read(async (session) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../../src/mirror/postgres/database.ts'
+import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { openReader } from '../../support/mirror-reader.ts'
 import { aPostgresMirror } from '../../support/postgres/here.ts'
 

@@ -2,7 +2,7 @@ import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
 import { isNotForgotten, isUnknownCustomer } from '../../refusals.ts'
 import { requireUnleased } from '../organizations/unleased.ts'
 import type { Database, Session } from '../session.ts'
-import { forgetWindows } from '../windows.ts'
+import { forgetWindows } from '../run/windows.ts'
 import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
 import { purgeCustomer } from './purge-customer.ts'
 

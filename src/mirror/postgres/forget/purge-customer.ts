@@ -3,7 +3,7 @@ import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTex
 import { MEMORY_OF_LIST } from '../../organization-tables.ts'
 import { deleteRows } from '../organizations/organization-rows.ts'
 import type { Session } from '../session.ts'
-import { forgetWindows } from '../windows.ts'
+import { forgetWindows } from '../run/windows.ts'
 
 /**
  * Deletes everything that the mirror holds of one customer, and the memory of the list of the organization, which may hold

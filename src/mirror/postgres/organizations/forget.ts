@@ -1,7 +1,7 @@
 import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../organization-tables.ts'
 import type { Database, Session } from '../session.ts'
 import { vacuum } from '../vacuum.ts'
-import { forgetWindows } from '../windows.ts'
+import { forgetWindows } from '../run/windows.ts'
 import { changeUnnoticed, deleteRows } from './organization-rows.ts'
 import { requireUnleased } from './unleased.ts'
 

@@ -1,5 +1,5 @@
 import type { OrganizationTable } from '../../organization-tables.ts'
-import { organizationsIn } from '../organizations-in.ts'
+import { organizationsIn } from '../reading/organizations-in.ts'
 import type { Session } from '../session.ts'
 
 /** The organizations of which the mirror holds rows, in order. */

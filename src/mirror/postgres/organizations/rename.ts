@@ -3,7 +3,7 @@ import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../.
 import { isTaken } from '../../refusals.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { forgetWindows } from '../windows.ts'
+import { forgetWindows } from '../run/windows.ts'
 import { changeUnnoticed, deleteRows, hasRows } from './organization-rows.ts'
 import { requireUnleased } from './unleased.ts'
 

@@ -1,5 +1,5 @@
 import { isUnderway } from '../../refusals.ts'
-import { isHeld, LEASE_COLUMNS, type Lease } from '../lease.ts'
+import { isHeld, LEASE_COLUMNS, type Lease } from '../run/lease.ts'
 import type { Session } from '../session.ts'
 
 /** The number of no run: below 0, and another one in each transaction. */

@@ -8,9 +8,9 @@ import {
   type PolicyColumns,
   type StoredPolicy,
 } from '../../policy-of-rows.ts'
-import { forgetList } from '../lists.ts'
+import { forgetList } from '../run/lists.ts'
 import type { Session } from '../session.ts'
-import { forgetWindows } from '../windows.ts'
+import { forgetWindows } from '../run/windows.ts'
 
 /** What a run does about privacy, and whether the memory of the list was emptied for it. */
 export type StartedPrivacy = { privacy: RunPrivacy | undefined; isEmptied: boolean }

@@ -1,0 +1,65 @@
+import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
+import { arrayLiteral } from './array-literal.ts'
+import { connectionSettings } from './connection-settings.ts'
+import type * as Port from '../session.ts'
+import { VALUE_TYPES } from './value-types.ts'
+
+/** Transactions at once, at most; the others wait. More would be slower: a server has few processors. */
+const CONNECTIONS = 16
+
+/** How long a server may take to accept a connection. */
+const CONNECT_MS = 15_000
+
+/** How long a server may take to answer a statement, which it ends by itself before: then it is gone without a word. */
+const ANSWER_MS = 330_000
+
+/** How long an unused connection is kept. */
+const IDLE_MS = 60_000
+
+/** The connections to the server at `address`, opened when they are needed. */
+export function openPool(address: string): Port.Connections {
+  const pool = new Pool({
+    ...connectionSettings(address),
+    Client: ClientInTime,
+    max: CONNECTIONS,
+    keepAlive: true,
+    idleTimeoutMillis: IDLE_MS,
+    query_timeout: ANSWER_MS,
+    application_name: 'customer-mirror',
+    types: { getTypeParser },
+  })
+  // A connection that breaks is replaced; without these listeners its error would end the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return {
+    connect: async () => clientOf(await pool.connect()),
+    end: () => pool.end(),
+  }
+}
+
+/** The limit of the pool would include the wait for a free connection. A pool hides the password from copies of its settings. */
+class ClientInTime extends Client {
+  constructor(config?: ClientConfig) {
+    const password = config?.password
+    super({ ...config, ...(password !== undefined && { password }), connectionTimeoutMillis: CONNECT_MS })
+  }
+}
+
+function getTypeParser(type: number): (text: string) => unknown {
+  return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
+}
+
+function asSent(parameter: unknown): unknown {
+  return Array.isArray(parameter) ? (arrayLiteral(parameter) ?? parameter) : parameter
+}
+
+function clientOf(client: PoolClient): Port.Client {
+  return {
+    query: async (sql, parameters) => {
+      const answer: QueryResult | QueryResult[] = await client.query(sql, parameters?.map(asSent))
+      const { rows, rowCount } = (Array.isArray(answer) ? answer.at(-1) : answer) ?? { rows: [], rowCount: null }
+      return { rows, rowCount }
+    },
+    release: (error) => client.release(error),
+  }
+}

@@ -1,0 +1,85 @@
+import { MirrorUnusable } from '../../../errors.ts'
+import { shownMirror } from '../../../mirror-address.ts'
+import { openPool } from './connections.ts'
+import { openSchema, type Completion } from './open-schema.ts'
+import { postgresError } from './postgres-errors.ts'
+import { schemaOf } from './connection-settings.ts'
+import { quoted } from '../quoted.ts'
+import type { Connections, Database } from '../session.ts'
+import { onceTransactions, statementAlone, transaction } from './transaction.ts'
+
+export type Opening = {
+  completion?: Completion | undefined
+  /** The connections to the database at an address. */
+  connect?: ((address: string) => Connections) | undefined
+}
+
+/**
+ * Opens the mirror at `address`, and migrates an older one. To write, its schema is made if there is none. Throws MirrorUnusable
+ * without having changed anything.
+ */
+export async function openDatabase(
+  address: string,
+  access: 'read' | 'write',
+  { completion, connect = openPool }: Opening = {},
+): Promise<Database> {
+  const shown = shownMirror(address)
+  const connections = await described(shown, async () => connect(address))
+  const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
+  try {
+    await openSchema(database, access, completion)
+    return access === 'read' ? { ...database, write: () => refuse(shown), maintain: () => refuse(shown) } : database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** As a file that is opened to read refuses it. */
+async function refuse(shown: string): Promise<never> {
+  throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'read-only' })
+}
+
+function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {
+  const reading = begin(schema, 'ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  // Without READ WRITE: an administrator may have made the database read-only by its settings.
+  const writing = `${begin(schema, 'ISOLATION LEVEL READ COMMITTED')}; SELECT pg_current_xact_id()::text AS xid`
+  const write = onceTransactions(connections, writing)
+  let closed: Promise<void> | undefined
+  return {
+    address,
+    schema,
+    read: (work) => described(address, () => transaction(connections, reading, work)),
+    write: (work, once) => described(address, () => write(work, once)),
+    maintain: (sql) => described(address, () => statementAlone(connections, sql)),
+    close: () => (closed ??= connections.end()),
+  }
+}
+
+/**
+ * All of it in one round trip, and for this transaction only: through a pooler the next one may come over another connection. A
+ * process that is frozen must not keep others waiting.
+ */
+function begin(schema: string, mode: string): string {
+  return [
+    `BEGIN ${mode}`,
+    `SET LOCAL search_path = ${quoted(schema)}, pg_temp`,
+    `SET LOCAL timezone = 'UTC'`,
+    `SET LOCAL datestyle = 'ISO, YMD'`,
+    `SET LOCAL bytea_output = 'hex'`,
+    'SET LOCAL standard_conforming_strings = on',
+    `SET LOCAL lock_timeout = '15s'`,
+    `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
+    `SET LOCAL statement_timeout = '300s'`,
+    'SET LOCAL jit = off',
+  ].join('; ')
+}
+
+/** Runs work that throws errors of PostgreSQL, and throws those of the mirror instead. */
+async function described<Result>(address: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw postgresError(error, address)
+  }
+}

@@ -1,0 +1,89 @@
+import { Client } from 'pg'
+import { shownMirror } from '../../../mirror-address.ts'
+import { connectionSettings, schemaOf } from './connection-settings.ts'
+import { LATEST_VERSION } from './versions.ts'
+import { postgresError } from './postgres-errors.ts'
+
+/** What a server says of itself and of a mirror in it, and how it was reached. */
+export type Examined = {
+  /** As the server names it, such as 15.18. */
+  server: string
+  /** Whether the connection is encrypted. */
+  isEncrypted: boolean
+  /** Whether a pooler such as PgBouncer stands between. */
+  isPooled: boolean
+  schema: string
+  /** The version of the mirror, and the one that this program writes; undefined where there is none yet. */
+  version: number | undefined
+  latestVersion: number
+  /** Whether this user may write the mirror, or make it where there is none. */
+  mayWrite: boolean
+  /** Whether the server takes no writes: it is a standby, or read-only by its settings. */
+  isReadOnly: boolean
+}
+
+/** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable. */
+export async function examineServer(address: string): Promise<Examined> {
+  const shown = shownMirror(address)
+  try {
+    const settings = connectionSettings(address)
+    const client = new Client({ ...settings, connectionTimeoutMillis: 15_000, query_timeout: 15_000 })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      const schema = schemaOf(address)
+      const found: { rows: Found[] } = await client.query(EXAMINE, [schema])
+      const [first] = found.rows
+      if (first === undefined) throw new Error('the server did not describe itself')
+      const version = first.is_marked && first.may_use ? await versionIn(client, schema) : undefined
+      return {
+        ...{ server: first.server, schema, version, latestVersion: LATEST_VERSION },
+        isEncrypted: settings.ssl !== false,
+        // A pooler gives its clients numbers of its own.
+        isPooled: processOf(client) !== first.process,
+        mayWrite: first.may_write,
+        isReadOnly: first.is_read_only,
+      }
+    } finally {
+      await client.end().catch(() => {})
+    }
+  } catch (error) {
+    throw postgresError(error, shown)
+  }
+}
+
+type Found = {
+  server: string
+  process: number
+  is_marked: boolean
+  may_use: boolean
+  may_write: boolean
+  is_read_only: boolean
+}
+
+const EXAMINE = `
+  SELECT split_part(current_setting('server_version'), ' ', 1) AS server, pg_backend_pid() AS process,
+    mirror.oid IS NOT NULL AS is_marked,
+    coalesce(has_schema_privilege(space.oid, 'USAGE'), false) AS may_use,
+    pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
+    CASE
+      WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE')
+        AND (SELECT bool_and(has_table_privilege(oid, 'SELECT, INSERT, UPDATE, DELETE')) FROM pg_class
+          WHERE relnamespace = space.oid AND relkind IN ('r', 'p'))
+      WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
+      ELSE has_database_privilege(current_database(), 'CREATE')
+    END AS may_write
+  FROM (SELECT $1::text AS name) AS asked
+  LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
+  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r'
+    AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
+
+async function versionIn(client: Client, schema: string): Promise<number | undefined> {
+  const found: { rows: { version: number }[] } = await client.query(`SELECT version FROM "${schema}".mirror_schema`)
+  return found.rows[0]?.version
+}
+
+/** The number of the server's process, as the driver was told when it connected. */
+function processOf(client: Client): unknown {
+  return 'processID' in client ? client.processID : undefined
+}

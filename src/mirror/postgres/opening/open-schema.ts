@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { MirrorUnusable } from '../../../errors.ts'
+import { KEY_BYTES } from '../../../fingerprint.ts'
+import { quoted } from '../quoted.ts'
+import { lookAtSchema, requireMirror, requireReadable, requireServer } from './require-mirror.ts'
+import type { Database, Session } from '../session.ts'
+import { LATEST_VERSION, MIGRATIONS } from './versions.ts'
+
+/** The name of the advisory lock under which mirrors are made and migrated: `CMIR`. */
+const LOCK = 0x434d4952
+
+/** What a mirror has to hold beside its tables. It is written in the transaction that makes or migrates them, or in one of its own. */
+export type Completion = {
+  isThere: (session: Session) => Promise<boolean>
+  write: (session: Session) => Promise<void>
+}
+
+const NOTHING: Completion = { isThere: async () => true, write: async () => {} }
+
+/**
+ * Makes or migrates the mirror in its schema, or requires that it is there. What is complete is opened without a lock and without a
+ * write. Throws MirrorUnusable without having changed anything.
+ */
+export async function openSchema(
+  database: Database,
+  access: 'read' | 'write',
+  completion: Completion = NOTHING,
+): Promise<void> {
+  const isReady = await database.read(async (session) => {
+    const found = await lookAtSchema(session, database.schema)
+    requireServer(found, database.address, access)
+    requireMirror(found, database)
+    if (access === 'write') return found.version === LATEST_VERSION && (await isComplete(session, completion))
+    requireReadable(found, database)
+    if (found.version < LATEST_VERSION && found.is_read_only)
+      throw new MirrorUnusable(`${database.address}: ${OLDER}`, { code: 'read-only' })
+    return found.version === LATEST_VERSION
+  })
+  if (!isReady) await database.write((session) => migrate(session, database, completion))
+}
+
+const OLDER =
+  'the mirror is of an older version, and the server accepts no writes. Run customer-mirror status once with the primary server as mirror, which brings it to this version.'
+
+async function isComplete(session: Session, { isThere }: Completion): Promise<boolean> {
+  return (await session.first('SELECT FROM fingerprint_key')) !== undefined && (await isThere(session))
+}
+
+/** Applies the missing migrations, and makes the key. Another program that does the same at the same time is waited for. */
+async function migrate(session: Session, database: Database, completion: Completion): Promise<void> {
+  await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
+  const found = await lookAtSchema(session, database.schema)
+  requireMirror(found, database)
+  if (!found.has_schema) await session.run(`CREATE SCHEMA ${quoted(database.schema)}`)
+  for (const name of MIGRATIONS.slice(found.version)) {
+    await session.run(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'))
+  }
+  if (found.version < LATEST_VERSION) {
+    await session.run(
+      'INSERT INTO mirror_schema (id, version) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET version = excluded.version',
+      LATEST_VERSION,
+    )
+  }
+  const key = 'INSERT INTO fingerprint_key (id, key) SELECT 1, $1 WHERE NOT EXISTS (SELECT FROM fingerprint_key)'
+  await session.run(key, randomBytes(KEY_BYTES))
+  await completion.write(session)
+}

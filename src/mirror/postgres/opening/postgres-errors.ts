@@ -1,0 +1,211 @@
+import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors.ts'
+
+const AGAIN = 'What was saved before is kept, and the next run continues from there.'
+
+type Meaning = [pattern: RegExp, code: MirrorCode, sentence: string]
+
+/** What SQLSTATEs and the codes of the system mean for the mirror, each with its fix. The first that fits holds. */
+const MEANINGS: Meaning[] = [
+  [
+    /^53100$|^ENOSPC$/,
+    'full',
+    'the disk of the server is full. Nothing of this step was kept; free some space there, then run the command again.',
+  ],
+  [
+    /^53300$/,
+    'unreachable',
+    `the server has no connection left (max_connections, or the limit of this user). ${AGAIN}`,
+  ],
+  [/^53/, 'unreachable', `the server has run out of memory or of another resource; its log says which. ${AGAIN}`],
+  [/^57P03$/, 'unreachable', `the server is starting up, or shutting down. ${AGAIN}`],
+  [/^57P0|^25P03$/, 'unreachable', `the server ended the connection. ${AGAIN}`],
+  [/^08/, 'unreachable', `the connection to the server broke. ${AGAIN}`],
+  [/^ECONNREFUSED$/, 'unreachable', 'no server answers there. Start it, or correct host and port.'],
+  [
+    /^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/,
+    'unreachable',
+    'the name of the host is not known. Correct it, or check the network.',
+  ],
+  [
+    /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)$/,
+    'unreachable',
+    'the server does not answer. Check host and port, the network, and any firewall.',
+  ],
+  [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'unreachable', `the connection to the server broke. ${AGAIN}`],
+  [
+    /^(ENOENT|EACCES|EPERM)$/,
+    'unreadable',
+    'the socket of the server cannot be opened. Check its folder, and that this user may use it.',
+  ],
+  [
+    /^28P01$/,
+    'unreadable',
+    'the server refused the user or the password. Check the user, and the password in CUSTOMER_MIRROR_MIRROR or PGPASSWORD.',
+  ],
+  [
+    /^28/,
+    'unreadable',
+    'the server does not let this user in from this machine (pg_hba.conf). Ask its administrator, or check the user and sslmode.',
+  ],
+  [/^3D000$/, 'unreadable', 'there is no such database. Create it with createdb, or correct its name.'],
+  [
+    /^42501$/,
+    'unreadable',
+    'this user has no right to do that there. Let it own the schema, or GRANT it CREATE on the database; to read, USAGE on the schema and SELECT on its tables.',
+  ],
+  [
+    /^25006$/,
+    'read-only',
+    'the server accepts no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.',
+  ],
+  [
+    /^54000$/,
+    'foreign',
+    'a value is too long for an index that someone added to a table of the mirror. Drop that index, or make it on left(column, 500).',
+  ],
+  [/^55P03$/, 'locked', 'rows or tables are locked by another program. Close it, or try again when it is done.'],
+  [
+    /^57014$/,
+    'locked',
+    'the server ended a statement that took too long. Try again; if it happens often, look for what keeps the server busy.',
+  ],
+  [
+    /^40/,
+    'locked',
+    'other programs change the same rows again and again. Close them, or try again when they are done.',
+  ],
+  [
+    /^(42P01|3F000)$/,
+    'replaced',
+    'tables of the mirror were dropped or moved while it was open, so what this run wrote is not there. Sync again: what is missing is made anew. Next time stop everything that writes to the mirror first.',
+  ],
+  [
+    /^(42P07|42710|42723)$/,
+    'foreign',
+    'holds a table, view or function that someone added, and this version needs that name. The mirror was left as it is: rename or drop what was added, and try again.',
+  ],
+  [
+    /^XX00[12]$|^58P01$/,
+    'corrupt',
+    'the server reports damaged data. Put back a backup of the database, or name another schema and sync anew.',
+  ],
+  [
+    /^58/,
+    'unreadable',
+    'the disk of the server failed while it was read or written. Check it, then run the command again.',
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    'unreadable',
+    'the certificate of the server is for another host name. Name the host as its certificate does, or use sslmode=verify-ca, which does not compare names.',
+  ],
+  [/^CERT_HAS_EXPIRED$/, 'unreadable', 'the certificate of the server has expired. Renew it there.'],
+  [
+    /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_)/,
+    'unreadable',
+    'the certificate of the server is not signed by an authority that is trusted here. Name the file of the right one with sslrootcert=<file>; sslmode=require without it accepts any certificate.',
+  ],
+]
+
+/** What the server says beside a SQLSTATE that means several things. The first that fits holds, before MEANINGS. */
+const SAID: Meaning[] = [
+  [
+    /, (?:no encryption|SSL off)$/,
+    'unreadable',
+    'the server does not let this user in without TLS (pg_hba.conf). Add sslmode=require or verify-full to the address, or ask its administrator.',
+  ],
+  [
+    /^role /,
+    'unreadable',
+    'the server has no such user, or one that may not log in. Correct the name of the user in the address, or have it created.',
+  ],
+]
+
+/** The same for errors of the driver, which have no code. */
+const SENTENCES: Meaning[] = [
+  [
+    /does not support SSL/,
+    'unreadable',
+    'the server offers no TLS. Turn it on there, or use sslmode=disable on a network that you trust.',
+  ],
+  [
+    /password must be a/,
+    'unreadable',
+    'the server asks for a password. Give it in CUSTOMER_MIRROR_MIRROR or PGPASSWORD.',
+  ],
+  [
+    /^(timeout expired|timeout exceeded|Query read timeout)/,
+    'unreachable',
+    `the server does not answer in time. ${AGAIN}`,
+  ],
+  [
+    /^(Connection terminated|Client has encountered|Client was closed|There was an error establishing an SSL)/,
+    'unreachable',
+    `the connection to the server broke. ${AGAIN}`,
+  ],
+]
+
+/** A failure of PostgreSQL or of the connection to it as MirrorUnusable, at the shown `address`; never with values of rows. */
+export function postgresError(error: unknown, address: string): unknown {
+  const { code, message } = partsOf(error)
+  if (isOurs(error) || message === undefined) return error
+  const meaning =
+    code === undefined
+      ? SENTENCES.find(([pattern]) => pattern.test(message))
+      : ((code === '28000' ? SAID.find(([pattern]) => pattern.test(message)) : undefined) ??
+        MEANINGS.find(([pattern]) => pattern.test(code)))
+  // The cause is dropped, since the driver keeps parameters and passwords in it.
+  if (meaning !== undefined) {
+    const said = code === undefined ? '' : `${isNamed(code) ? ` The server says: ${message}.` : ''} (${code})`
+    return new MirrorUnusable(`${address}: ${meaning[2]}${said}`, { code: meaning[1] })
+  }
+  return code !== undefined && isSqlState(code) ? refusedStatement(message, code) : error
+}
+
+/** Whether the connection is gone, so that nothing is known of a statement that was not answered. */
+export function isLost(error: unknown): boolean {
+  const { code, message = '' } = partsOf(error)
+  if (code === undefined) return /^(timeout ex|Query read timeout|Connection terminated|Client )/.test(message)
+  return /^(57P0[1-5]|08|25P03)/.test(code) || !isSqlState(code)
+}
+
+/** The code of an error after which a transaction is repeated. */
+export const SERIALIZATION_FAILURE = '40001'
+
+/** Whether the same transaction is likely to succeed when it is simply begun again. */
+export function isCollision(error: unknown): boolean {
+  return /^(40001|40P01)$/.test(partsOf(error).code ?? '')
+}
+
+/** Whether a row was to be inserted whose key is taken. */
+export function isTaken(error: unknown): boolean {
+  return partsOf(error).code === '23505'
+}
+
+/** Whether a value does not fit into an index: at most about 2,700 bytes do. */
+export function isTooLongToIndex(error: unknown): boolean {
+  return partsOf(error).code === '54000'
+}
+
+/** Node names every address it tried in one error. */
+function partsOf(error: unknown): { code?: string; message?: string } {
+  if (!(error instanceof Error)) return {}
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const said = first instanceof Error ? first : error
+  const code = 'code' in said && typeof said.code === 'string' ? said.code : undefined
+  return code === undefined ? { message: said.message } : { code, message: said.message }
+}
+
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
+}
+
+/** Whether the server names what this user has no right to: a table, a schema or a database. */
+function isNamed(code: string): boolean {
+  return code === '42501'
+}
+
+/** A defect of this program. Only sentences about names are quoted: others quote values of rows. */
+function refusedStatement(message: string, code: string): Error {
+  return new Error(`PostgreSQL refused a statement (${code}${code.startsWith('42') ? `: ${message}` : ''})`)
+}

@@ -1,0 +1,120 @@
+import { MirrorUnusable } from '../../../errors.ts'
+import type { Database, Session } from '../session.ts'
+import { LATEST_VERSION } from './versions.ts'
+
+/** The oldest server that has what is used here, as it numbers itself, and as people do. */
+const OLDEST_SERVER = { number: 140_000, name: '14' }
+
+/** What a server says of itself, and of the schema of a mirror. */
+export type Found = {
+  server: number
+  encoding: string
+  is_read_only: boolean
+  has_schema: boolean
+  /** Whether this user may use the schema; its tables cannot be found otherwise. */
+  may_use: boolean
+  /** Whether the schema has the mark of a mirror. */
+  is_marked: boolean
+  /** Tables and views in it, except those of extensions. */
+  relations: number
+  /** Tables that every mirror has, and that are not there, with commas between them; null if there are all of them. */
+  lacking: string | null
+  /** 0 before the first migration. */
+  version: number
+}
+
+type Place = Pick<Database, 'address' | 'schema'>
+
+/** Looks at the server and at the schema of a mirror. */
+export async function lookAtSchema(session: Pick<Session, 'first'>, schema: string): Promise<Found> {
+  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema)
+  if (found === undefined) throw new Error('the server did not describe itself')
+  if (!found.is_marked || !found.may_use) return { ...found, version: 0 }
+  const stored = await session.first<{ version: number }>('SELECT version FROM mirror_schema')
+  return { ...found, version: stored?.version ?? 0 }
+}
+
+const LOOK = `
+  SELECT current_setting('server_version_num')::int AS server,
+    current_setting('server_encoding') AS encoding,
+    pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
+    EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
+    coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), true) AS may_use,
+    coalesce(bool_or(relname = 'mirror_schema' AND relkind = 'r' AND EXISTS (
+      SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'version' AND atttypid = 'int4'::regtype)), false) AS is_marked,
+    count(*) AS relations,
+    (SELECT string_agg(needed, ', ') FROM unnest(ARRAY['customers', 'fingerprint_key', 'runs']) AS needed WHERE NOT EXISTS (
+      SELECT FROM pg_class AS held JOIN pg_namespace AS space ON space.oid = held.relnamespace
+      WHERE space.nspname = $1 AND held.relname = needed)) AS lacking
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')`
+
+/** Throws MirrorUnusable unless a mirror can be on such a server. */
+export function requireServer({ server, encoding, is_read_only }: Found, address: string, access: 'read' | 'write') {
+  if (server < OLDEST_SERVER.number) {
+    const name =
+      server < 100_000
+        ? `${Math.floor(server / 10_000)}.${Math.floor(server / 100) % 100}`
+        : Math.floor(server / 10_000)
+    throw new MirrorUnusable(
+      `${address}: is a PostgreSQL ${name}, and a mirror needs ${OLDEST_SERVER.name} or newer. Upgrade it, or name another server.`,
+      { code: 'unreadable' },
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new MirrorUnusable(
+      `${address}: the database stores text as ${encoding}, which cannot hold every name. Name one that was created with ENCODING 'UTF8'.`,
+      { code: 'unreadable' },
+    )
+  }
+  if (access === 'write' && is_read_only) {
+    throw new MirrorUnusable(
+      `${address}: the server accepts no writes: it is a standby, or read-only by its settings (default_transaction_read_only). ` +
+        'Name the primary server as mirror, or make this one writable.',
+      { code: 'read-only' },
+    )
+  }
+}
+
+/** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
+export function requireMirror(
+  { is_marked, may_use, relations, lacking, version }: Found,
+  { address, schema }: Place,
+): void {
+  if (!may_use) {
+    throw new MirrorUnusable(
+      `${address}: this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
+      { code: 'unreadable' },
+    )
+  }
+  if (!is_marked && relations > 0) {
+    throw new MirrorUnusable(
+      `${address}: the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, ` +
+        `for example ?schema=${schema}_2.`,
+      { code: 'foreign' },
+    )
+  }
+  if (version > LATEST_VERSION) {
+    throw new MirrorUnusable(
+      `${address}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
+        'Upgrade this program, or name another schema.',
+      { code: 'newer' },
+    )
+  }
+  if (version === 0 || lacking === null) return
+  throw new MirrorUnusable(
+    `${address}: the schema ${schema} lacks tables of the mirror (${lacking}). Put back a backup of it, or name another schema and sync anew.`,
+    { code: 'corrupt' },
+  )
+}
+
+/** Throws MirrorUnusable unless there is a mirror that this program can read. */
+export function requireReadable(found: Found, place: Place): void {
+  requireServer(found, place.address, 'read')
+  requireMirror(found, place)
+  if (found.version > 0) return
+  throw new MirrorUnusable(`${place.address}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
+    code: 'missing',
+  })
+}

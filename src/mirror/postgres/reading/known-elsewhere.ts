@@ -1,0 +1,25 @@
+import type { KnownElsewhere } from '../../../store.ts'
+import { knownElsewhere } from '../../rows/known-elsewhere.ts'
+import { organizationsIn } from './organizations-in.ts'
+import type { Session } from '../session.ts'
+
+/** Each id costs one index look-up for each organization of the mirror, so the caller passes only a few. */
+const FIND = `
+  WITH RECURSIVE ${organizationsIn('customers')},
+  unknown (id) AS MATERIALIZED (
+    SELECT DISTINCT given COLLATE "C" FROM unnest($2::text[]) AS given
+    WHERE NOT EXISTS (SELECT 1 FROM customers WHERE organization = $1 AND id = given COLLATE "C")
+  )
+  SELECT unknown.id, organizations.organization FROM unknown CROSS JOIN organizations
+  CROSS JOIN LATERAL (
+    SELECT 1 FROM customers WHERE customers.organization = organizations.organization AND customers.id = unknown.id LIMIT 1
+  ) AS known`
+
+/** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key or address. */
+export async function findKnownElsewhere(
+  session: Session,
+  organization: string,
+  ids: readonly string[],
+): Promise<KnownElsewhere> {
+  return knownElsewhere(await session.all<{ id: string; organization: string }>(FIND, organization, ids))
+}

@@ -1,0 +1,23 @@
+import type { LastRun } from '../../../store.ts'
+import { lastRunOf, type LastRunColumns } from '../../rows/last-run.ts'
+import { firstRunOf, IS_FULL, READ_TO_END } from '../../run-conditions.ts'
+import { organizationsIn } from './organizations-in.ts'
+import type { Session } from '../session.ts'
+
+/** The latest run of every organization that was ever mirrored. Quick runs are none of them. */
+export async function listLastRuns(session: Session): Promise<LastRun[]> {
+  return (await session.all<LastRunColumns>(LAST_RUNS)).map(lastRunOf)
+}
+
+const LAST_RUNS = `
+  WITH RECURSIVE ${organizationsIn('runs')}
+  SELECT last.organization, last.started_at, last.finished_at, last.status, last.error_code,
+    ${firstRunOf('last.organization')} AS first_run_at,
+    (SELECT data_as_of FROM runs
+      WHERE runs.organization = last.organization AND ${READ_TO_END} ORDER BY id DESC LIMIT 1) AS complete_as_of,
+    (SELECT error_code FROM runs
+      WHERE runs.organization = last.organization AND status <> 'running' AND id > last.id ORDER BY id DESC LIMIT 1) AS quick_error
+  FROM organizations
+  CROSS JOIN LATERAL (
+    SELECT * FROM runs WHERE runs.organization = organizations.organization AND ${IS_FULL} ORDER BY id DESC LIMIT 1) AS last
+  ORDER BY last.organization`

@@ -1,0 +1,143 @@
+import { Client, DatabaseError, types as builtIn } from 'pg'
+import { isOurs, UsageError } from '../../../errors.ts'
+import { shownMirror } from '../../../mirror-address.ts'
+import { connectionSettings, schemaOf } from '../opening/connection-settings.ts'
+import { postgresError } from '../opening/postgres-errors.ts'
+import { quoted } from '../quoted.ts'
+import { lookAtSchema, requireReadable } from '../opening/require-mirror.ts'
+import type { Session } from '../session.ts'
+import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
+import { VALUE_TYPES } from '../opening/value-types.ts'
+
+/** A statement that reads, with the values of $1 and so on. */
+export type Statement = { sql: string; parameters?: readonly unknown[] }
+
+/** Some of the rows, with the names of their columns. The first ones may be none. */
+export type SomeRows = { columns: string[]; rows: ShownValue[][] }
+
+/** The most rows that are taken at a time, and about how much of them is in memory. */
+const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
+
+/**
+ * Runs one statement in a READ ONLY transaction of its own connection, and yields its rows some at a time, as they are taken. The server ends
+ * it after `limitMs`, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
+ */
+export async function* readStatement(
+  address: string,
+  { sql, parameters = [] }: Statement,
+  { limitMs }: { limitMs: number },
+): AsyncGenerator<SomeRows> {
+  const client = await connect(address)
+  try {
+    const place = { address: shownMirror(address), schema: schemaOf(address) }
+    await client.query(begin(place.schema, limitMs))
+    requireReadable(await lookAtSchema(asSession(client), place.schema), place)
+    yield* rowsOf(client, sql, parameters)
+  } catch (error) {
+    throw statementError(error, shownMirror(address))
+  } finally {
+    // A statement under way is not waited for.
+    await client.end().catch(() => {})
+  }
+}
+
+async function connect(address: string): Promise<Client> {
+  try {
+    const client = new Client({
+      ...connectionSettings(address),
+      application_name: 'customer-mirror sql',
+      connectionTimeoutMillis: 15_000,
+      keepAlive: true,
+      types: { getTypeParser },
+    })
+    client.on('error', () => {})
+    await client.connect()
+    return client
+  } catch (error) {
+    throw postgresError(error, shownMirror(address))
+  }
+}
+
+function getTypeParser(type: number): (text: string) => ShownValue {
+  return SHOWN_TYPES.get(type) ?? ((text) => text)
+}
+
+function asSession(client: Client): Pick<Session, 'first'> {
+  return {
+    first: async <Row>(text: string, ...values: unknown[]) => {
+      const types = { getTypeParser: (type: number) => VALUE_TYPES.get(type) ?? builtIn.getTypeParser(type) }
+      // The border to SQL: the author of a statement declares its rows.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return (await client.query({ text, values, types })).rows[0] as Row | undefined
+    },
+  }
+}
+
+/** A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for. */
+function begin(schema: string, limitMs: number): string {
+  return [
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    `SET LOCAL search_path = ${quoted(schema)}, pg_temp`,
+    `SET LOCAL timezone = 'UTC'`,
+    `SET LOCAL datestyle = 'ISO, YMD'`,
+    `SET LOCAL bytea_output = 'hex'`,
+    `SET LOCAL lock_timeout = '15s'`,
+    `SET LOCAL idle_in_transaction_session_timeout = '10min'`,
+    `SET LOCAL statement_timeout = ${Math.ceil(limitMs)}`,
+    // Some systems cannot look whether a client is gone.
+    `DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '2s', true); EXCEPTION WHEN OTHERS THEN NULL; END $$`,
+  ].join('; ')
+}
+
+async function* rowsOf(client: Client, sql: string, parameters: readonly unknown[]): AsyncGenerator<SomeRows> {
+  if (/^(?:explain|show)\b/i.test(sql)) {
+    yield await answer(client, sql, [])
+    return
+  }
+  await answer(client, `DECLARE rows NO SCROLL CURSOR FOR ${sql}`, parameters)
+  for (let wanted = 1; ;) {
+    const some = await answer(client, `FETCH ${wanted} FROM rows`, [])
+    yield some
+    if (some.rows.length < wanted) return
+    const room = Math.floor(AT_ONCE.characters / Math.max(1, longest(some.rows)))
+    wanted = Math.max(1, Math.min(AT_ONCE.rows, 4 * wanted, room))
+  }
+}
+
+/** How many characters the longest of some rows has. */
+function longest(rows: readonly ShownValue[][]): number {
+  const lengths = rows.map((row) =>
+    row.reduce<number>(
+      (sum, value) => sum + (typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8),
+      0,
+    ),
+  )
+  return Math.max(0, ...lengths)
+}
+
+/** In the extended protocol, which takes one statement at a time. */
+async function answer(client: Client, text: string, parameters: readonly unknown[]): Promise<SomeRows> {
+  const { fields, rows } = await client.query<ShownValue[]>({
+    ...{ text, values: [...parameters], rowMode: 'array', queryMode: 'extended' },
+  })
+  return { columns: fields.map(({ name }) => name), rows }
+}
+
+/** What went wrong with a statement: UsageError for a mistake in it, MirrorUnusable for the server. */
+function statementError(error: unknown, address: string): unknown {
+  if (isOurs(error) || !(error instanceof DatabaseError)) return postgresError(error, address)
+  const { code = '', message } = error
+  if (code.startsWith('25') || /data-modifying/.test(message)) return new UsageError(WRITES)
+  if (/multiple commands/.test(message))
+    return new UsageError('There is more than one statement. sql runs one; use UNION ALL, or call it again.')
+  if (code === '42P02' || message.startsWith('bind message supplies'))
+    return new UsageError('The statement has parameters ($1, $2). Write their values into it.')
+  if (/^(?:0A|21|22|42)/.test(code) && code !== '42501') return new UsageError(`The statement failed: ${message}`)
+  if (/^(?:53[12]00|54)/.test(code))
+    return new UsageError(
+      `There is no room for what the statement has to sort or keep: ${message}. Ask for less at once.`,
+    )
+  return postgresError(error, address)
+}
+
+const WRITES = 'The statement would write. sql only reads: the mirror is written by runs alone.'

@@ -1,0 +1,131 @@
+import type { LaterOrder } from '../../../later-order.ts'
+import type { Ending, Run } from '../../../run.ts'
+import type { RecordCounts, Report } from '../../../report.ts'
+import { doubted } from '../../absences-found.ts'
+import { requireSum } from '../../page-accounting.ts'
+import { reportOf } from '../../report-of-run.ts'
+import { sqlTime } from '../../sql-time.ts'
+import { renewLease } from './lease.ts'
+import { storeLaterOrder, storeList } from './lists.ts'
+import { findListedBefore } from '../removals/find-absent.ts'
+import { markAbsent, markGone } from '../removals/mark-absent.ts'
+import { markListed } from '../removals/quick-runs-meanwhile.ts'
+import type { Session } from '../session.ts'
+import { storableJson, storableText } from '../storable-text.ts'
+import { writeTogether, type NamedPart, type Part } from '../together.ts'
+import { requirePages } from './went-back.ts'
+import { FORGET_WINDOWS } from './windows.ts'
+
+/**
+ * Ends a run and releases its lease. The caller holds the transaction. A run cannot be complete or partial if it lost its lease to
+ * another one (throws OrganizationLeased), or if its stored numbers do not add up (throws AccountingBroken). A run that failed
+ * after it lost its lease changes nothing.
+ */
+export async function finishRun(session: Session, run: Run, asked: Ending, nowMs: number): Promise<Report> {
+  let ending = asked
+  const report = reportOf(run, ending, nowMs)
+  if (ending.status === 'complete' || ending.status === 'partial') {
+    await renewLease(session, run)
+    const stored = await session.first<RecordCounts & { pages: number }>('SELECT * FROM runs WHERE id = $1', run.id)
+    requirePages(stored?.pages, run.pages, run)
+    requireSum(run, stored)
+  }
+  if (ending.status === 'partial') {
+    const { unmarked, ...found } = await markGone(session, run, ending, nowMs)
+    if (ending.later !== undefined && found.held === 0) await keepLaterOrder(session, run, ending.later, unmarked)
+    ending = { ...ending, reasons: [...ending.reasons, ...found.reasons] }
+    Object.assign(report, { ...found, reasons: [...ending.reasons] })
+  }
+  if (ending.status === 'complete') {
+    // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
+    if (ending.list !== undefined) await storeList(session, run, ending.list)
+    await markListed(session, run, nowMs)
+    const { missing, removed, held, ...doubts } = await markAbsent(session, run, ending, nowMs)
+    ending = doubted(ending, doubts)
+    Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })
+  }
+  await endRun(session, run, { ending, report, nowMs })
+  return report
+}
+
+/**
+ * Customers that are absent and were not marked stay pending for the next quick run. A customer whose record was rejected has no row in
+ * the order, and is listed.
+ */
+async function keepLaterOrder(
+  session: Session,
+  run: Run,
+  later: LaterOrder,
+  unmarked: readonly number[],
+): Promise<void> {
+  const absent = await findListedBefore(session, run, [...later.pending, ...unmarked])
+  await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })
+}
+
+type Ended = { ending: Ending; report: Report; nowMs: number }
+
+/** Releases the lease, if the run still holds it, and only then writes how the run ended. One statement. */
+async function endRun(session: Session, run: Run, { ending, report, nowMs }: Ended): Promise<void> {
+  const isComplete = ending.status === 'complete'
+  const isRead = isComplete && ending.readToEnd
+  const named: NamedPart[] = [
+    ['resolved', resolving(run, nowMs), isRead],
+    ['filled', { sql: FILL, parameters: [run.organization] }, isRead && (run.privacy?.unfilled.length ?? 0) > 0],
+    ['forgotten', { sql: FORGET_WINDOWS, parameters: [run.organization] }, isComplete],
+    ['released', { sql: RELEASE_LEASE, parameters: [run.organization, run.id] }, true],
+  ]
+  await writeTogether(session, named, rowOf(run, { ending, report, nowMs }))
+}
+
+/** Every value that could be filled in is there. */
+const FILL = `UPDATE privacy_policies SET unfilled = '[]' WHERE organization = $1`
+
+const RELEASE_LEASE = 'DELETE FROM leases WHERE organization = $1 AND run_id = $2 RETURNING run_id'
+
+/**
+ * Resolves every open reject that a complete scan did not receive again. If the run continued others, each of them has read a
+ * part of the list.
+ */
+function resolving({ organization, id }: Run, nowMs: number): Part {
+  return {
+    sql: `UPDATE rejects SET resolved_at = $3::timestamptz
+      WHERE organization = $1 AND resolved_at IS NULL
+        AND run_id < (
+          WITH RECURSIVE chain (id, resumed_from) AS (
+            SELECT id, resumed_from FROM runs WHERE id = $2
+            UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN chain ON runs.id = chain.resumed_from
+          )
+          SELECT min(id) FROM chain
+        )`,
+    parameters: [organization, id, sqlTime(nowMs)],
+  }
+}
+
+function rowOf(run: Run, { ending, report, nowMs }: Ended): Part {
+  const { requests, throttled, waitedMs } = ending.source
+  return {
+    sql: `UPDATE runs SET finished_at = $2::timestamptz, duration_ms = $3, status = $4, proof = $5, reasons = $6::json,
+        certificate = $7::json, requests = $8, throttled = $9, waited_ms = $10, warnings = $11::json,
+        missing = $12, removed = $13, held = $14, trusted_pages = coalesce($15, trusted_pages), error_code = $16, error = $17
+      WHERE id = $1 AND EXISTS (SELECT 1 FROM released)`,
+    parameters: [
+      run.id,
+      sqlTime(report.finishedAtMs ?? nowMs),
+      report.durationMs,
+      ending.status,
+      ending.proof,
+      storableJson(JSON.stringify(ending.reasons)),
+      ending.certificate === undefined ? null : storableJson(JSON.stringify(ending.certificate)),
+      requests,
+      throttled,
+      waitedMs,
+      JSON.stringify(run.warnings),
+      report.missing,
+      report.removed,
+      report.held,
+      report.trustedPages ?? null,
+      ending.error?.code ?? null,
+      ending.error === undefined ? null : storableText(ending.error.message),
+    ],
+  }
+}

@@ -1,0 +1,41 @@
+import { isGone } from '../../../process-name.ts'
+import type { Run } from '../../../run.ts'
+import { LEASE_MS, leaseLost } from '../../lease-errors.ts'
+import type { Session } from '../session.ts'
+
+/** A lease, and whether it has expired by the clock of the server. */
+export type Lease = { organization: string; run_id: number; holder: string; has_expired: boolean }
+
+/**
+ * The columns of `Lease`. One that ends later than any lease that could be taken now was taken before the clock of the server was set
+ * back, or by another server: it is not waited for. Its run renews it, or finds that it was taken over.
+ */
+export const LEASE_COLUMNS = `organization, run_id, holder,
+  expires_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '${2 * LEASE_MS} milliseconds' AS has_expired`
+
+/** Changes whenever a lease is taken or renewed. */
+export const LEASE_VERSION = `leases.run_id || ' ' || leases.expires_at`
+
+/** When a lease that is taken or renewed now ends. */
+export const LEASE_END = `clock_timestamp() + interval '${LEASE_MS} milliseconds'`
+
+/** Whether the run of a lease may still be under way: it was renewed within LEASE_MS, and its process has not ended on this machine. */
+export function isHeld({ holder, has_expired }: Pick<Lease, 'holder' | 'has_expired'>): boolean {
+  return !has_expired && isGone(holder) !== true
+}
+
+/** The lease of the organization that a run still holds; undefined if it is free. */
+export async function findLease(session: Session, organization: string): Promise<Lease | undefined> {
+  const find = `SELECT ${LEASE_COLUMNS} FROM leases WHERE organization = $1`
+  const lease = await session.first<Lease>(find, organization)
+  return lease !== undefined && isHeld(lease) ? lease : undefined
+}
+
+/**
+ * The fence: throws OrganizationLeased unless the run still holds its lease; renews it, and keeps its row locked until the transaction
+ * ends. In one statement, so that it costs one round trip.
+ */
+export async function renewLease(session: Session, run: Pick<Run, 'id' | 'organization'>): Promise<void> {
+  const renew = `UPDATE leases SET expires_at = ${LEASE_END} WHERE organization = $1 AND run_id = $2`
+  if ((await session.run(renew, run.organization, run.id)) === 0) throw leaseLost(run.organization)
+}

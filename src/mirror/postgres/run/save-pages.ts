@@ -1,0 +1,102 @@
+import type { Run } from '../../../run.ts'
+import type { PagesSaved } from '../../../store.ts'
+import { MirrorUnusable } from '../../../errors.ts'
+import { decidePages, idsIn, type PagesDecided, type Stored } from '../../decide-pages.ts'
+import { addSaved } from '../../page-accounting.ts'
+import { dropTextIndexes } from '../reading/reading-indexes.ts'
+import { findStored } from './find-stored.ts'
+import { renewLease } from './lease.ts'
+import { isTaken, isTooLongToIndex } from '../opening/postgres-errors.ts'
+import { SavedIds } from './saved-ids.ts'
+import { requirePages } from './went-back.ts'
+import type { Database } from '../session.ts'
+import { storablePages, type StorablePages } from '../storable-text.ts'
+import { writePages } from './write-pages.ts'
+import type { SortedPage } from '../../../sorted-page.ts'
+
+/** How often pages are decided about again because another program wrote a customer meanwhile. */
+const TRIES = 5
+
+/** The runs that load an organization without rows, with the ids that they have saved. */
+const loading = new WeakMap<Run, SavedIds>()
+
+/**
+ * Saves whole pages in one transaction: the fence, one look-up of the customers that need one, and one statement that writes all that
+ * was decided. Adds the result to the run after the commit.
+ */
+export async function savePages(
+  database: Database,
+  run: Run,
+  pages: readonly SortedPage[],
+  nowMs: number,
+): Promise<PagesSaved> {
+  const storable = storablePages(pages)
+  const ids = idsIn(storable.pages)
+  for (let tries = 1; ; tries += 1) {
+    let isTooLong = false
+    const failed = (error: unknown): never => {
+      isTooLong = isTooLongToIndex(error)
+      throw isTaken(error) ? new WrittenMeanwhile() : error
+    }
+    try {
+      // Once another program wrote a customer, what this run has saved says little.
+      const toFind = (tries === 1 ? loading.get(run)?.among(ids) : undefined) ?? ids
+      const { saved, lastRowId } = await saveOnce(database, run, storable, { ids, toFind, nowMs, once: pages, failed })
+      if (lastRowId === 0 && ids.size > 0) loading.set(run, new SavedIds())
+      loading.get(run)?.add(ids)
+      addSaved(run, saved)
+      return saved
+    } catch (error) {
+      if (isTooLong && (await dropTextIndexes(database))) continue
+      if (!(error instanceof WrittenMeanwhile)) throw error
+      if (tries === TRIES) throw new MirrorUnusable(`${database.address}: ${error.message}`, { code: 'locked' })
+    }
+  }
+}
+
+async function saveOnce(
+  database: Database,
+  run: Run,
+  { pages, replaced }: StorablePages,
+  { ids, toFind, nowMs, once, failed }: Saving,
+): Promise<{ saved: PagesSaved; lastRowId: number }> {
+  return await database.write(async (session) => {
+    await renewLease(session, run)
+    const stored = ids.size === 0 ? NOTHING_NAMED : await findStored(session, run.organization, toFind)
+    const decided = withReplaced(decidePages(run, pages, stored), replaced)
+    const written = await writePages(session, run, decided, nowMs).catch(failed)
+    requirePages(written.pages, run.pages + decided.saved.pages.length, run)
+    if (written.updated < decided.updated.size) throw new WrittenMeanwhile()
+    return { saved: decided.saved, lastRowId: stored.lastRowId }
+  }, once)
+}
+
+type Saving = {
+  /** The ids in the pages, and those of them that the mirror may hold. */
+  ids: ReadonlySet<string>
+  toFind: ReadonlySet<string>
+  nowMs: number
+  once: object
+  failed: (error: unknown) => never
+}
+
+const NOTHING_NAMED: Stored = { customers: new Map(), lastRowId: 0 }
+
+/** A customer in which a text was replaced is read again by the next run, which counts it again. */
+function withReplaced(decided: PagesDecided, replaced: StorablePages['replaced']): PagesDecided {
+  const rows = replaced.flatMap((places, page) => places.map((place) => decided.saved.pages[page]?.rowIds[place] ?? 0))
+  if (rows.length === 0) return decided
+  return { ...decided, edited: new Set([...decided.edited, ...rows]) }
+}
+
+/** Another program inserted or deleted a customer between the look-up and the writing. */
+class WrittenMeanwhile extends Error {
+  override name = 'WrittenMeanwhile' as const
+
+  constructor() {
+    super(
+      'another program keeps inserting or deleting customers, or a unique index that someone added to a table of the mirror does not ' +
+        'allow them. Stop that program, or drop that index, then sync again.',
+    )
+  }
+}

@@ -1,0 +1,30 @@
+import type { Mirror } from '../../../store.ts'
+import { finishRun } from './finish-run.ts'
+import { findGone, findListed, findRemovalCandidates } from '../removals/removal-candidates.ts'
+import { approveRemovals, discardRemovals, listHeldRemovals } from '../removals/removals.ts'
+import { savePages } from './save-pages.ts'
+import type { Database } from '../session.ts'
+
+type Saving =
+  | 'savePages'
+  | 'finishRun'
+  | 'findRemovalCandidates'
+  | 'findGone'
+  | 'findListed'
+  | 'listHeldRemovals'
+  | 'approveRemovals'
+  | 'discardRemovals'
+
+/** The verbs that save what a run reads, and decide about what it did not read. Each is one transaction. */
+export function savingVerbs(database: Database): Pick<Mirror, Saving> {
+  return {
+    savePages: (run, pages, nowMs) => savePages(database, run, pages, nowMs),
+    finishRun: (run, ending, nowMs) => database.write((session) => finishRun(session, run, ending, nowMs), ending),
+    findRemovalCandidates: (run, ending) => database.read((session) => findRemovalCandidates(session, run, ending)),
+    findGone: (run, rowIds) => database.read((session) => findGone(session, run, rowIds)),
+    findListed: (run, most) => database.read((session) => findListed(session, run, most)),
+    listHeldRemovals: () => database.read(listHeldRemovals),
+    approveRemovals: (runId, nowMs) => database.write((session) => approveRemovals(session, runId, nowMs)),
+    discardRemovals: (runId) => database.write((session) => discardRemovals(session, runId)),
+  }
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { KEY_BYTES } from '../../../fingerprint.ts'
+import { forgottenBy, type Forgotten } from '../../../forgotten.ts'
+import type { Run, Start } from '../../../run.ts'
+import { fingerprintOfRun } from '../../fingerprint-of-run.ts'
+import { leasedBy } from '../../lease-errors.ts'
+import type { PolicyColumns } from '../../policy-of-rows.ts'
+import { mayContinue, type RunWithWindows } from '../../resume-rule.ts'
+import { fromSqlTime } from '../../sql-time.ts'
+import { countSeen, startedRun } from '../../started-run.ts'
+import { seenIn } from '../../stored-windows.ts'
+import { beginRun } from './begin-run.ts'
+import { findDoubts } from './doubted-rows.ts'
+import { isHeld } from './lease.ts'
+import { loadList } from './lists.ts'
+import { LOOK, type Found } from './look-before-run.ts'
+import { startPrivacy } from '../privacy/start-privacy.ts'
+import { rowsInBytes } from './row-numbers.ts'
+import type { Session } from '../session.ts'
+import { readWindows } from './windows.ts'
+
+/**
+ * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. Throws
+ * OrganizationLeased while another run has the lease. The caller holds the transaction. Few statements, whatever there is to do: each
+ * is a round trip.
+ */
+export async function startRun(session: Session, start: Start, holder: string): Promise<Run> {
+  const { organization, nowMs } = start
+  const found = await look(session, organization)
+  // First: it may forget the windows to continue from, and the list.
+  const { privacy, isEmptied } = await startPrivacy(session, start, found.policy)
+  const resumable = start.isQuick === true || isEmptied ? undefined : resumableOf(found, start)
+  const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
+  const id = await beginRun(session, start, {
+    holder,
+    from: resumable?.id,
+    dataAsOfMs,
+    replaced: found.lease_version ?? undefined,
+  })
+  const list = await loadList(session, organization)
+  const doubts = await findDoubts(session, organization)
+  const windows = resumable === undefined ? [] : await readWindows(session, { id, list })
+  const received = seenIn(windows)
+  const readBefore = countSeen(received)
+  if (readBefore > 0) await session.run('UPDATE runs SET read_before = $2 WHERE id = $1', id, readBefore)
+  return startedRun(start, {
+    ...{ id, dataAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline: !found.has_baseline },
+    ...received,
+    ...doubts,
+    forgotten: forgottenIn(found, organization),
+    heldRows: new Set(rowsInBytes(found.held_rows)),
+    list,
+    fingerprint: fingerprintOfRun(found.fingerprint_key ?? (await newFingerprintKey(session)), privacy),
+    privacy,
+  })
+}
+
+/** What is stored of the organization; throws OrganizationLeased while a run has its lease. */
+async function look(session: Session, organization: string) {
+  const found = await session.first<Found>(LOOK, organization)
+  if (found === undefined) throw new Error('the server did not answer')
+  const { lease_run_id: run_id, lease_holder: holder, lease_has_expired } = found
+  if (run_id !== null && holder !== null && isHeld({ holder, has_expired: lease_has_expired === true }))
+    throw leasedBy({ run_id, holder }, organization)
+  const policy: PolicyColumns | undefined = found.policy === null ? undefined : JSON.parse(found.policy)
+  return { ...found, policy }
+}
+
+/** The last run that recorded windows, if it ended before its list did, and recently enough. */
+function resumableOf(found: Omit<Found, 'policy'>, { nowMs, resumeWithinMs }: Start): RunWithWindows | undefined {
+  const { last_id: id, last_data_as_of: data_as_of, last_status: status, last_error_code: error_code } = found
+  if (resumeWithinMs === undefined || id === null || data_as_of === null || status === null) return undefined
+  const standsSinceMs = fromSqlTime(found.last_limit_at ?? data_as_of)
+  const last = { id, data_as_of, status, error_code }
+  return mayContinue(last, { standsSinceMs, nowMs, resumeWithinMs }) ? last : undefined
+}
+
+/** The forgotten customers of an organization; undefined if there are none, so that no record is hashed. */
+function forgottenIn(
+  { forgotten, forgotten_key }: Pick<Found, 'forgotten' | 'forgotten_key'>,
+  organization: string,
+): Forgotten | undefined {
+  if (forgotten === null) return undefined
+  // Without its key no hash can be compared, and every forgotten customer would come back.
+  if (forgotten_key === null) throw new Error(`forgotten customers of ${organization} have no key`)
+  const numbers: [hash: string, number: number][] = JSON.parse(forgotten)
+  return forgottenBy(forgotten_key, new Map(numbers))
+}
+
+/** Another key, if the stored one was deleted: fingerprints under the old one no longer match, which does no harm. */
+async function newFingerprintKey(session: Session): Promise<Uint8Array> {
+  const key = randomBytes(KEY_BYTES)
+  await session.run('INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING', key)
+  return key
+}
