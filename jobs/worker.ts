@@ -5,6 +5,7 @@ import { boardToken } from '../src/config/board-token.ts'
 import { createLog, type Logger } from '../src/log.ts'
 import { idleMs, monotonicMs } from '../src/monotonic-clock.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
+import { answeringInTime } from './monitoring/answer-in-time.ts'
 import { serveHttp } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './configuration/live-config.ts'
 import { logLimit } from './monitoring/limit-log.ts'
@@ -116,7 +117,8 @@ async function openMeasuredEngine(
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations
       const pauses = () => parts.pauses.latest()
-      metrics = createMetrics({ ...parts, pauses, organizations, now: Date.now, monotonicMs })
+      const mirror = answeringInTime(parts.mirror)
+      metrics = createMetrics({ ...parts, mirror, pauses, organizations, now: Date.now, monotonicMs })
       return createListener({ metrics, mirror: parts.mirror, publisher, log })
     },
   })

@@ -2,6 +2,7 @@ import { compareSchedules } from '../schedule/reconcile.ts'
 import type { TickWorker } from '../schedule/tick-worker.ts'
 import { createWriteProbe } from '../queue/write-probe.ts'
 import type { Engine } from '../worker-parts.ts'
+import { answeringInTime } from './answer-in-time.ts'
 import { createBoard } from './board.ts'
 import { configurationProblems } from './configuration-problems.ts'
 import { examine } from './health.ts'
@@ -26,7 +27,8 @@ export function watched(
   tickWorker: TickWorker,
   { metrics, token, now, monotonicMs }: Watching,
 ): Watched {
-  const { backend, config, followed, mirror, queues, pauses, syncWorker, quickWorker } = engine
+  const { backend, config, followed, queues, pauses, syncWorker, quickWorker } = engine
+  const mirror = answeringInTime(engine.mirror)
   const configuration = () => configurationProblems(followed.accepted.standing)
   const write = createWriteProbe(backend.write, monotonicMs)
   const examineNow = () =>

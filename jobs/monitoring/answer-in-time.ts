@@ -1,0 +1,64 @@
+import { MirrorUnusable } from '../../src/errors.ts'
+import type { Mirror } from '../../src/store.ts'
+import { within } from '../queue/deadline.ts'
+
+/** What the endpoints ask of the mirror. */
+type Looked = Pick<
+  Mirror,
+  | 'file'
+  | 'findRun'
+  | 'listFreshness'
+  | 'listHeldRemovals'
+  | 'listLastRuns'
+  | 'listLatestRuns'
+  | 'listUncountedFreshness'
+  | 'listUnderway'
+>
+
+type Limits = {
+  /** A scrape looks twice, and Prometheus gives it ten seconds. */
+  lookMs: number
+  /** Counting the customers of a large mirror takes its time. */
+  countMs: number
+}
+
+const LIMITS: Limits = { lookMs: 3000, countMs: 60_000 }
+
+/** Look-ups that may be without an answer at once: each of them holds a connection of which the runs have need. */
+const MOST_LATE = 2
+
+/**
+ * The mirror for endpoints, which answer although its server is frozen or cut off, and would be waited for: what has no answer in time is
+ * refused as `mirror-unreachable`, and while look-ups are without an answer, so is every other one.
+ */
+export function answeringInTime(mirror: Looked, { lookMs, countMs }: Limits = LIMITS): Looked {
+  let late = 0
+  const unanswered = () =>
+    new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'unreachable' })
+
+  async function inTime<Answer>(ask: () => Promise<Answer>, ms = lookMs): Promise<Answer> {
+    if (late >= MOST_LATE) throw unanswered()
+    const asked = ask()
+    const found = await within(
+      asked.then((answer) => ({ answer })),
+      ms,
+      undefined,
+    )
+    if (found !== undefined) return found.answer
+    const ended = () => (late -= 1)
+    late += 1
+    asked.then(ended, ended)
+    throw unanswered()
+  }
+
+  return {
+    file: mirror.file,
+    findRun: (id) => inTime(() => mirror.findRun(id)),
+    listFreshness: () => inTime(() => mirror.listFreshness(), countMs),
+    listHeldRemovals: () => inTime(() => mirror.listHeldRemovals()),
+    listLastRuns: () => inTime(() => mirror.listLastRuns()),
+    listLatestRuns: (filter) => inTime(() => mirror.listLatestRuns(filter)),
+    listUncountedFreshness: () => inTime(() => mirror.listUncountedFreshness()),
+    listUnderway: (clocks) => inTime(() => mirror.listUnderway(clocks)),
+  }
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { answeringInTime } from '../../../jobs/monitoring/answer-in-time.ts'
+import { createPages } from '../../../jobs/monitoring/pages.ts'
+import { aMirror } from '../../support/mirror-file.ts'
+
+test('a server that does not answer takes neither the page nor a connection of more than a few look-ups', async () => {
+  const frozen = aFrozenServer()
+  const looks = answeringInTime({ ...(await aMirror()), ...frozen }, { lookMs: 1, countMs: 3_600_000 })
+  const shown = { mirror: looks, organizations: () => [], now: () => 0, monotonicMs: () => 0 }
+
+  const answers = [await createPages(shown).request('/'), await createPages(shown).request('/runs/1')]
+
+  expect(answers.map(({ status }) => status)).toEqual([503, 503])
+  await expect(looks.listLastRuns()).rejects.toMatchObject({ code: 'mirror-unreachable' })
+  const asked = frozen.asked()
+  for (let times = 0; times < 20; times += 1) await expect(looks.listHeldRemovals()).rejects.toThrow('does not answer')
+  expect(frozen.asked()).toBe(asked)
+})
+
+test('what a server answers late is thrown away, and the next look-up is asked again', async () => {
+  const frozen = aFrozenServer()
+  const looks = answeringInTime({ ...(await aMirror()), ...frozen }, { lookMs: 1, countMs: 1 })
+  await Promise.allSettled([looks.listHeldRemovals(), looks.listLastRuns()])
+  await expect(looks.listFreshness()).rejects.toThrow('does not answer')
+
+  await frozen.thaw()
+
+  expect(await looks.listFreshness()).toEqual([])
+  expect(await looks.listHeldRemovals()).toEqual([])
+})
+
+test('an answer in time is given as it is, and so is an error', async () => {
+  const mirror = await aMirror()
+  const gone = async () => {
+    throw new Error('gone')
+  }
+  const looks = answeringInTime({ ...mirror, listLastRuns: gone }, { lookMs: 3_600_000, countMs: 3_600_000 })
+
+  expect(await looks.findRun(1)).toBeUndefined()
+  expect(await looks.listHeldRemovals()).toEqual([])
+  for (let times = 0; times < 3; times += 1) await expect(looks.listLastRuns()).rejects.toThrow('gone')
+})
+
+/** Look-ups that have no answer until the server thaws. */
+function aFrozenServer() {
+  const waiting: (() => void)[] = []
+  let isFrozen = true
+  let asked = 0
+  const none = async () => {
+    asked += 1
+    if (isFrozen) await new Promise<void>((resolve) => waiting.push(resolve))
+    return []
+  }
+  return {
+    findRun: async () => {
+      await none()
+      return undefined
+    },
+    listFreshness: none,
+    listHeldRemovals: none,
+    listLastRuns: none,
+    listLatestRuns: none,
+    listUncountedFreshness: none,
+    listUnderway: none,
+    asked: () => asked,
+    thaw: async () => {
+      isFrozen = false
+      for (const resolve of waiting) resolve()
+      await new Promise(setImmediate)
+    },
+  }
+}
