@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../src/mirror/postgres/opening/database.ts'
 import { opsFile } from '../support/named-metrics.ts'
-import { pgliteConnections, startPglite } from '../support/pglite-connections.ts'
+import { pgliteConnections } from '../support/pglite-connections.ts'
+import { openKeptPglite } from '../support/postgres/kept-pglite.ts'
 
 test('the mirror is made by its own role, and read but not written by that of analysts', async () => {
-  const server = await startPglite()
+  const server = await openKeptPglite()
   await server.exec(`${opsFile('postgres/roles.sql')} CREATE ROLE stranger;`)
   await server.exec('SET SESSION AUTHORIZATION mirror')
   const open = (access: 'read' | 'write') =>

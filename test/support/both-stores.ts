@@ -3,10 +3,10 @@ import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openDatabase } from '../../src/mirror/postgres/opening/database.ts'
-import { DICTIONARY } from '../../src/mirror/postgres/dictionary.ts'
 import type { Database, Session } from '../../src/mirror/postgres/session.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { pgliteConnections } from './pglite-connections.ts'
+import { anEmptyMirror } from './postgres/emptied.ts'
 import type { Tables } from './random-tables.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
@@ -28,13 +28,10 @@ export async function inSqlite(tables: Tables) {
   return { file, mirror, rows: (sql: string) => db.prepare<[], Record<string, unknown>>(sql).all() }
 }
 
-let schemas = 0
-
 /** A mirror in PostgreSQL with these rows. */
 export async function inPostgres(server: PGlite, tables: Tables): Promise<Database> {
-  const database = await openDatabase(`postgres://here/test?schema=both_${(schemas += 1)}`, 'write', {
+  const database = await openDatabase(await anEmptyMirror(), 'write', {
     connect: () => pgliteConnections(server),
-    completion: DICTIONARY,
   })
   onTestFinished(() => database.close())
   await database.write(async (session) => {

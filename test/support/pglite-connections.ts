@@ -1,15 +1,29 @@
 import type { PGlite } from '@electric-sql/pglite'
 import type { Client, Connections } from '../../src/mirror/postgres/session.ts'
 import { VALUE_TYPES } from '../../src/mirror/postgres/opening/value-types.ts'
+import { openKeptPglite } from './postgres/kept-pglite.ts'
 
-export { openKeptPglite as startPglite } from './postgres/kept-pglite.ts'
+let shared: Promise<PGlite> | undefined
+
+/** The PostgreSQL of this process, which its test files share: to start one takes as long as hundreds of statements. */
+export function startPglite(): Promise<PGlite> {
+  return (shared ??= openKeptPglite())
+}
+
+let addresses = 0
+
+/** The address of a mirror that is not there yet. */
+export function anAddress(): string {
+  addresses += 1
+  return `postgres://ann@db.test/crm?schema=mirror_${addresses}`
+}
 
 /** A PostgreSQL in this process as a pool of connections. It has one session, so transactions wait for each other. */
 export function pgliteConnections(database: PGlite): Connections {
   const turns = turnsOf(database)
   return {
     connect: async () => clientOf(database, await turns.take()),
-    // The tests of a file share the database, which ends with the process.
+    // Tests share the database, which ends with the process.
     end: () => Promise.resolve(),
   }
 }

@@ -12,6 +12,7 @@ import type { Database as Postgres } from '../../../src/mirror/postgres/session.
 import { rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aFullMirror, aSqliteMirror } from '../../support/full-mirror.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
 let server: PGlite
 beforeAll(async () => {
@@ -146,13 +147,8 @@ const ORDER = `SELECT json_extract(later_order, '$.parts[2]') AS known,
   (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.pending[0]')) AS pending FROM lists`
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
 
-let schemas = 0
-
 async function aDatabase(): Promise<Postgres> {
-  schemas += 1
-  return openDatabase(`postgres://ann@db.test/crm?schema=mirror_${schemas}`, 'write', {
-    connect: () => pgliteConnections(server),
-  })
+  return openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
 }
 
 function toPostgres(file: string, database: Postgres, options: Partial<Copying> = {}): Promise<Copied> {

@@ -7,7 +7,8 @@ import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/postgres/opening/versions.ts'
 import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
 import { breakable, through } from '../../support/breaking-connections.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
 let server: PGlite
 beforeAll(async () => {
@@ -182,7 +183,7 @@ test.each([
 })
 
 test('values come as they do from SQLite', async () => {
-  const database = await open(anAddress())
+  const database = await open(await anEmptyMirror())
 
   const row = await database.read((session) =>
     session.first(
@@ -200,7 +201,7 @@ test('values come as they do from SQLite', async () => {
 
 describe('a transaction', () => {
   test('is rolled back whole when the work fails, and when it hides that a statement failed', async () => {
-    const database = await open(anAddress())
+    const database = await open(await anEmptyMirror())
     const failing = database.write(async (session) => {
       await retire(session, 'acme')
       throw new Error('made up')
@@ -216,7 +217,7 @@ describe('a transaction', () => {
   })
 
   test('that meets another one is repeated', async () => {
-    const database = await open(anAddress())
+    const database = await open(await anEmptyMirror())
     let tries = 0
 
     await database.write(async (session) => {
@@ -229,7 +230,7 @@ describe('a transaction', () => {
   })
 
   test('to read sees one state, and writes nothing', async () => {
-    const database = await open(anAddress())
+    const database = await open(await anEmptyMirror())
 
     await expect(database.read((session) => retire(session, 'acme'))).rejects.toMatchObject({
       code: 'mirror-read-only',
@@ -237,7 +238,7 @@ describe('a transaction', () => {
   })
 
   test('does not quote values of rows in its errors', async () => {
-    const database = await open(anAddress())
+    const database = await open(await anEmptyMirror())
     const error = await database
       .write((session) => session.run(`SELECT 'Ann Lee'::bigint`))
       .then(String, (failure: unknown) => `${String(failure)} ${JSON.stringify(failure)}`)
@@ -250,7 +251,7 @@ describe('a transaction', () => {
 describe('a connection that breaks', () => {
   test('before the transaction began is replaced', async () => {
     const line = breakable(pgliteConnections(server))
-    const database = await open(anAddress(), 'write', line.connections)
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
     line.breakAt('BEGIN', 'before', 2)
 
     await database.write((session) => retire(session, 'acme'))
@@ -260,7 +261,7 @@ describe('a connection that breaks', () => {
 
   test('in a transaction is reported as unreachable, and nothing of it is kept', async () => {
     const line = breakable(pgliteConnections(server))
-    const database = await open(anAddress(), 'write', line.connections)
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
     line.breakAt('COMMIT', 'before')
 
     await expect(database.write((session) => retire(session, 'acme'))).rejects.toMatchObject({
@@ -272,7 +273,7 @@ describe('a connection that breaks', () => {
 
   test('after the commit, before its answer: the transaction counts as committed', async () => {
     const line = breakable(pgliteConnections(server))
-    const database = await open(anAddress(), 'write', line.connections)
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
     line.breakAt('COMMIT', 'after')
 
     expect(await database.write((session) => retire(session, 'acme'))).toBe(1)
@@ -285,7 +286,7 @@ describe('a connection that breaks', () => {
     ['before', 2],
   ] as const)('%s the commit, and the server stays away: the same call later does it once', async (when, begun) => {
     const line = breakable(pgliteConnections(server))
-    const database = await open(anAddress(), 'write', line.connections)
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
     const once = {}
     let works = 0
     const work = (session: Parameters<Parameters<Database['write']>[0]>[0]) => {
@@ -305,14 +306,6 @@ describe('a connection that breaks', () => {
 })
 
 const onPglite = { connect: () => pgliteConnections(server) }
-
-let schemas = 0
-
-/** An address of a mirror that does not exist yet. */
-function anAddress(): string {
-  schemas += 1
-  return `postgres://ann@db.test/crm?schema=mirror_${schemas}`
-}
 
 function open(address: string, access: 'read' | 'write' = 'write', connections = pgliteConnections(server)) {
   return openDatabase(address, access, { connect: () => connections })

@@ -6,6 +6,7 @@ import type { Database } from '../../../src/mirror/postgres/session.ts'
 import { anEnding, aPage, customers, START_MS } from '../../support/builders.ts'
 import { breakable } from '../../support/breaking-connections.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
 let line: ReturnType<typeof breakable>
 let database: Database
@@ -13,9 +14,10 @@ let organization = ''
 let organizations = 0
 
 beforeAll(async () => {
-  line = breakable(pgliteConnections(await startPglite()))
+  const server = await startPglite()
+  line = breakable(pgliteConnections(server))
   const connect = () => line.connections
-  database = await openDatabase('postgres://db.test/crm?schema=mirror', 'write', { connect })
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect })
 })
 beforeEach(() => {
   organizations += 1

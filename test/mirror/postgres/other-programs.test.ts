@@ -1,4 +1,5 @@
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading/reading-indexes.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
@@ -7,21 +8,26 @@ import type { Database } from '../../../src/mirror/postgres/session.ts'
 import type { Ending, Run } from '../../../src/run.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
 /* What other programs and administrators do to the tables of a mirror, and to its server. */
 
+let server: PGlite
 let database: Database
 let mirror: ReturnType<typeof runVerbs> & ReturnType<typeof savingVerbs>
 let organization = ''
 let organizations = 0
 
 beforeAll(async () => {
-  const server = await startPglite()
+  server = await startPglite()
   const connect = () => pgliteConnections(server)
   // As a server of another time sets it; a literal with a backslash then means something else.
   await server.exec('SET standard_conforming_strings = off')
-  database = await openDatabase('postgres://db.test/crm?schema=mirror', 'write', { connect })
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect })
   mirror = { ...runVerbs(database), ...savingVerbs(database) }
+})
+afterAll(async () => {
+  await server.exec('RESET standard_conforming_strings')
 })
 beforeEach(() => {
   organizations += 1
@@ -136,7 +142,7 @@ function start(nowMs = START_MS): Promise<Run> {
 async function indexes() {
   const found = await database.read((session) =>
     session.all<{ name: string }>(`SELECT indexname AS name FROM pg_indexes
-      WHERE indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`),
+      WHERE schemaname = current_schema() AND indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`),
   )
   return found.map(({ name }) => name)
 }

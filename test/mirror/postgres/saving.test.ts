@@ -7,6 +7,7 @@ import type { Run } from '../../../src/run.ts'
 import type { SortedPage } from '../../../src/sorted-page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
 let database: Database
 let mirror: ReturnType<typeof runVerbs> & ReturnType<typeof savingVerbs>
@@ -22,7 +23,7 @@ let after: { statement: string; run: string } | undefined
 beforeAll(async () => {
   const server = await startPglite()
   const connect = () => observed(pgliteConnections(server))
-  database = await openDatabase('postgres://db.test/crm?schema=mirror', 'write', { connect })
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect })
   mirror = { ...runVerbs(database), ...savingVerbs(database) }
 })
 beforeEach(() => {

@@ -11,20 +11,17 @@ import { rowIdsFrom } from '../../../src/mirror/row-ids.ts'
 import { nameOfProcess } from '../../../src/process-name.ts'
 import { MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
 let server: PGlite
 let database: Database
 let mirror: ReturnType<typeof runVerbs>
-let schemas = 0
 
 beforeAll(async () => {
   server = await startPglite()
 })
 beforeEach(async () => {
-  schemas += 1
-  database = await openDatabase(`postgres://db.test/crm?schema=mirror_${schemas}`, 'write', {
-    connect: () => pgliteConnections(server),
-  })
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
   mirror = runVerbs(database)
 })
 
