@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { openEmbedded } from '../../jobs/queue/postgres/embedded.ts'
+import { openKeptPglite } from './postgres/kept-pglite.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
@@ -17,6 +19,9 @@ export async function queueTemplate(): Promise<string> {
   const kept = fileURLToPath(new URL(`node_modules/.cache/customer-mirror-tests/queue-${bullmq}-${postgres}`, ROOT))
   if (existsSync(kept)) return kept
   const made = `${kept}-${randomUUID()}`
+  // The mirrors of tests need a PGlite that was just made too.
+  mkdirSync(made, { recursive: true, mode: 0o700 })
+  await openKeptPglite(join(made, 'postgres')).then((database) => database.close())
   await openEmbedded(made, 'customer-mirror').then((store) => store.close())
   try {
     renameSync(made, kept)

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { env } from 'node:process'
 import { Worker } from 'node:worker_threads'
 import { inject, onTestFinished } from 'vitest'
-import { keptPglite } from './kept-pglite.ts'
 import { statementsOn } from './statement.ts'
 
 let database: string | undefined
@@ -25,7 +24,7 @@ function addressOfThisProcess(): string | undefined {
 /** Starts a PGlite for this process, and returns the address of its database. */
 function startPglite(): string {
   const state = new SharedArrayBuffer(4)
-  const thread = new Worker(new URL('pglite-thread.ts', import.meta.url), { workerData: { kept: keptPglite(), state } })
+  const thread = new Worker(new URL('pglite-thread.ts', import.meta.url), { workerData: { state } })
   thread.unref()
   const port = new Int32Array(state)
   if (Atomics.wait(port, 0, 0, 120_000) === 'timed-out') throw new Error('PGlite did not start')

@@ -10,9 +10,9 @@ import { frontendMessages, STARTED } from './wire.ts'
  * transactions wait for each other, and what a session sets for itself is seen by all.
  */
 
-const { kept, state } = z.object({ kept: z.string(), state: z.instanceof(SharedArrayBuffer) }).parse(workerData)
+const { state } = z.object({ state: z.instanceof(SharedArrayBuffer) }).parse(workerData)
 
-const database = await openKeptPglite(kept)
+const database = await openKeptPglite()
 await database.exec(sqliteForms())
 let last: Promise<void> = Promise.resolve()
 
