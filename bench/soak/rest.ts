@@ -51,8 +51,20 @@ async function requestLastRuns(world: World, organizations: readonly string[]): 
   const worker = world.redis === undefined ? world.workers[0] : undefined
   const life = worker && lifeOf(worker)
   if (life !== undefined) await endLife(life, 'stopped')
-  await requestRuns(world, organizations)
+  await untilTaken(() => requestRuns(world, organizations))
   if (worker !== undefined) startWorker(world, worker)
+}
+
+/** On a busy machine the queue may be slow to answer. */
+async function untilTaken(request: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await request()
+    } catch (error) {
+      if (tries === MOST_REQUESTS) throw error
+      await sleep(LOOK_MS)
+    }
+  }
 }
 
 /** Stops every worker in good order. */
@@ -62,3 +74,4 @@ export async function stopWorkers({ workers }: World): Promise<void> {
 }
 
 const LOOK_MS = 1000
+const MOST_REQUESTS = 20

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { openBackend } from '../../jobs/queue/backend.ts'
-import { openQueues } from '../../jobs/queue/queues.ts'
 import { cancelRuns } from '../../jobs/commands/cancel-runs.ts'
+import { answerOf, workIn } from '../../jobs/commands/with-queues.ts'
 import type { Kind } from './plan.ts'
 import { startRedis, type RedisProcess } from './redis-process.ts'
 import { startPostgres, type PostgresServer } from '../postgres-server.ts'
@@ -137,13 +137,13 @@ export async function requestRuns(
   kind: 'full' | 'quick' = 'full',
 ): Promise<void> {
   const backend = await openBackend(queue, { folder: dirname(mirror) })
-  const queues = openQueues(backend)
-  for (const each of queues.all) each.on('error', () => {})
   try {
-    for (const organization of organizations)
-      await (kind === 'full' ? queues.requestSync : queues.requestQuick)(organization, 'manual')
+    await workIn(backend, async ({ queues }) => {
+      const request = kind === 'full' ? queues.requestSync : queues.requestQuick
+      for (const organization of organizations) await answerOf(backend, request(organization, 'manual'))
+    })
   } finally {
-    await queues.close().catch(() => {})
+    // However long it takes: a worker that is started next opens the embedded queue.
     await backend.close()
   }
 }
