@@ -4,8 +4,10 @@ import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
 import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
 import type { Run } from '../../../src/run.ts'
+import { through } from '../../support/breaking-connections.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
 /* An organization without rows: only customers that the run itself has saved are looked up. */
 
@@ -20,7 +22,7 @@ let asked: number[] = []
 beforeAll(async () => {
   const server = await startPglite()
   const connect = () => counting(pgliteConnections(server))
-  database = await openDatabase('postgres://db.test/crm?schema=mirror', 'write', { connect })
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect })
   mirror = { ...runVerbs(database), ...savingVerbs(database) }
 })
 beforeEach(() => {
@@ -106,18 +108,9 @@ function write(sql: string) {
 }
 
 function counting(connections: Connections): Connections {
-  return {
-    ...connections,
-    connect: async () => {
-      const client = await connections.connect()
-      return {
-        ...client,
-        query: async (sql, parameters) => {
-          const ids = parameters?.[1]
-          if (sql.trim().startsWith('SELECT last.row_id') && Array.isArray(ids)) asked.push(ids.length)
-          return await client.query(sql, parameters)
-        },
-      }
-    },
-  }
+  return through(connections, (client, sql, parameters) => {
+    const ids = parameters?.[1]
+    if (sql.trim().startsWith('SELECT last.row_id') && Array.isArray(ids)) asked.push(ids.length)
+    return client.query(sql, parameters)
+  })
 }

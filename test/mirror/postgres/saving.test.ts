@@ -5,6 +5,7 @@ import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
 import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
 import type { Run } from '../../../src/run.ts'
 import type { SortedPage } from '../../../src/sorted-page.ts'
+import { through } from '../../support/breaking-connections.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
@@ -217,23 +218,14 @@ function write(sql: string): Promise<number> {
 }
 
 function observed(connections: Connections): Connections {
-  return {
-    ...connections,
-    connect: async () => {
-      const client = await connections.connect()
-      return {
-        ...client,
-        query: async (sql, parameters) => {
-          statements.push(sql)
-          const answer = await client.query(sql, parameters)
-          if (after !== undefined && sql.trim().startsWith(after.statement)) {
-            const { run } = after
-            after = undefined
-            await client.query(run, [organization])
-          }
-          return answer
-        },
-      }
-    },
-  }
+  return through(connections, async (client, sql, parameters) => {
+    statements.push(sql)
+    const answer = await client.query(sql, parameters)
+    if (after !== undefined && sql.trim().startsWith(after.statement)) {
+      const { run } = after
+      after = undefined
+      await client.query(run, [organization])
+    }
+    return answer
+  })
 }
