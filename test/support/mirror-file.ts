@@ -33,7 +33,7 @@ export async function aMirror(file?: string): Promise<Mirror> {
   return isPostgres(mirror.file) ? withPlayedLeases(mirror) : mirror
 }
 
-/** The path of a mirror as it is made. To apply every migration anew took five times as long. */
+/** The path of a mirror as it is made: a copy of one is there sooner than another one. */
 async function aNewMirrorFile(): Promise<string> {
   if (onPostgres) return aPostgresMirror()
   const file = aSqliteFile()

@@ -1,11 +1,13 @@
 import Database from 'better-sqlite3'
 import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
 import { aCustomer, anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { fateOf, night } from '../nights.ts'
 
+const NEW_MIRROR = fileURLToPath(new URL('../../../src/mirror/sqlite/new-mirror.sql', import.meta.url))
 const FOLDER = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
 const MIGRATIONS = readdirSync(FOLDER).toSorted()
 const VERSIONS = MIGRATIONS.map((_, index) => index + 1)
@@ -14,6 +16,16 @@ const AT = '2026-01-04 02:00:00.000'
 test('every migration has a number of its own', () => {
   expect(MIGRATIONS.map((name) => Number(name.slice(0, 4)))).toEqual(VERSIONS)
   expect(VERSIONS).toHaveLength(LATEST_VERSION)
+})
+
+test('what a new mirror is made of is what the migrations make, table by table and row by row', async () => {
+  const migrated = new Database(anOldMirror(LATEST_VERSION))
+  const statements = statementsOf(migrated)
+  const made = new Database(':memory:').exec(statements)
+
+  expect(contentsOf(made)).toEqual(contentsOf(migrated))
+  await expect(statements).toMatchFileSnapshot(NEW_MIRROR)
+  for (const db of [migrated, made]) db.close()
 })
 
 test.each(VERSIONS)('a mirror of version %d has the schema of a new one once it is opened', async (version) => {
@@ -183,6 +195,32 @@ const VALUES: Record<string, (n: number) => unknown> = {
 
 function hasTable(db: Database.Database, name: string): boolean {
   return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
+}
+
+/** The schema and all rows. */
+function contentsOf(db: Database.Database): unknown {
+  const schema = db
+    .prepare<[], Record<string, unknown>>('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name')
+    .all()
+  const tables = schema.filter(({ type }) => type === 'table').map(({ name }) => String(name))
+  return { schema, rows: tables.map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).all()]) }
+}
+
+/** What makes the same tables, indexes, views and triggers as the database has, and the row that it needs. */
+function statementsOf(db: Database.Database): string {
+  const statements = db
+    .prepare<[], string>(
+      `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
+       ORDER BY instr('table index view trigger', type), rowid`,
+    )
+    .pluck()
+    .all()
+  return `-- A new mirror, as the migrations leave it. Written by: npx vitest run test/mirror/sqlite/migrations.test.ts --update
+
+${statements.map((sql) => `${sql};`).join('\n\n')}
+
+INSERT INTO last_update (id, updated_at) VALUES (1, '1970-01-01 00:00:00.000');
+`
 }
 
 function schemaOf(file: string): unknown[] {
