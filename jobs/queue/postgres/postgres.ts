@@ -1,5 +1,6 @@
 import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
-import { Pool } from 'pg'
+import { Client, Pool, type ClientConfig } from 'pg'
+import { usePasswordFile } from '../../../src/password-file.ts'
 import type { Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
@@ -13,6 +14,7 @@ const CONNECTIONS = 10
 export async function openPostgres(address: string, connectMs: number, prefix: string): Promise<Store> {
   const pool = new Pool({
     connectionString: address,
+    Client: QueueClient,
     max: CONNECTIONS,
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
@@ -43,6 +45,13 @@ export async function openPostgres(address: string, connectMs: number, prefix: s
     values: postgresValues(pool, prefix),
     limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),
+  }
+}
+
+class QueueClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config)
+    usePasswordFile(this)
   }
 }
 

@@ -1,5 +1,6 @@
-import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
+import { Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
 import { arrayLiteral } from './array-literal.ts'
+import { MirrorClient } from './client.ts'
 import { connectionSettings } from './connection-settings.ts'
 import type * as Port from '../session.ts'
 import { VALUE_TYPES } from './value-types.ts'
@@ -38,7 +39,7 @@ export function openPool(address: string): Port.Connections {
 }
 
 /** The limit of the pool would include the wait for a free connection. A pool hides the password from copies of its settings. */
-class ClientInTime extends Client {
+class ClientInTime extends MirrorClient {
   constructor(config?: ClientConfig) {
     const password = config?.password
     super({ ...config, ...(password !== undefined && { password }), connectionTimeoutMillis: CONNECT_MS })

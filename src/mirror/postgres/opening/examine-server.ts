@@ -1,5 +1,5 @@
-import { Client } from 'pg'
 import { shownMirror } from '../../../mirror-address.ts'
+import { MirrorClient } from './client.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'
 import { LATEST_VERSION } from './versions.ts'
 import { postgresError } from './postgres-errors.ts'
@@ -27,7 +27,7 @@ export async function examineServer(address: string): Promise<Examined> {
   const shown = shownMirror(address)
   try {
     const settings = connectionSettings(address)
-    const client = new Client({ ...settings, connectionTimeoutMillis: 15_000, query_timeout: 15_000 })
+    const client = new MirrorClient({ ...settings, connectionTimeoutMillis: 15_000, query_timeout: 15_000 })
     client.on('error', () => {})
     try {
       await client.connect()
@@ -78,12 +78,12 @@ const EXAMINE = `
   LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r'
     AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
-async function versionIn(client: Client, schema: string): Promise<number | undefined> {
+async function versionIn(client: MirrorClient, schema: string): Promise<number | undefined> {
   const found: { rows: { version: number }[] } = await client.query(`SELECT version FROM "${schema}".mirror_schema`)
   return found.rows[0]?.version
 }
 
 /** The number of the server's process, as the driver was told when it connected. */
-function processOf(client: Client): unknown {
+function processOf(client: MirrorClient): unknown {
   return 'processID' in client ? client.processID : undefined
 }

@@ -40,7 +40,7 @@ const MEANINGS: Meaning[] = [
   [
     /^28P01$/,
     'unreadable',
-    'the server refused the user or the password. Check the user, and the password in CUSTOMER_MIRROR_MIRROR or PGPASSWORD.',
+    'the server refused the user or the password. Check the user, and the password in CUSTOMER_MIRROR_MIRROR, PGPASSWORD or ~/.pgpass.',
   ],
   [
     /^28/,
@@ -131,7 +131,7 @@ const SENTENCES: Meaning[] = [
   [
     /password must be a/,
     'unreadable',
-    'the server asks for a password. Give it in CUSTOMER_MIRROR_MIRROR or PGPASSWORD.',
+    'the server asks for a password. Give it in CUSTOMER_MIRROR_MIRROR, PGPASSWORD or ~/.pgpass.',
   ],
   [
     /^(timeout expired|timeout exceeded|Query read timeout)/,

@@ -1,6 +1,7 @@
-import { Client, DatabaseError, types as builtIn } from 'pg'
+import { DatabaseError, types as builtIn } from 'pg'
 import { isOurs, UsageError } from '../../../errors.ts'
 import { shownMirror } from '../../../mirror-address.ts'
+import { MirrorClient } from '../opening/client.ts'
 import { connectionSettings, schemaOf } from '../opening/connection-settings.ts'
 import { postgresError } from '../opening/postgres-errors.ts'
 import { quoted } from '../quoted.ts'
@@ -41,9 +42,9 @@ export async function* readStatement(
   }
 }
 
-async function connect(address: string): Promise<Client> {
+async function connect(address: string): Promise<MirrorClient> {
   try {
-    const client = new Client({
+    const client = new MirrorClient({
       ...connectionSettings(address),
       application_name: 'customer-mirror sql',
       connectionTimeoutMillis: 15_000,
@@ -62,7 +63,7 @@ function getTypeParser(type: number): (text: string) => ShownValue {
   return SHOWN_TYPES.get(type) ?? ((text) => text)
 }
 
-function asSession(client: Client): Pick<Session, 'first'> {
+function asSession(client: MirrorClient): Pick<Session, 'first'> {
   return {
     first: async <Row>(text: string, ...values: unknown[]) => {
       const types = { getTypeParser: (type: number) => VALUE_TYPES.get(type) ?? builtIn.getTypeParser(type) }
@@ -89,7 +90,7 @@ function begin(schema: string, limitMs: number): string {
   ].join('; ')
 }
 
-async function* rowsOf(client: Client, sql: string, parameters: readonly unknown[]): AsyncGenerator<SomeRows> {
+async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly unknown[]): AsyncGenerator<SomeRows> {
   if (/^(?:explain|show)\b/i.test(sql)) {
     yield await answer(client, sql, [])
     return
@@ -116,7 +117,7 @@ function longest(rows: readonly ShownValue[][]): number {
 }
 
 /** In the extended protocol, which takes one statement at a time. */
-async function answer(client: Client, text: string, parameters: readonly unknown[]): Promise<SomeRows> {
+async function answer(client: MirrorClient, text: string, parameters: readonly unknown[]): Promise<SomeRows> {
   const { fields, rows } = await client.query<ShownValue[]>({
     ...{ text, values: [...parameters], rowMode: 'array', queryMode: 'extended' },
   })
