@@ -10,6 +10,7 @@ import { within } from './queue/deadline.ts'
 import { followConfig, type FollowedConfig } from './configuration/followed-config.ts'
 import type { LiveConfig } from './configuration/live-config.ts'
 import { CancellableJobs } from './run/cancellable-jobs.ts'
+import { openAwaited, type Awaiting } from '../src/run/await-mirror.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
 import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
 import { watchPauses, type PauseWatch } from './pauses/pause-watch.ts'
@@ -55,6 +56,10 @@ export type EngineOptions = {
   /** How long this process has had nothing to do. */
   idleMs?: (() => number) | undefined
   log: Pick<Logger, 'info' | 'warn'>
+  /** Ends the wait for a mirror whose server is away at the start. */
+  signal?: AbortSignal
+  /** Called once if the server of the mirror is away at the start, with how long it is waited for at most. */
+  onMirrorAway?: Awaiting['onAway'] | undefined
   /** Called with the number of jobs whose wait restarts because the wall clock was set back. */
   onSetBack?: (jobs: number) => void
   /** Called once for each shared value that cannot be read: a newer version wrote it. */
@@ -70,7 +75,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
   const onUnreadable = oncePerName(options.onUnreadable ?? (() => {}))
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
-  const mirror = await openLiveMirror(config.current.mirror)
+  const mirror = await openInTime(config, options)
   try {
     const backend = await openBackend(address, { folder: folderBeside(config.current) })
     const queues = openQueues(backend)
@@ -119,6 +124,15 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
     await mirror.close()
     throw error
   }
+}
+
+/** The mirror. While its server is away, it waits as long as a run. */
+function openInTime(
+  { current: { mirror, organizations } }: LiveConfig,
+  { monotonicMs, signal = new AbortController().signal, onMirrorAway: onAway = () => {} }: EngineOptions,
+): Promise<Mirror> {
+  const awaiting = { organizations, monotonicMs, random: Math.random, signal, onAway }
+  return openAwaited(() => openLiveMirror(mirror), awaiting)
 }
 
 /** An embedded queue is open only in this process, so that no person can cancel its jobs. */

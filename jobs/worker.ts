@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { boardToken } from '../src/config/board-token.ts'
+import { describeError } from '../src/errors.ts'
 import { createLog, type Logger } from '../src/log.ts'
 import { idleMs, monotonicMs } from '../src/monotonic-clock.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
@@ -47,7 +48,7 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
   const publisher = startPublisher({ config, log, timings, monotonicMs })
-  const { engine, metrics } = await openMeasuredEngine(config, { ...options, timings, log, publisher }).catch(
+  const { engine, metrics } = await openMeasuredEngine(config, { ...options, timings, log, publisher, signal }).catch(
     async (error: unknown) => {
       await publisher.stop()
       throw error
@@ -98,10 +99,12 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   log.info({ inOrder }, 'worker stopped')
 }
 
+type Measured = { embedded: boolean; timings: Timings; log: Logger; publisher: Publisher; signal: AbortSignal }
+
 /** Opens an engine whose runs are counted and logged. */
 async function openMeasuredEngine(
   config: LiveConfig,
-  { embedded, timings, log, publisher }: { embedded: boolean; timings: Timings; log: Logger; publisher: Publisher },
+  { embedded, timings, log, publisher, signal }: Measured,
 ): Promise<{ engine: Engine; metrics: Metrics | undefined }> {
   let metrics: Metrics | undefined
   const engine = await openEngine(config, {
@@ -114,6 +117,8 @@ async function openMeasuredEngine(
     onLimit: (event) => logLimit(log, event),
     timings,
     log,
+    signal,
+    onMirrorAway: (error, longestWaitMs) => log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited'),
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations
       const pauses = () => parts.pauses.latest()

@@ -7,7 +7,7 @@ import { idleMs, monotonicMs } from '../../src/monotonic-clock.ts'
 import { endElsewhere, failedWith } from '../run/await-other-worker.ts'
 import { AwaitedRuns, type Talk } from './awaited-runs.ts'
 import { pausedError } from '../pauses/paused-error.ts'
-import { openEngine, type Engine } from '../worker-parts.ts'
+import { openEngine, type Engine, type EngineOptions } from '../worker-parts.ts'
 import { openLiveConfig } from '../configuration/live-config.ts'
 import { queueUnavailable } from '../queue/queue-refusal.ts'
 import { watchQueue } from '../queue/queue-watch.ts'
@@ -26,7 +26,7 @@ export type OnceWorker = {
 /** Opens the queue, writes the schedules into it, and starts taking jobs. */
 export async function openOnce(
   options: { config?: string | undefined; embedded: boolean },
-  { signal }: { signal: AbortSignal },
+  { signal, onMirrorAway }: Pick<EngineOptions, 'onMirrorAway'> & { signal: AbortSignal },
 ): Promise<OnceWorker> {
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
   const runs = new AwaitedRuns(Date.now)
@@ -38,6 +38,8 @@ export async function openOnce(
     idleMs,
     timings: TIMINGS,
     log: SILENT,
+    signal,
+    onMirrorAway,
     listenerFor: () => runs.listener(),
   })
   const { organizations } = config.current

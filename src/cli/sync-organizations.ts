@@ -1,7 +1,7 @@
-import type { HeldRemovals } from '../store.ts'
-import { chooseOrganizations } from '../config/organization.ts'
+import type { HeldRemovals, Mirror } from '../store.ts'
+import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { readConfig } from '../config/read-config.ts'
-import { isOurs } from '../errors.ts'
+import { describeError, isOurs } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { idleMs, monotonicMs } from '../monotonic-clock.ts'
@@ -9,10 +9,12 @@ import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
 import { hasChangedCustomers } from '../report.ts'
+import { openAwaited } from '../run/await-mirror.ts'
 import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
+import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
 import { SILENT, type ProgressReporter } from './output/progress-reporter.ts'
 import { shownMirror } from '../mirror-address.ts'
@@ -43,13 +45,7 @@ export async function syncOrganizations(
   const config = await readConfig({ file, cwd: process.cwd() })
   const organizations = chooseOrganizations(config, ids)
   const log = logLevel === undefined ? undefined : await openLog(logLevel, stderr)
-  const mirror = dryRun
-    ? await rehearseMirror(
-        config.mirror,
-        organizations.map(({ id }) => id),
-        { withLists: quick === true },
-      )
-    : await openMirror(config.mirror)
+  const mirror = await openInTime(config.mirror, { organizations, dryRun, quick, signal, stderr, log })
   const rateLimits = new Map()
   const agents = new IdleAgents()
   const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
@@ -93,6 +89,20 @@ export async function syncOrganizations(
     await mirror.close()
   }
 }
+
+/** The mirror, or for a dry run a private copy. While its server is away, it waits as long as a run. */
+function openInTime(address: string, { organizations, dryRun, quick, signal, stderr, log }: Opening): Promise<Mirror> {
+  const ids = organizations.map(({ id }) => id)
+  const open = () => (dryRun ? rehearseMirror(address, ids, { withLists: quick === true }) : openMirror(address))
+  const onAway = (error: unknown, longestWaitMs: number) =>
+    log === undefined
+      ? stderr.write(awaitedText(error, longestWaitMs))
+      : log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited')
+  return openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
+}
+
+type Opening = Pick<SyncOptions, 'dryRun' | 'quick'> &
+  Pick<Io, 'signal' | 'stderr'> & { organizations: readonly Organization[]; log: Logger | undefined }
 
 /** Loaded only where a copy is configured. */
 async function publish(plan: AnyPlan, signal: AbortSignal, log: Logger | undefined): Promise<Published> {

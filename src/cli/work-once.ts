@@ -3,6 +3,7 @@ import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
+import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
 import { shownMirror } from '../mirror-address.ts'
 
@@ -18,7 +19,10 @@ export async function workOnce(
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
 ): Promise<WorkedOnce> {
   const { openOnce } = await import('../../jobs/commands/run-once.ts')
-  const worker = await openOnce(options, { signal })
+  const worker = await openOnce(options, {
+    signal,
+    onMirrorAway: (error, longestWaitMs) => stderr.write(awaitedText(error, longestWaitMs)),
+  })
   try {
     const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {
       stop: signal,

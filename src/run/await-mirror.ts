@@ -12,7 +12,7 @@ export type Patience = {
   random: () => number
   /** Ends a wait with the error of the mirror. */
   signal: AbortSignal
-  onWait?: ((waitMs: number) => void) | undefined
+  onWait?: ((waitMs: number, error: unknown) => void) | undefined
   sleep?: Sleep | undefined
 }
 
@@ -38,6 +38,25 @@ export function awaitMirror(mirror: Mirror, patience: Patience): Mirror {
   }
 }
 
+/** How long the runs of these organizations wait for their mirror, and what is done about it. */
+export type Awaiting = Pick<Patience, 'monotonicMs' | 'random' | 'signal' | 'sleep'> & {
+  organizations: readonly { maxWaitMs: number }[]
+  /** Called once, with why it waits and how long at most. */
+  onAway: (error: unknown, longestWaitMs: number) => void
+}
+
+/** Opens a mirror. While its server is away, it waits as long as a run. */
+export function openAwaited(open: () => Promise<Mirror>, awaiting: Awaiting): Promise<Mirror> {
+  const { organizations, onAway, ...patience } = awaiting
+  const longestWaitMs = Math.max(0, ...organizations.map(({ maxWaitMs }) => maxWaitMs))
+  let isReported = false
+  const onWait = (_waitMs: number, error: unknown) => {
+    if (!isReported) onAway(error, longestWaitMs)
+    isReported = true
+  }
+  return untilAnswered({ ...patience, longestWaitMs, onWait })(open)
+}
+
 /** The first wait is short, since a connection that broke is opened again at once. */
 const BACKOFF = { firstMs: 500, longestMs: 10_000, least: 0.5 }
 
@@ -55,7 +74,7 @@ function untilAnswered({ longestWaitMs, monotonicMs, random, signal, onWait, sle
         goneSinceMs ??= monotonicMs()
         const waitMs = backoffMs(tries, random(), BACKOFF)
         if (monotonicMs() - goneSinceMs + waitMs > longestWaitMs) throw error
-        onWait?.(waitMs)
+        onWait?.(waitMs, error)
         await sleep(waitMs, signal).catch(() => {
           throw error
         })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../src/errors.ts'
-import { awaitMirror, type Patience } from '../../src/run/await-mirror.ts'
+import { awaitMirror, openAwaited, type Patience } from '../../src/run/await-mirror.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { START_MS } from '../support/builders.ts'
 
@@ -58,6 +58,29 @@ test('a run that is stopped waits no longer, and says why it could not go on', a
   })
 
   await expect(mirror.startRun(START)).rejects.toBe(GONE)
+})
+
+test('a mirror is opened once its server is there, and the wait is reported once, with the longest maxWait', async () => {
+  const real = await aMirror()
+  const failures = [GONE, GONE]
+  const reported: unknown[] = []
+  const open = async () => {
+    const failure = failures.shift()
+    if (failure !== undefined) throw failure
+    return real
+  }
+
+  const opened = await openAwaited(open, {
+    organizations: [{ maxWaitMs: 0 }, { maxWaitMs: 60_000 }],
+    monotonicMs: () => 0,
+    random: () => 1,
+    signal: new AbortController().signal,
+    sleep: async () => {},
+    onAway: (...away) => reported.push(away),
+  })
+
+  expect(opened).toBe(real)
+  expect(reported).toEqual([[GONE, 60_000]])
 })
 
 /** A mirror that first fails with these errors, by a clock that moves only while it waits. */

@@ -52,7 +52,11 @@ async function connect(address: string): Promise<MirrorClient> {
       types: { getTypeParser },
     })
     client.on('error', () => {})
-    await client.connect()
+    await client.connect().catch(async (error: unknown) => {
+      // What could not log in keeps its socket open.
+      await client.end().catch(() => {})
+      throw error
+    })
     return client
   } catch (error) {
     throw postgresError(error, shownMirror(address))
