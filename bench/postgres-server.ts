@@ -1,8 +1,8 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { env, getuid, kill as sendSignal } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -26,23 +26,37 @@ export type PostgresServer = {
 const PLAIN_USER = 65_534
 const USER = 'mirror'
 const DATABASE = 'mirrors'
+/** What makes the files of a server, and how. */
+const NEW = ['initdb', '--username', USER, '--auth', 'trust', '--encoding', 'UTF8', '--no-locale'] as const
+const COPIED = ['pg_basebackup', '--write-recovery-conf', '--checkpoint', 'fast'] as const
 const FAST = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
+
+type Wanted = {
+  /** Whether what it committed outlives a crash; otherwise it is faster. */
+  isDurable?: boolean
+  /** The address of a server of which it is a hot standby, which follows all that is committed there. */
+  standbyOf?: string
+}
 
 /**
  * Starts PostgreSQL on a free port of 127.0.0.1, with its files in a temporary folder. What it committed outlives a kill, unless it is to
  * be fast instead of durable. Throws a UsageError where there is none.
  */
-export async function startPostgres({ isDurable = true } = {}): Promise<PostgresServer> {
+export async function startPostgres({ isDurable = true, standbyOf }: Wanted = {}): Promise<PostgresServer> {
   const programs = postgresPrograms()
   if (programs === undefined) throw new UsageError('There is no initdb and postgres here. Install PostgreSQL.')
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-postgres-'))
   const as = getuid?.() === 0 ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
   if (getuid?.() === 0) chownSync(folder, PLAIN_USER, PLAIN_USER)
   const data = join(folder, 'data')
-  const local = ['--auth', 'trust', '--encoding', 'UTF8', '--no-locale', '--no-sync']
-  const making = ['--pgdata', data, '--username', USER, ...local]
-  const made = spawnSync(join(programs, 'initdb'), making, { ...as, cwd: folder, encoding: 'utf8' })
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  const [maker, ...making] = standbyOf === undefined ? NEW : [...COPIED, '--dbname', standbyOf]
+  const files = ['--pgdata', data, '--no-sync']
+  const made = spawnSync(join(dirname(realpathSync(join(programs, 'postgres'))), maker), [...making, ...files], {
+    ...as,
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  if (made.status !== 0) throw new Error(`${maker} failed: ${made.error?.message ?? made.stderr}`)
   const port = await freePort()
   const network = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300']
   const flags = [...network, ...(isDurable ? [] : FAST)].flatMap((setting) => ['-c', setting])
@@ -61,7 +75,7 @@ export async function startPostgres({ isDurable = true } = {}): Promise<Postgres
     if (running?.pid !== undefined && isRunning(running)) await killAll(running, running.pid)
   }
   await start()
-  await oneStatement(`${place}/postgres`, `CREATE DATABASE ${DATABASE}`)
+  if (standbyOf === undefined) await oneStatement(`${place}/postgres`, `CREATE DATABASE ${DATABASE}`)
   return {
     url: `${place}/${DATABASE}`,
     isUp: () => accepts,

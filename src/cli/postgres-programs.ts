@@ -18,7 +18,7 @@ export function refuseRestore(mirror: string, file: string): void {
   if (!isPostgres(mirror)) return
   const { address } = partsOf(mirror)
   throw new UsageError(
-    'The mirror is in PostgreSQL, whose own program puts a backup in its place, once the worker is stopped: ' +
+    'The mirror is in PostgreSQL, whose own program puts a backup in its place, once the worker is stopped, as a user with CREATE on the database: ' +
       `pg_restore --clean --if-exists --single-transaction --dbname=${shellWord(address)} ${shellWord(file)}`,
   )
 }
@@ -29,5 +29,7 @@ function partsOf(mirror: string): { address: string; schema: string } {
   const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA
   url.searchParams.delete('schema')
   url.password = ''
+  // Those programs do not read + as a space.
+  url.search = url.search.replaceAll('+', '%20')
   return { address: url.href, schema }
 }

@@ -82,6 +82,17 @@ test.each([
   })
 })
 
+test('a server that cannot begin for want of room is full, and one that fails in itself is not a defect of this program', () => {
+  const said = (message: string) => postgresError(Object.assign(new Error(message), { code: 'XX000' }), ADDRESS)
+
+  expect(said('could not write init file')).toMatchObject({ code: 'mirror-full' })
+  expect(said('cache lookup failed for Ann')).toMatchObject({
+    code: 'mirror-unreadable',
+    message: expect.stringMatching(/failed in itself.* \(XX000\)$/),
+  })
+  expect(String(said('cache lookup failed for Ann'))).not.toContain('Ann')
+})
+
 test('a host with several addresses is described by the first of them', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })
 

@@ -2,15 +2,14 @@ import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors.ts'
 
 const AGAIN = 'What was saved before is kept, and the next run continues from there.'
 
+const FULL =
+  'the disk of the server is full. Nothing of this step was kept; free some space there, then run the command again.'
+
 type Meaning = [pattern: RegExp, code: MirrorCode, sentence: string]
 
 /** What SQLSTATEs and the codes of the system mean for the mirror, each with its fix. The first that fits holds. */
 const MEANINGS: Meaning[] = [
-  [
-    /^53100$|^ENOSPC$/,
-    'full',
-    'the disk of the server is full. Nothing of this step was kept; free some space there, then run the command again.',
-  ],
+  [/^53100$|^ENOSPC$/, 'full', FULL],
   [
     /^53300$/,
     'unreachable',
@@ -89,6 +88,7 @@ const MEANINGS: Meaning[] = [
     'corrupt',
     'the server reports damaged data. Put back a backup of the database, or name another schema and sync anew.',
   ],
+  [/^XX/, 'unreadable', 'the server failed in itself. Its log says why: repair that, then run the command again.'],
   [
     /^58/,
     'unreadable',
@@ -107,18 +107,19 @@ const MEANINGS: Meaning[] = [
   ],
 ]
 
-/** What the server says beside a SQLSTATE that means several things. The first that fits holds, before MEANINGS. */
+/** What the server says beside a SQLSTATE that means several things, as `code: message`. The first that fits holds, before MEANINGS. */
 const SAID: Meaning[] = [
   [
-    /, (?:no encryption|SSL off)$/,
+    /^28000: .*, (?:no encryption|SSL off)$/,
     'unreadable',
     'the server does not let this user in without TLS (pg_hba.conf). Add sslmode=require or verify-full to the address, or ask its administrator.',
   ],
   [
-    /^role /,
+    /^28000: role /,
     'unreadable',
     'the server has no such user, or one that may not log in. Correct the name of the user in the address, or have it created.',
   ],
+  [/^XX000: could not write init file/, 'full', FULL],
 ]
 
 /** The same for errors of the driver, which have no code. */
@@ -152,7 +153,7 @@ export function postgresError(error: unknown, address: string): unknown {
   const meaning =
     code === undefined
       ? SENTENCES.find(([pattern]) => pattern.test(message))
-      : ((code === '28000' ? SAID.find(([pattern]) => pattern.test(message)) : undefined) ??
+      : (SAID.find(([pattern]) => pattern.test(`${code}: ${message}`)) ??
         MEANINGS.find(([pattern]) => pattern.test(code)))
   // The cause is dropped, since the driver keeps parameters and passwords in it.
   if (meaning !== undefined) {

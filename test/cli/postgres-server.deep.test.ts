@@ -1,0 +1,218 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { startPostgres } from '../../bench/postgres-server.ts'
+import { startSandbox, type Sandbox } from '../../src/service/sandbox.ts'
+import { eventually } from '../support/eventually.ts'
+import { opsFile } from '../support/named-metrics.ts'
+import { PLAIN_USER } from '../support/plain-user-setup.ts'
+import { startStrictServer, type StrictServer } from '../support/postgres/strict-server.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+/* What only a PostgreSQL of its own has: TLS, rules of who may come in, roles, a full disk, copies and standbys. */
+
+let server: StrictServer
+let sandbox: Sandbox
+beforeAll(async () => {
+  server = await startStrictServer()
+  sandbox = await startSandbox({ customers: [300] })
+  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'at_once'])
+    await server.run('postgres', `CREATE DATABASE ${name}`)
+})
+afterAll(async () => {
+  await sandbox.close()
+  await server.close()
+})
+
+test.each([
+  ['mirrors', 'localhost', 'sslmode=disable', undefined],
+  ['mirrors', 'localhost', 'sslmode=require', undefined],
+  ['mirrors', 'localhost', 'sslmode=require&sslrootcert=OURS', undefined],
+  ['mirrors', '127.0.0.1', 'sslmode=verify-ca&sslrootcert=OURS', undefined],
+  ['mirrors', 'localhost', 'sslmode=verify-full&sslrootcert=OURS', undefined],
+  ['with_tls', 'localhost', 'sslmode=verify-full&sslrootcert=OURS', undefined],
+  ['mirrors', '127.0.0.1', 'sslmode=verify-full&sslrootcert=OURS', /is for another host name/],
+  ['mirrors', 'localhost', 'sslmode=require&sslrootcert=OTHER', /not signed by an authority that is trusted here/],
+  ['mirrors', 'localhost', 'sslmode=verify-ca&sslrootcert=OTHER', /not signed by an authority that is trusted here/],
+  ['mirrors', 'localhost', 'sslmode=verify-full', /not signed by an authority that is trusted here/],
+  ['with_tls', 'localhost', '', /does not let this user in without TLS .*sslmode=require/],
+])('TLS as the address asks for it: %s at %s with %s', async (database, host, asked, refused) => {
+  const query = asked.replace('OURS', server.authority).replace('OTHER', server.otherAuthority)
+  await mirrored(database)
+  const done = await run(at(database, { host, query }), 'status')
+
+  if (refused === undefined) expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('proven') })
+  else expectRefused(done, refused)
+})
+
+test('the password of the environment opens the mirror, and a wrong one is not repeated', async () => {
+  await mirrored('mirrors')
+  await server.run('mirrors', `CREATE ROLE asked LOGIN SUPERUSER PASSWORD 'h/nter2'`)
+  const as = (user: string) => at('mirrors', { user })
+
+  expect(await run(as('asked:h%2Fnter2'), 'sync')).toMatchObject({ code: 0 })
+  expect(await run(as('asked:h%2Fnter2'), 'sql', 'SELECT 1')).toMatchObject({ code: 0 })
+  expectRefused(await run(as('asked:wr0ng'), 'status'), /refused the user or the password/)
+  expectRefused(await run(as('asked'), 'status'), /asks for a password/)
+  expectRefused(await run(as('nobody'), 'status'), /has no such user/)
+})
+
+test('an analyst reads and exports, and writes nothing; who has no rights is told which', async () => {
+  await server.run('of_roles', opsFile('postgres/roles.sql').replaceAll(/\bmirror\b/g, 'owner_of_mirror'))
+  await server.run('of_roles', 'CREATE ROLE stranger LOGIN')
+  const as = (user: string) => at('of_roles', { user })
+  expect(await run(as('owner_of_mirror'), 'sync')).toMatchObject({ code: 0 })
+  const [, revoked = ''] = /^-- (REVOKE .* analyst;)$/m.exec(opsFile('postgres/roles.sql')) ?? []
+  await server.run('of_roles', `SET search_path = customer_mirror; ${revoked}`)
+
+  for (const args of [['status'], ['query', '--limit', '1'], ['sql', 'SELECT count(*) FROM customers'], ['runs']])
+    expect(await run(as('analyst'), ...args)).toMatchObject({ code: 0, stderr: '' })
+  expect((await exported(as('analyst'))).length).toBe(301)
+  expectRefused(await run(as('analyst'), 'sync'), /has no right to do that there\. .*permission denied for table/)
+  for (const args of [['status'], ['query'], ['sql', 'SELECT 1'], ['sync']])
+    expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
+})
+
+test('a database that its administrator made read-only is read, and is not synced', async () => {
+  const place = at('read_only')
+  expect(await run(place, 'sync')).toMatchObject({ code: 0 })
+  await server.run('postgres', 'ALTER DATABASE read_only SET default_transaction_read_only = on')
+
+  expect(await run(place, 'status')).toMatchObject({ code: 0 })
+  expectRefused(await run(place, 'sync'), /accepts no writes: it is a standby, or read-only by its settings/)
+})
+
+test('two programs that make the same mirror at the same moment make one, and one of them reads the list', async () => {
+  const both = await Promise.all([1, 2].map(() => start(at('at_once'), 'sync').ended))
+
+  const codes = both.map(({ code }) => code)
+  expect(codes).toContain(0)
+  expect(codes.filter((code) => code !== 0 && code !== 6)).toEqual([])
+  for (const { stderr } of both) expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts/)
+  expect((await exported(at('at_once'))).length).toBe(301)
+})
+
+test('what backup and restore print, run as it is, brings a mirror into another database, where runs go on', async () => {
+  await mirrored('mirrors')
+  const dump = join(temporaryFolder(), 'customers.dump')
+  const printed = async (database: string, command: string) => {
+    const { code, stdout, stderr } = await run(at(database, { user: 'mirror:s3cret' }), command, dump)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    return /pg_(?:dump|restore) .*/.exec(stderr)?.[0] ?? ''
+  }
+
+  const commands = [await printed('mirrors', 'backup'), await printed('restored', 'restore')]
+  for (const command of [...commands, commands[1] ?? ''])
+    expect(spawnSync('/bin/bash', ['-c', command], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+
+  expect(await standing('restored')).toEqual(await standing('mirrors'))
+  expect(await exported(at('restored'))).toEqual(await exported(at('mirrors')))
+  const quick = await run(at('restored'), 'sync', '--quick')
+  expect(quick.stdout).toMatch(/nothing new, none missing; [1-9]\d* of \d+ pages trusted without reading/)
+})
+
+test('a standby is read and exported, and a sync to it is refused', async () => {
+  await mirrored('mirrors')
+  const standby = await startPostgres({ isDurable: false, standbyOf: server.url })
+  onTestFinished(() => standby.close())
+
+  expect(await run(at('mirrors'), 'sync')).toMatchObject({ code: 0 })
+  const newest = await standing('mirrors')
+  await eventually(
+    () => standing(standby.url),
+    (found) => isDeepStrictEqual(found, newest),
+  )
+  expect(await exported(standby.url)).toEqual(await exported(at('mirrors')))
+  const counted = await run(standby.url, 'sql', 'SELECT count(*) FROM active_customers', '--csv')
+  expect(counted).toMatchObject({ code: 0, stdout: expect.stringContaining('300') })
+  expectRefused(await run(standby.url, 'sync'), /accepts no writes: .* Name the primary server as mirror/)
+})
+
+test('a full disk ends a run with what to do, and the next one goes on once there is room', async () => {
+  // The last test: the server loses the disk with it.
+  const disk = aSmallDisk('24m')
+  if (disk === undefined) return
+  await server.run('postgres', `CREATE TABLESPACE small LOCATION '${disk}'`)
+  await server.run('postgres', 'CREATE DATABASE full_disk TABLESPACE small')
+  const place = at('full_disk')
+  expect(await run(place, 'status')).toMatchObject({ code: 7 })
+  expect(await run(place, 'sql', 'SELECT 1')).toMatchObject({ code: 7 })
+  const ballast = join(disk, 'ballast')
+  spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=1k'])
+
+  const full = await run(place, 'sync')
+
+  expect(full.code).toBe(5)
+  expect(full.stderr).toMatch(/the disk of the server is full\. .*free some space there/)
+  spawnSync('rm', [ballast])
+
+  expect(await run(place, 'sync')).toMatchObject({ code: 0 })
+  expect((await exported(place)).length).toBe(301)
+})
+
+/** A file system of this size, for the server; undefined where none can be mounted. */
+function aSmallDisk(size: string): string | undefined {
+  const folder = temporaryFolder()
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]).status !== 0) {
+    process.stdout.write('untested: a full disk. Mounting one needs root.\n')
+    return undefined
+  }
+  onTestFinished(() => void spawnSync('umount', ['--lazy', folder]))
+  chmodSync(folder, 0o700)
+  chownSync(folder, PLAIN_USER, PLAIN_USER)
+  return folder
+}
+
+const made = new Set<string>()
+
+/** Has the organization mirrored in a database, once. */
+async function mirrored(database: string): Promise<void> {
+  if (made.has(database)) return
+  const query = database === 'with_tls' ? 'sslmode=require' : ''
+  expect(await run(at(database, { query }), 'sync')).toMatchObject({ code: 0 })
+  made.add(database)
+}
+
+function at(database: string, { user = 'mirror', host = '127.0.0.1', query = '' } = {}): string {
+  const { port } = new URL(server.url)
+  return `postgres://${user}@${host}:${port}/${database}?${query}`
+}
+
+/** Runs a command with that mirror, which the environment names. */
+function run(mirror: string, ...args: string[]) {
+  return runCli(args, placeOf(mirror))
+}
+
+function start(mirror: string, ...args: string[]) {
+  return startCli(args, placeOf(mirror))
+}
+
+function placeOf(mirror: string) {
+  const { folder } = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' } })
+  return { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: mirror, COLUMNS: '80' } }
+}
+
+/** How the organizations of a mirror stand, without ages. */
+async function standing(mirror: string): Promise<unknown> {
+  const { stdout } = await run(mirror.includes(':') ? mirror : at(mirror), 'status', '--json')
+  return JSON.parse(stdout, (name, value: unknown) => (/age/i.test(name) ? undefined : value))
+}
+
+/** The lines of an export. */
+async function exported(mirror: string): Promise<string[]> {
+  const file = join(temporaryFolder(), 'exported.csv')
+  expect(await run(mirror, 'export', '--format', 'csv', '-o', file)).toMatchObject({ code: 0 })
+  return readFileSync(file, 'utf8').trimEnd().split('\n')
+}
+
+/** One sentence or two, without a stack trace and without a password. */
+function expectRefused({ code, stdout, stderr }: Awaited<ReturnType<typeof run>>, said: RegExp): void {
+  expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+  expect(stderr).toMatch(said)
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts|hunter2|h%2Fnter2|wr0ng|s3cret/)
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { refuseBackup, refuseRestore } from '../../src/cli/postgres-programs.ts'
+
+const MIRROR =
+  'postgres://ann:hunter2@db.test:5433/crm?schema=shops&sslmode=verify-full&sslrootcert=%2Fetc%2Four%20ca.pem'
+
+test('backup and restore of a mirror in PostgreSQL print the command to run, with its schema, its TLS and no password', () => {
+  const address = `'postgres://ann@db.test:5433/crm?sslmode=verify-full&sslrootcert=%2Fetc%2Four%20ca.pem'`
+
+  expect(() => refuseBackup(MIRROR, '/backup/our mirror.dump')).toThrow(
+    `pg_dump --format=custom --schema=shops --file='/backup/our mirror.dump' ${address}`,
+  )
+  expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
+    `pg_restore --clean --if-exists --single-transaction --dbname=${address} '/backup/our mirror.dump'`,
+  )
+})
+
+test('a mirror in a file is backed up and restored here', () => {
+  expect(() => refuseBackup('/data/customers.db', '/backup/customers.db')).not.toThrow()
+  expect(() => refuseRestore('/data/customers.db', '/backup/customers.db')).not.toThrow()
+})
