@@ -89,6 +89,21 @@ test('a run to which the server lost saved pages saves nothing more, and is not 
   expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 0 }])
 })
 
+test('a run of which a backup knows nothing that was put back meanwhile saves nothing more, and says what happened', async () => {
+  await night(customers(1, 3))
+  const run = await start(START_MS + MINUTE_MS)
+  for (const table of ['leases', 'windows', 'runs'])
+    await write(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run_id'} = ${run.id}`)
+
+  const saving = mirror.savePages(run, [aPage(1, customers(2, 6))], START_MS + MINUTE_MS)
+
+  await expect(saving).rejects.toMatchObject({
+    code: 'mirror-replaced',
+    message: expect.stringContaining('a backup was put back'),
+  })
+  expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 3 }])
+})
+
 test('the number of a customer who was deleted by hand is given to no other while a list may refer to it', async () => {
   await night(customers(1, 3))
   await write('DELETE FROM customers WHERE organization = $1 AND row_id >= 2')

@@ -2,6 +2,7 @@ import { isGone } from '../../../process-name.ts'
 import type { Run } from '../../../run.ts'
 import { LEASE_MS, leaseLost } from '../../lease-errors.ts'
 import type { Session } from '../session.ts'
+import { wentBack } from './went-back.ts'
 
 /** A lease, and whether it has expired by the clock of the server. */
 export type Lease = { organization: string; run_id: number; holder: string; has_expired: boolean }
@@ -32,10 +33,12 @@ export async function findLease(session: Session, organization: string): Promise
 }
 
 /**
- * The fence: throws OrganizationLeased unless the run still holds its lease; renews it, and keeps its row locked until the transaction
- * ends. In one statement, so that it costs one round trip.
+ * The fence: throws OrganizationLeased unless the run still holds its lease, or MirrorUnusable `mirror-replaced` where the server has never
+ * heard of the run; renews it, and keeps its row locked until the transaction ends. In one statement, so that it costs one round trip.
  */
 export async function renewLease(session: Session, run: Pick<Run, 'id' | 'organization'>): Promise<void> {
   const renew = `UPDATE leases SET expires_at = ${LEASE_END} WHERE organization = $1 AND run_id = $2`
-  if ((await session.run(renew, run.organization, run.id)) === 0) throw leaseLost(run.organization)
+  if ((await session.run(renew, run.organization, run.id)) > 0) return
+  const known = await session.first('SELECT FROM runs WHERE id = $1 AND organization = $2', run.id, run.organization)
+  throw known === undefined ? wentBack(run.organization) : leaseLost(run.organization)
 }

@@ -11,8 +11,12 @@ export function requirePages(
   saved: number,
   { organization }: Pick<Run, 'organization'>,
 ): void {
-  if (stored === saved) return
-  throw new MirrorUnusable(
+  if (stored !== saved) throw wentBack(organization)
+}
+
+/** The error of a run to which the server lost what it had saved. */
+export function wentBack(organization: string): MirrorUnusable {
+  return new MirrorUnusable(
     `${organization}: the server of the mirror went back to an earlier state while the run was under way, so pages that it had saved ` +
       'are gone: a standby took over without them, or a backup was put back. Nothing was concluded from them. Sync again.',
     { code: 'replaced' },
