@@ -46,13 +46,14 @@ export class FieldOrder {
     if (first === undefined) return
     this.#firsts.push({ start, value: first })
     const left = new Set<string>()
-    let before = first
+    let [before, foldedBefore] = [first, folded(first)]
     for (const value of values) {
       if (value === before) continue
       count(this.#steps, before, value)
-      left.add(folded(before))
-      if (folded(value) !== folded(before) && left.has(folded(value))) this.#apart += 1
-      before = value
+      left.add(foldedBefore)
+      const foldedValue = folded(value)
+      if (foldedValue !== foldedBefore && left.has(foldedValue)) this.#apart += 1
+      ;[before, foldedBefore] = [value, foldedValue]
     }
     for (const value of values) if (this.#values.size <= FEW_VALUES) this.#values.add(value)
   }

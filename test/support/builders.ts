@@ -19,7 +19,7 @@ export function customerId(n: number): string {
 
 /** Customer `n` as the service would send it; an override that is undefined leaves its field out. */
 export function aCustomer(n: number, overrides: SentRecord = {}): SentRecord {
-  const sent = {
+  const sent: SentRecord = {
     id: customerId(n),
     name: `Customer ${n}`,
     username: `customer-${n}`,
@@ -32,7 +32,8 @@ export function aCustomer(n: number, overrides: SentRecord = {}): SentRecord {
     created_at: '2024-01-02T03:04:05.000000Z',
     ...overrides,
   }
-  return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
+  for (const name in overrides) if (overrides[name] === undefined) delete sent[name]
+  return sent
 }
 
 /** Customers `from` to `to`, both included. */
@@ -49,10 +50,10 @@ export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer
 
 /** A page as it comes from the source. */
 export function aSourcePage(number: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
-  const bytes = JSON.stringify(records).length
+  const texts = records.map((record) => JSON.stringify(record)).join(',')
+  const bytes = `[${texts}]`.length
   const unknown = { total: undefined, lastPage: undefined, digest: undefined }
   const size = overrides.size ?? 100
-  const texts = records.map((record) => JSON.stringify(record)).join(',')
   const cut: CustomersPage['cut'] = (cutting) => cutRecords(Buffer.from(texts), { most: size, cutting })
   const page = { page: number, size, askedSize: 100, records: () => records, bytes, beyondEnd: false, ...unknown }
   return { ...page, ...(records.length > 0 && { cut }), ...overrides }

@@ -19,7 +19,7 @@ export type OpenFile = {
 /** The file at `file`, which was just opened; links are followed, as in SQLite. */
 export function openFile(file: string): OpenFile {
   const opened = identityOf(file)
-  const real = realpathSync(file)
+  const real = realpathSync.native(file)
   const journals = ['-wal', '-shm'].map((suffix) => ({ path: real + suffix, identity: identityOf(real + suffix) }))
 
   function standing(): Standing {

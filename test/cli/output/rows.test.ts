@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { formatRows } from '../../../src/cli/output/rows/format-rows.ts'
 import type { Layout } from '../../../src/cli/output/rows/row-format.ts'
 import type { SqlValue } from '../../../src/reading/readable-statement.ts'
+import { anyCodePoint } from '../../support/any-code-point.ts'
 import { seeds } from '../../support/seeds.ts'
 
 function written(layout: Layout, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): string {
@@ -14,7 +15,7 @@ function written(layout: Layout, columns: readonly string[], rows: readonly (rea
 const aText = fc
   .array(
     fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 3 }),
+      fc.string({ unit: anyCodePoint, maxLength: 3 }),
       fc.constantFrom(...'",\r\n\\\0\u001B\u009B\u202E= '.split('')),
     ),
     {
