@@ -1,20 +1,35 @@
+import { isOurs } from '../errors.ts'
+import { isPostgres } from '../mirror-address.ts'
+import type { DescribedTable } from '../reading/described-tables.ts'
 import { PUBLIC_TABLES } from '../reading/dictionary.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { wrapText } from './output/fit-text.ts'
 import { formatRows } from './output/rows/format-rows.ts'
 import { jsonDocument } from './reading.ts'
-import { layoutOf, type ReadingOptions } from './reading-options.ts'
+import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
 
 /** `customer-mirror sql --tables`: the tables and columns that readers may rely on. */
-export function listTables(options: ReadingOptions, io: Io): void {
+export async function listTables(options: ReadingOptions, io: Io): Promise<void> {
   const layout = layoutOf(options, { list: 'tables', nothing: '', stdout: io.stdout })
-  if (layout.format === 'json') io.stdout.write(jsonDocument({ tables: PUBLIC_TABLES }))
-  else if (layout.format === 'table') io.stdout.write(asText(screenOf(io.stdout)))
-  else io.stdout.write(asRows(formatRows(layout)))
+  const tables = await tablesOf(options)
+  if (layout.format === 'json') io.stdout.write(jsonDocument({ tables }))
+  else if (layout.format === 'table') io.stdout.write(asText(tables, screenOf(io.stdout)))
+  else io.stdout.write(asRows(tables, formatRows(layout)))
 }
 
-function asRows(format: ReturnType<typeof formatRows>): string {
-  const rows = PUBLIC_TABLES.flatMap((table) =>
+/** As a mirror in PostgreSQL describes them, if that is the one; otherwise those of SQLite, which need no mirror and no configuration. */
+async function tablesOf(options: ReadingOptions): Promise<readonly DescribedTable[]> {
+  const { file } = await fileToRead(options).catch((error: unknown) => {
+    if (options.mirror === undefined && options.config === undefined && isOurs(error)) return { file: '' }
+    throw error
+  })
+  if (!isPostgres(file)) return PUBLIC_TABLES
+  const { describedTables } = await import('../reading/described-tables.ts')
+  return describedTables(file)
+}
+
+function asRows(tables: readonly DescribedTable[], format: ReturnType<typeof formatRows>): string {
+  const rows = tables.flatMap((table) =>
     table.columns.map(({ name, type, source, nullable, personal, meaning }) =>
       format.row([table.name, name, type, source, nullable ? 1n : 0n, personal ? 1n : 0n, meaning]),
     ),
@@ -23,14 +38,17 @@ function asRows(format: ReturnType<typeof formatRows>): string {
   return head + rows.join('') + format.close()
 }
 
-function asText(screen: Screen | undefined): string {
-  return PUBLIC_TABLES.map(({ name, meaning, columns }) => {
-    const width = Math.max(...columns.map((column) => column.name.length))
-    const lines = columns.map((column) =>
-      entry(`  ${column.name.padEnd(width)}  ${column.type.padEnd('DATETIME'.length)}  `, column.meaning, screen),
-    )
-    return entry(`${name}: `, meaning, screen) + lines.join('')
-  }).join('\n')
+function asText(tables: readonly DescribedTable[], screen: Screen | undefined): string {
+  const typeWidth = Math.max(...tables.flatMap(({ columns }) => columns.map(({ type }) => type.length)))
+  return tables
+    .map(({ name, meaning, columns }) => {
+      const width = Math.max(...columns.map((column) => column.name.length))
+      const lines = columns.map((column) =>
+        entry(`  ${column.name.padEnd(width)}  ${column.type.padEnd(typeWidth)}  `, column.meaning, screen),
+      )
+      return entry(`${name}: `, meaning, screen) + lines.join('')
+    })
+    .join('\n')
 }
 
 /** What an entry is about, then the text, which goes on below itself. */

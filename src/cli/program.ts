@@ -18,7 +18,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
 async function program(args: readonly string[], io: Io): Promise<Command> {
   const commands = await loadCommands(args[0], io)
   const root = new Command('customer-mirror')
-    .description('Keeps an exact local copy of every organization’s customers in a SQLite file.')
+    .description('Keeps an exact local copy of every organization’s customers in a SQLite file or in PostgreSQL.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')

@@ -41,6 +41,15 @@ test('query and sql print the same of a mirror in PostgreSQL as of its file, in 
   })
 })
 
+test('sql --tables lists the tables with the types of PostgreSQL, as its dictionary has them', async () => {
+  const { code, stdout } = await run(['sql', '--mirror', address, '--tables'])
+
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^ {2}updated_at +timestamp with time zone +when the row/m)
+  expect(stdout).toMatch(/^ {2}is_active +boolean +true while/m)
+  expect(stdout).not.toMatch(/DATETIME|SQLite|\bfile\b/)
+})
+
 test('whatever would write is refused, and nothing is written', async () => {
   const rows = 'SELECT count(*) FROM customers'
   const before = await sql(address, rows)

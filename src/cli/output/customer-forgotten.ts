@@ -41,8 +41,9 @@ const BYTES: Record<Erased, (mirror: string) => string[]> = {
   ],
   busy: () => [],
   released: (mirror) => [
-    `No query of ${mirror} finds this customer. Bytes may stay in the server's files until it reuses the space (VACUUM FULL`,
-    'writes the tables anew), and in its WAL, replicas and backups until they expire.',
+    `No query of ${mirror} finds this customer.`,
+    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL,",
+    'replicas and backups until they expire.',
   ],
 }
 

@@ -43,8 +43,9 @@ export function forgottenOrganizationText({
 function bytesLines(mirror: string): string[] {
   if (!isPostgres(mirror)) return [`No byte of ${mirror} holds any of its rows.`]
   return [
-    `No query of ${mirror} finds any of its rows. Bytes may stay in the server's files until it reuses the space (VACUUM FULL`,
-    'writes the tables anew), and in its WAL, replicas and backups until they expire.',
+    `No query of ${mirror} finds any of its rows.`,
+    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL,",
+    'replicas and backups until they expire.',
   ]
 }
 
