@@ -1,14 +1,21 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { answeringInTime } from '../../jobs/monitoring/answer-in-time.ts'
+import { createPages } from '../../jobs/monitoring/pages.ts'
+import { readConfig } from '../../src/config/read-config.ts'
+import { openMirrorToRead } from '../../src/mirror/mirror.ts'
 import { readStatement } from '../../src/mirror/postgres/reading/read-statement.ts'
 import { nameOfProcess } from '../../src/process-name.ts'
 import { moveMirror } from '../../src/reading/move/move-mirror.ts'
+import { readExposition } from '../support/exposition.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
+import { metricsOf } from '../support/metrics-of.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
 import { statementsOn } from '../support/postgres/statement.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace } from '../support/workplace.ts'
 
 let file: string
 let address: string
@@ -91,6 +98,15 @@ test('query and sql refuse what is no mirror, or one that they do not know, as t
   await refused(address, /holds tables that are not a mirror of ours/)
 })
 
+test('the page of a worker, that of a run and the metrics are the same', async () => {
+  const [inFile, onServer] = [await seen(file), await seen(address)]
+
+  expect(inFile.pages[0]).toContain('<h3>acme</h3>')
+  expect(onServer).toEqual(inFile)
+  const families = readExposition(onServer.metrics)
+  expect(families.get('customer_mirror_last_success_timestamp_seconds')?.samples).not.toEqual([])
+})
+
 test('of rows with large values few are in memory at a time, and none is lost', async () => {
   const lengths: number[] = []
   let rows = 0
@@ -143,6 +159,21 @@ test('organizations are listed, and a password on the command line is refused wi
   expect(stderr).toMatch(/^--mirror holds a password/)
   expect(stderr).not.toContain('hunter2')
 })
+
+/** What a worker serves of a mirror: its page, that of a run, and its metrics. */
+async function seen(at: string): Promise<{ pages: string[]; metrics: string }> {
+  const opened = await openMirrorToRead(at)
+  onTestFinished(() => opened.close())
+  const credentials = { baseUrl: 'http://127.0.0.1:1', secret: 'made-up' }
+  const { config, folder } = aWorkplace(
+    ['acme', 'globex'].map((id) => ({ id, apiKey: `key of ${id}`, ...credentials })),
+  )
+  const { organizations } = await readConfig({ file: config, cwd: folder })
+  const clocks = { now: () => Date.UTC(2026, 11, 24), monotonicMs: () => 0 }
+  const shown = { mirror: answeringInTime(opened), organizations: () => organizations, ...clocks }
+  const answers = ['/', '/runs/1'].map(async (path) => (await createPages(shown).request(path)).text())
+  return { pages: await Promise.all(answers), metrics: (await metricsOf(shown).lines()).join('\n') }
+}
 
 /** The name of a process of this machine that cannot be: numbers of processes end below it. */
 function ownerOfNoProcess(): string {
