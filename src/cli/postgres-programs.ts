@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
-import { DEFAULT_SCHEMA } from '../postgres-address.ts'
+import { DEFAULT_SCHEMA, parsePostgresAddress } from '../postgres-address.ts'
 import { shellWord } from './output/shell-word.ts'
 
 /** Throws UsageError for a mirror in PostgreSQL, with the command of PostgreSQL that makes a backup of its schema into the file. */
@@ -28,8 +28,16 @@ function partsOf(mirror: string): { address: string; schema: string } {
   const url = new URL(mirror)
   const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA
   url.searchParams.delete('schema')
+  // They would go on without TLS where the server offers none.
+  const mode = tlsModeOf(mirror)
+  if (mode !== 'disable') url.searchParams.set('sslmode', mode)
   url.password = ''
   // Those programs do not read + as a space.
   url.search = url.search.replaceAll('+', '%20')
   return { address: url.href, schema }
+}
+
+function tlsModeOf(mirror: string): string {
+  const parsed = parsePostgresAddress(mirror)
+  return 'address' in parsed ? parsed.address.tls.mode : 'require'
 }

@@ -15,6 +15,14 @@ test('backup and restore of a mirror in PostgreSQL print the command to run, wit
   )
 })
 
+test.each([
+  ['postgres://ann@db.test/crm', `'postgres://ann@db.test/crm?sslmode=require'`],
+  ['postgres://ann@localhost/crm', 'postgres://ann@localhost/crm'],
+  ['postgres:///crm?host=/run/postgresql', `'postgres:///crm?host=%2Frun%2Fpostgresql'`],
+])('they reach the server with TLS where this program does: %s', (mirror, address) => {
+  expect(() => refuseBackup(mirror, 'a.dump')).toThrow(`--file=a.dump ${address}`)
+})
+
 test('a mirror in a file is backed up and restored here', () => {
   expect(() => refuseBackup('/data/customers.db', '/backup/customers.db')).not.toThrow()
   expect(() => refuseRestore('/data/customers.db', '/backup/customers.db')).not.toThrow()
