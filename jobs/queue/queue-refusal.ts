@@ -40,8 +40,12 @@ export function codeAndReason(error: unknown): string {
   return `${code}: ${reasonOf(error).slice(0, 200)}`
 }
 
-/** The first line, without the digest that a script of the queue adds, and without a password in an address. */
+/**
+ * The first line, without the digest that a script of the queue adds, and without a password in an address. Where a password is missing,
+ * the driver of PostgreSQL names a step of its protocol.
+ */
 function firstLine(message: string): string {
+  if (/^SASL: .*password must be/.test(message)) return 'it asks for a password'
   return (message.split('\n')[0] ?? '')
     .replace(/\.? script: [0-9a-f]{40}.*$/, '')
     .replaceAll(/\/\/[^/\s@]*@/g, '//')

@@ -16,6 +16,10 @@ test.each([
   ['could not extend file "base/1/2": No space left on device', 'Repair that server'],
   ['WRONGPASS invalid username-password pair or user is disabled.', 'user and password'],
   ['permission denied for table meta', 'user and password'],
+  [
+    'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
+    'it asks for a password. Correct its user and',
+  ],
   ['connect ECONNREFUSED 127.0.0.1:6379', 'Start it'],
 ])('%s is reported with the queue, the reason and the fix', (said, remedy) => {
   const error = queueUnavailable(new Error(said), PLACE)
