@@ -60,6 +60,8 @@ async function fill(file: string, address: string): Promise<void> {
       db.exec('BEGIN')
       const to = sqliteSide(db, file)
       await server.read((session) => {
+        // The server may end a statement, on a standby above all; then all of it is read again.
+        db.exec('ROLLBACK; BEGIN')
         const side = postgresSide(session, shownMirror(address))
         const from = { ...side, organizations: () => organizationsIn(session) }
         return copyMirror(from, to, { tables: READ_TABLES, forPostgres: false })

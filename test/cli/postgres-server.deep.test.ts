@@ -20,7 +20,7 @@ let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'at_once'])
+  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'read_again', 'of_two'])
     await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
@@ -77,6 +77,30 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
     expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
 })
 
+test('a copy of which the server ends a statement is read again from the beginning', async () => {
+  await server.run('read_again', 'CREATE ROLE met LOGIN')
+  await mirrored('read_again')
+  await server.run('read_again', ENDS_ONCE)
+  const as = at('read_again', { user: 'met' })
+
+  expect((await exported(as)).length).toBe(301)
+  const dry = await run(as, 'sync', '--dry-run')
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(/complete +300 +0 +0 +300 /) })
+})
+
+/** The first statement of each connection of the role `met` that reads customers is ended, as a standby does at times. */
+const ENDS_ONCE = `
+  CREATE FUNCTION ends_once() RETURNS boolean LANGUAGE plpgsql AS $$
+  BEGIN
+    IF EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()) THEN RETURN true; END IF;
+    PERFORM pg_advisory_lock(pg_backend_pid());
+    RAISE serialization_failure;
+  END $$;
+  GRANT USAGE ON SCHEMA customer_mirror TO met;
+  GRANT SELECT ON ALL TABLES IN SCHEMA customer_mirror TO met;
+  ALTER TABLE customer_mirror.customers ENABLE ROW LEVEL SECURITY;
+  CREATE POLICY met ON customer_mirror.customers USING (ends_once())`
+
 test('a database that its administrator made read-only is read, and is not synced', async () => {
   const place = at('read_only')
   expect(await run(place, 'sync')).toMatchObject({ code: 0 })
@@ -87,13 +111,13 @@ test('a database that its administrator made read-only is read, and is not synce
 })
 
 test('two programs that make the same mirror at the same moment make one, and one of them reads the list', async () => {
-  const both = await Promise.all([1, 2].map(() => start(at('at_once'), 'sync').ended))
+  const both = await Promise.all([1, 2].map(() => start(at('of_two'), 'sync').ended))
 
   const codes = both.map(({ code }) => code)
   expect(codes).toContain(0)
   expect(codes.filter((code) => code !== 0 && code !== 6)).toEqual([])
   for (const { stderr } of both) expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts/)
-  expect((await exported(at('at_once'))).length).toBe(301)
+  expect((await exported(at('of_two'))).length).toBe(301)
 })
 
 test('what backup and restore print, run as it is, brings a mirror into another database, where runs go on', async () => {

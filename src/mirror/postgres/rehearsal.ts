@@ -24,7 +24,11 @@ export async function rehearseMirror(
     return await rehearseElsewhere(shownMirror(address), async (db) => {
       const to = sqliteSide(db, 'the copy')
       const copying = { organizations, tables, forPostgres: false }
-      await database?.read((session) => copyMirror(postgresSide(session, database.address), to, copying))
+      await database?.read((session) => {
+        // The server may end a statement, on a standby above all; then all of it is read again.
+        db.exec('ROLLBACK; BEGIN')
+        return copyMirror(postgresSide(session, database.address), to, copying)
+      })
     })
   } finally {
     await database?.close()

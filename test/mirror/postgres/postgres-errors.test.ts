@@ -82,6 +82,15 @@ test.each([
   })
 })
 
+test('a standby that ended a statement says what to set there', () => {
+  const ended = Object.assign(new Error('canceling statement due to conflict with recovery'), { code: '40001' })
+
+  expect(postgresError(ended, ADDRESS)).toMatchObject({
+    code: 'mirror-locked',
+    message: expect.stringContaining('hot_standby_feedback'),
+  })
+})
+
 test('a server that cannot begin for want of room is full, and one that fails in itself is not a defect of this program', () => {
   const said = (message: string) => postgresError(Object.assign(new Error(message), { code: 'XX000' }), ADDRESS)
 

@@ -119,6 +119,11 @@ const SAID: Meaning[] = [
     'unreadable',
     'the server has no such user, or one that may not log in. Correct the name of the user in the address, or have it created.',
   ],
+  [
+    /^40001: .*conflict with recovery/,
+    'locked',
+    'the standby ended the statement, since the primary server removed rows that it was reading. Try again, or set hot_standby_feedback = on there.',
+  ],
   [/^XX000: could not write init file/, 'full', FULL],
 ]
 
