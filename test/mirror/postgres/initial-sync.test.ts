@@ -76,6 +76,19 @@ test('decides again about a customer that another program inserted, and looks up
   ])
 })
 
+test('takes a customer whom another program inserted as removed for one that is listed, where its record is rejected', async () => {
+  const run = await start()
+  await save(run, 1, customers(1, 2))
+  await write(`INSERT INTO customers (row_id, organization, id, first_seen_at, changed_at, removed_at, last_run_id, updated_at)
+    SELECT 99, organization, '${customerId(4)}', first_seen_at, changed_at, changed_at, last_run_id, updated_at
+    FROM customers WHERE organization = $1 AND row_id = 1`)
+  await save(run, 2, [aCustomer(3), aCustomer(4, { email: {} })])
+
+  expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 3, rejected: 1, returned: 1 })
+  expect(asked).toEqual([2, 1])
+  expect(await rows('SELECT row_id FROM customers WHERE organization = $1 AND removed_at IS NOT NULL')).toEqual([])
+})
+
 test('says that a unique index that someone added may be in the way', async () => {
   await write(`CREATE UNIQUE INDEX added ON customers (language) WHERE organization = '${organization}'`)
   const run = await start()

@@ -40,7 +40,8 @@ export async function savePages(
     }
     try {
       // Once another program wrote a customer, what this run has saved says little.
-      const toFind = (tries === 1 ? loading.get(run)?.among(ids) : undefined) ?? ids
+      const known = tries === 1 ? loading.get(run) : undefined
+      const toFind = known?.among(ids).union(rejectedIn(storable.pages)) ?? ids
       const { saved, lastRowId } = await saveOnce(database, run, storable, { ids, toFind, nowMs, once: pages, failed })
       if (lastRowId === 0 && ids.size > 0) loading.set(run, new SavedIds())
       loading.get(run)?.add(ids)
@@ -78,6 +79,11 @@ type Saving = {
   nowMs: number
   once: object
   failed: (error: unknown) => never
+}
+
+/** No insert fails where another program inserted the customer of a reject, so these are always looked up. */
+function rejectedIn(pages: readonly SortedPage[]): Set<string> {
+  return new Set(pages.flatMap(({ rejects }) => rejects.flatMap(({ recordId }) => recordId ?? [])))
 }
 
 const NOTHING_NAMED: Stored = { customers: new Map(), lastRowId: 0 }

@@ -4,8 +4,8 @@ import { RowSet } from '../../../row-set.ts'
 const BITS = 22
 
 /**
- * Ids that a run has saved into an organization that had no rows before: no other one has to be looked up. A few that it has not saved
- * seem to be among them.
+ * Ids that a run has saved into an organization that had no rows before: no other one has to be looked up before it is inserted. A few
+ * that it has not saved seem to be among them.
  */
 export class SavedIds {
   readonly #places = new RowSet()
