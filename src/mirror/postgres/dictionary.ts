@@ -29,10 +29,10 @@ const ROWS = PUBLIC_TABLES.flatMap(({ name, columns }) =>
 /** The dictionary of a mirror, as this program has it. */
 export const DICTIONARY: Completion = { isThere: isDescribed, write: writeDictionary }
 
-/** Whether the mirror says of each public column what this program does. */
+/** Whether the mirror says of each public column what this program does, and which type it has. */
 async function isDescribed(session: Session): Promise<boolean> {
-  const stored = await session.first<{ digest: string | null }>(DIGEST)
-  return stored?.digest === digestOf(ROWS)
+  const stored = await session.first<{ digest: string | null; has_types: boolean | null }>(DIGEST)
+  return stored?.has_types === true && stored.digest === digestOf(ROWS)
 }
 
 function digestOf(rows: typeof ROWS): string {
@@ -47,9 +47,11 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 
-/** Types are left out: only the server knows them, and they change with the tables alone. */
+/** Types are compared there, since only the server knows them. */
 const DIGEST = `
-  SELECT md5(string_agg(concat_ws(E'\\t', "table", "column", meaning, source, nullable::int, personal::int), E'\\n'
+  SELECT bool_and(type IS NOT DISTINCT FROM (SELECT format_type(atttypid, atttypmod) FROM pg_attribute
+      WHERE attrelid = to_regclass(quote_ident("table")) AND attname = "column")) AS has_types,
+    md5(string_agg(concat_ws(E'\\t', "table", "column", meaning, source, nullable::int, personal::int), E'\\n'
     ORDER BY "table" COLLATE "C", "column" COLLATE "C")) AS digest FROM dictionary`
 
 /** Writes what each public column holds into the mirror, where it differs; types as PostgreSQL has them. In the caller's transaction. */

@@ -5,7 +5,10 @@ import { schemaOf } from '../../../src/mirror/postgres/opening/connection-settin
 import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/postgres/opening/versions.ts'
+import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
+import { fingerprintWith } from '../../../src/fingerprint.ts'
+import { customerId } from '../../support/builders.ts'
 import { breakable, through } from '../../support/breaking-connections.ts'
 import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
@@ -154,6 +157,11 @@ test.each([
     ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', 'BEGIN ISOLATION LEVEL READ COMMITTED'],
   ],
   [
+    'says another type of a column',
+    `UPDATE dictionary SET type = 'else' WHERE "table" = 'runs' AND "column" = 'id'`,
+    ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', 'BEGIN ISOLATION LEVEL READ COMMITTED'],
+  ],
+  [
     'has lost its key',
     'DELETE FROM fingerprint_key',
     ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', 'BEGIN ISOLATION LEVEL READ COMMITTED'],
@@ -179,8 +187,34 @@ test.each([
 
   expect(transactions).toEqual(begun)
   expect(await meanings(again)).toHaveLength(before.length)
-  expect(await again.read((session) => session.first(`SELECT FROM dictionary WHERE meaning = 'else'`))).toBeUndefined()
+  expect(
+    await again.read((session) => session.first(`SELECT FROM dictionary WHERE 'else' IN (meaning, type)`)),
+  ).toBeUndefined()
 })
+
+test('a key that another program makes at the same moment is the one that is kept, and that a run takes', async () => {
+  const address = anAddress()
+  const { schema } = await open(address)
+  // As if it was inserted after this program saw that there is none.
+  await server.exec(`
+    CREATE FUNCTION ${schema}.made_meanwhile() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF pg_trigger_depth() = 1 THEN INSERT INTO ${schema}.fingerprint_key VALUES (1, '${THEIRS}'); END IF;
+      RETURN NEW;
+    END $$;
+    DELETE FROM ${schema}.fingerprint_key;
+    CREATE TRIGGER meanwhile BEFORE INSERT ON ${schema}.fingerprint_key
+    FOR EACH ROW EXECUTE FUNCTION ${schema}.made_meanwhile()`)
+
+  const database = await open(address)
+  await database.write((session) => session.run('DELETE FROM fingerprint_key'))
+  const run = await runVerbs(database).startRun({ organization: 'acme', trigger: 'sync', nowMs: 0 })
+
+  const id = new DataView(new TextEncoder().encode(customerId(1)).buffer)
+  expect(run.fingerprint.id(id, 0)).toBe(fingerprintWith(new TextEncoder().encode(THEIRS)).id(id, 0))
+})
+
+const THEIRS = 'sixteen letters.'
 
 test('values come as they do from SQLite', async () => {
   const database = await open(await anEmptyMirror())

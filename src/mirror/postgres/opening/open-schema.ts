@@ -62,7 +62,8 @@ async function migrate(session: Session, database: Database, completion: Complet
       LATEST_VERSION,
     )
   }
-  const key = 'INSERT INTO fingerprint_key (id, key) SELECT 1, $1 WHERE NOT EXISTS (SELECT FROM fingerprint_key)'
+  // A run that starts makes it too, and does not wait for the lock.
+  const key = 'INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING'
   await session.run(key, randomBytes(KEY_BYTES))
   await completion.write(session)
 }

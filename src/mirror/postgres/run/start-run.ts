@@ -91,5 +91,7 @@ function forgottenIn(
 async function newFingerprintKey(session: Session): Promise<Uint8Array> {
   const key = randomBytes(KEY_BYTES)
   await session.run('INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING', key)
-  return key
+  // Another run may have been faster.
+  const stored = await session.first<{ key: Uint8Array }>('SELECT key FROM fingerprint_key')
+  return stored?.key ?? key
 }
