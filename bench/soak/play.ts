@@ -51,8 +51,11 @@ async function end(world: World, { kind, target }: SoakEvent): Promise<void> {
   const { redis, postgres, service, workers } = world
   const worker = workers.find(({ name }) => name === target)
   if (kind === 'kill-worker' || kind === 'stop-worker') {
-    await worker?.lives.at(-1)?.ended
-    if (worker !== undefined && lifeOf(worker) === undefined) startWorker(world, worker)
+    const life = worker?.lives.at(-1)
+    // One that had ended by itself before the event is started again by `keepWorkers`, and goes on.
+    if (worker === undefined || life?.endsAs === undefined) return
+    await life.ended
+    startWorker(world, worker)
   }
   if (kind === 'freeze-worker') thaw(lifeOfTarget(world, target))
   if (kind === 'kill-queue' || kind === 'forget-queue') redis?.start()
