@@ -39,6 +39,7 @@ export async function findLease(session: Session, organization: string): Promise
 export async function renewLease(session: Session, run: Pick<Run, 'id' | 'organization'>): Promise<void> {
   const renew = `UPDATE leases SET expires_at = ${LEASE_END} WHERE organization = $1 AND run_id = $2`
   if ((await session.run(renew, run.organization, run.id)) > 0) return
-  const known = await session.first('SELECT FROM runs WHERE id = $1 AND organization = $2', run.id, run.organization)
+  // Its organization may have been renamed.
+  const known = await session.first('SELECT FROM runs WHERE id = $1', run.id)
   throw known === undefined ? wentBack(run.organization) : leaseLost(run.organization)
 }
