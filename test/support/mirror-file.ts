@@ -73,7 +73,9 @@ export function tamper(file: string, sql: string, ...parameters: unknown[]): voi
 
 /** All contents of the file, table by table. */
 export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): Record<string, Row[]> {
-  return Object.fromEntries(tables.map((table) => [table, rowsOf(file, `SELECT * FROM ${table} ORDER BY rowid`)]))
+  return withReader(file, (reader) =>
+    Object.fromEntries(tables.map((table) => [table, reader.all(`SELECT * FROM ${table} ORDER BY rowid`)])),
+  )
 }
 
 /** One whole run that received these pages. */

@@ -25,20 +25,20 @@ export type WorkerLog = {
 /** Faster than in production, and slow enough for a busy machine. */
 export const QUICK: Partial<Timings> = {
   lockMs: 4000,
-  stalledMs: 1000,
+  stalledMs: 500,
   leftJobsMs: 200,
-  reconcileMs: 1000,
+  reconcileMs: 300,
   configLookMs: 200,
   acceptedLookMs: 200,
   unknownWaitMs: 300,
   longestUnknownWaitMs: 600,
-  leasedWaitMs: 500,
+  leasedWaitMs: 250,
   quickLookMs: 50,
   cancelLookMs: 50,
-  mirrorWaitMs: 500,
+  mirrorWaitMs: 250,
   firstRetryMs: 100,
   longestRetryMs: 500,
-  lookMs: 300,
+  lookMs: 150,
 }
 
 /** Reads what a worker writes. */

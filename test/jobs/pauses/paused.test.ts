@@ -39,7 +39,7 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
 
 test('a pause with an end ends by itself', async () => {
   const { place, inQueue } = await aPlace()
-  const untilMs = Date.now() + 2500
+  const untilMs = Date.now() + 1000
   await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs }))
   const worker = startWorker(place)
   await worker.ran('acme')

@@ -35,7 +35,7 @@ describe.each(REFUSALS.slice(0, inject('isDeep') ? 2 : 1))('a Redis that %s', (_
     await worker.said(message('queue error'))
     await eventually(
       () => refusals(redis, reason),
-      (count) => count >= 25,
+      (count) => count >= 12,
     )
     const told = worker.lines.filter((line) => line.includes('"queue error"'))
     expect(told.length).toBeLessThanOrEqual(4)
