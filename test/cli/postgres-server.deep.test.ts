@@ -20,7 +20,7 @@ let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'read_again', 'of_two'])
+  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'read_again', 'of_two', 'older'])
     await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
@@ -119,6 +119,28 @@ test('two programs that make the same mirror at the same moment make one, and on
   for (const { stderr } of both) expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts/)
   expect((await exported(at('of_two'))).length).toBe(301)
 })
+
+test('programs that open an older mirror at the same moment bring it to this version once, and lose nothing', async () => {
+  await mirrored('older')
+  const before = await exported(at('older'))
+  await server.run('older', OLDER)
+
+  const commands = [['sync'], ['status'], ['runs'], ['sql', 'SELECT active FROM freshness'], ['organizations', 'list']]
+  const all = await Promise.all(commands.map((args) => start(at('older'), ...args).ended))
+
+  expect(all.map(({ code }) => code)).toEqual(commands.map(() => 0))
+  expect(all.map(({ stderr }) => stderr).join('')).toMatch(/^acme +300 customers: 300 unchanged .* proven\n$/)
+  expect(await exported(at('older'))).toEqual(before)
+  const daily = await run(at('older'), 'sql', 'SELECT count(*) AS days FROM customers_daily', '--csv')
+  expect(daily).toMatchObject({ code: 0, stdout: expect.stringMatching(/days\s+\d+/) })
+})
+
+/** As the first version left it: what the second migration adds is not there. */
+const OLDER = `
+  SET search_path = customer_mirror;
+  DROP VIEW freshness, customers_history, customers_daily;
+  DROP INDEX changes_by_day;
+  UPDATE mirror_schema SET version = 1`
 
 test('what backup and restore print, run as it is, brings a mirror into another database, where runs go on', async () => {
   await mirrored('mirrors')
