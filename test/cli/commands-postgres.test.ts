@@ -53,17 +53,20 @@ test('with maxWait 0s a sync whose mirror is away ends at once, with 5', async (
   expect(ended).toMatchObject({ code: 5, stdout: '', stderr: expect.not.stringContaining('Waiting') })
 })
 
-test('a worker whose mirror is away waits for it, logs so, and stops when it is asked to', async () => {
+test.each([
+  ['a worker', ['worker'], /"longestWaitMs":900000,"msg":"mirror awaited"/],
+  ['a worker that ends with its work', ['worker', '--once'], /Waiting for it, 15 min at most\./],
+])('%s whose mirror is away waits for it, says so, and stops when it is asked to', async (_, words, waiting) => {
   const { folder } = aWorkplace([ORGANIZATION], { mirror: AWAY, queue: 'redis://127.0.0.1:1' })
   const stopping = new AbortController()
 
-  const ended = await runCli(['worker'], {
+  const ended = await runCli(words, {
     cwd: folder,
     signal: stopping.signal,
-    onStderr: (text) => text.includes('"msg":"mirror awaited"') && stopping.abort(),
+    onStderr: (text) => waiting.test(text) && stopping.abort(),
   })
 
-  expect(ended).toMatchObject({ code: 5, stderr: expect.stringContaining('"longestWaitMs":900000') })
+  expect(ended).toMatchObject({ code: 5, stderr: expect.stringMatching(waiting) })
 })
 
 /** No server listens there. */
