@@ -1,21 +1,49 @@
-/** How two texts compare: below 0 when the first stands before the second; undefined where it says nothing about them. */
-type Compare = (one: string, other: string) => number | undefined
+/** What of a value is compared, worked out once for each. */
+type Keys = {
+  value: string
+  lowerCase: string
+  words: number
+  /** A list of full names may be sorted by surname, and one of addresses by what follows the @. */
+  afterFirstWord: string
+  lastWord: string
+  number: number
+}
+
+/** How two values compare: below 0 when the first stands before the second; undefined where it says nothing about them. */
+type Compare = (one: Keys, other: Keys) => number | undefined
 
 /** How often different values followed each other that can be compared, and how often the second was greater and smaller. */
 type Steps = { compared: number; up: number; down: number }
 
 /** Services sort in ways of their own: a list sorted in one of them is nearly sorted in one of these, upward or downward. */
-let alphabet: Intl.Collator | undefined
 const COMPARISONS: readonly Compare[] = [
-  plainly,
-  (one, other) => plainly(one.toLowerCase(), other.toLowerCase()),
-  compare,
-  // A list of full names may be sorted by surname, and one of addresses by what follows the @.
-  (one, other) => byWords(one, other, (words) => words.slice(1).join(' ')),
-  (one, other) => byWords(one, other, (words) => words.at(-1) ?? ''),
-  (one, other) => (NUMBER.test(one) && NUMBER.test(other) ? Number(one) - Number(other) : undefined),
+  (one, other) => plainly(one.value, other.value),
+  (one, other) => plainly(one.lowerCase, other.lowerCase),
+  (one, other) => compare(one.value, other.value),
+  (one, other) => (haveWords(one, other) ? compare(one.afterFirstWord, other.afterFirstWord) : undefined),
+  (one, other) => (haveWords(one, other) ? compare(one.lastWord, other.lastWord) : undefined),
+  (one, other) => (Number.isNaN(one.number - other.number) ? undefined : one.number - other.number),
 ]
+
+function keysOf(value: string): Keys {
+  const [first = '', ...others] = value.split(/[\s@]+/)
+  return {
+    value,
+    lowerCase: value.toLowerCase(),
+    words: 1 + others.length,
+    afterFirstWord: others.join(' '),
+    lastWord: others.at(-1) ?? first,
+    number: NUMBER.test(value) ? Number(value) : Number.NaN,
+  }
+}
+
+function haveWords(one: Keys, other: Keys): boolean {
+  return one.words + other.words > 2
+}
+
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
+
+let alphabet: Intl.Collator | undefined
 
 /** As dictionaries sort. The alphabet takes milliseconds to load, and a night at rest compares nothing. */
 function compare(one: string, other: string): number {
@@ -34,7 +62,7 @@ const ENOUGH_APART = 3
 /** Whether the values of one field are sorted, in any of the usual ways. A missing value counts as an empty one. */
 export class FieldOrder {
   readonly #steps: Steps[] = COMPARISONS.map(() => ({ compared: 0, up: 0, down: 0 }))
-  readonly #firsts: { start: number; value: string }[] = []
+  readonly #firsts: { start: number; keys: Keys }[] = []
   readonly #values = new Set<string>()
   /** How often a value was met again on a page after another one: then equal values do not stand together. */
   #apart = 0
@@ -44,16 +72,14 @@ export class FieldOrder {
     const values = sent.map(textOf)
     const [first] = values
     if (first === undefined) return
-    this.#firsts.push({ start, value: first })
-    const left = new Set<string>()
-    let [before, foldedBefore] = [first, folded(first)]
+    if (!this.#hasEnoughSteps) this.#apart += timesApart(values)
+    let before = keysOf(first)
+    this.#firsts.push({ start, keys: before })
     for (const value of values) {
-      if (value === before) continue
-      count(this.#steps, before, value)
-      left.add(foldedBefore)
-      const foldedValue = folded(value)
-      if (foldedValue !== foldedBefore && left.has(foldedValue)) this.#apart += 1
-      ;[before, foldedBefore] = [value, foldedValue]
+      if (value === before.value) continue
+      const keys = keysOf(value)
+      count(this.#steps, before, keys)
+      before = keys
     }
     for (const value of values) if (this.#values.size <= FEW_VALUES) this.#values.add(value)
   }
@@ -61,9 +87,9 @@ export class FieldOrder {
   get mayBeSorted(): boolean {
     const steps = this.#steps.map((of) => ({ ...of }))
     const firsts = this.#firsts.toSorted((one, other) => one.start - other.start)
-    for (const [at, { value }] of firsts.entries()) {
-      const next = firsts[at + 1]?.value ?? value
-      if (next !== value) count(steps, value, next)
+    for (const [at, { keys }] of firsts.entries()) {
+      const next = firsts[at + 1]?.keys ?? keys
+      if (next.value !== keys.value) count(steps, keys, next)
     }
     const all = steps[0]?.compared ?? 0
     // One value throughout orders nothing: a customer who gets another one moves to an end of the list, and is noticed there.
@@ -73,9 +99,27 @@ export class FieldOrder {
     if (steps.some(isSorted)) return true
     return all < ENOUGH_STEPS && this.#apart < (this.#values.size <= FEW_VALUES ? 1 : ENOUGH_APART)
   }
+
+  get #hasEnoughSteps(): boolean {
+    return (this.#steps[0]?.compared ?? 0) >= ENOUGH_STEPS
+  }
 }
 
-function count(steps: readonly Steps[], before: string, value: string): void {
+/** How often a value stands on a page again after another one. */
+function timesApart(values: readonly string[]): number {
+  const left = new Set<string>()
+  let times = 0
+  let before: string | undefined
+  for (const value of values.map(folded)) {
+    if (value === before) continue
+    if (left.has(value)) times += 1
+    left.add(value)
+    before = value
+  }
+  return times
+}
+
+function count(steps: readonly Steps[], before: Keys, value: Keys): void {
   for (const [index, compared] of COMPARISONS.entries()) {
     const order = compared(before, value)
     const of = steps[index]
@@ -88,11 +132,6 @@ function count(steps: readonly Steps[], before: string, value: string): void {
 
 function plainly(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
-}
-
-function byWords(one: string, other: string, key: (words: readonly string[]) => string): number | undefined {
-  const [words, others] = [one.split(/[\s@]+/), other.split(/[\s@]+/)]
-  return words.length + others.length > 2 ? compare(key(words), key(others)) : undefined
 }
 
 /** At most so many characters of a value are compared. */
