@@ -20,11 +20,11 @@ const SYNCED = 100
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
 setHeapSize()
 const task = readTask()
-const inFile = !isPostgres(task.file)
+const inFile = !isPostgres(task.mirror ?? task.file)
 // The program is loaded before it is timed, also the store that it loads when it opens a mirror. Other members are `sync` as a whole.
-await (isPostgres(task.mirror ?? task.file)
-  ? import('../../src/mirror/postgres/postgres-mirror.ts')
-  : import('../../src/mirror/sqlite/sqlite-mirror.ts'))
+await (inFile
+  ? import('../../src/mirror/sqlite/sqlite-mirror.ts')
+  : import('../../src/mirror/postgres/postgres-mirror.ts'))
 const stopwatch = createStopwatch(inFile ? dirname(task.file) : tmpdir())
 const { outcomes, longestTurn } = await stopwatch.time(() => sync(task))
 

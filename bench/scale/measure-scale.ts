@@ -25,8 +25,8 @@ export type ScalePlan = {
 /** Measures one organization in a SQLite file and in PostgreSQL, and several in a file at the same time. */
 export async function measureScale({ customers, folder, postgres, say }: ScalePlan): Promise<Figures> {
   const dataset = { organizations: AT_ONCE, customers }
-  const service = await startService(dataset)
   const server = await measuredServer(postgres)
+  const service = await startService(dataset)
   const task = (file: string, organizations: readonly string[], more: Partial<Task> = {}): Task => ({
     ...{ origin: service.origin, organizations: [...organizations], file: join(folder, file), scan: 'chain' },
     ...{ concurrency: 'auto', sideBySide: AT_ONCE, ...more },

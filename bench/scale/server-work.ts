@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { once } from 'node:events'
 import { Client } from 'pg'
+import { UsageError } from '../../src/errors.ts'
 import type { ServerWork, Storage } from './figures.ts'
 
 /** A PostgreSQL server of this machine, whose work is measured. */
@@ -16,13 +17,20 @@ export type MeasuredServer = {
 
 const SCHEMA = 'customer_mirror'
 
-/** `address` is that of an empty database, for a superuser: the number of the server's process is in a file of the server. */
+/**
+ * `address` is that of an empty database, for a superuser: the number of the server's process is in a file of the server. Throws a
+ * UsageError if a mirror is there: then nothing would be an initial sync.
+ */
 export async function measuredServer(address: string): Promise<MeasuredServer> {
   const client = new Client({ connectionString: address })
   await client.connect()
   const first = async (sql: string): Promise<string> => {
     const { rows } = await client.query<{ value: unknown }>(`SELECT (${sql})::text AS value`)
     return String(rows[0]?.value)
+  }
+  if ((await first(`to_regnamespace('${SCHEMA}') IS NULL`)) !== 'true') {
+    await client.end()
+    throw new UsageError(`The database of --postgres must be empty, and holds a schema ${SCHEMA}. Name another one.`)
   }
   const pid = Number((await first(`pg_read_file('postmaster.pid')`)).split('\n')[0])
   const counted = await countingProxy(new URL(address))

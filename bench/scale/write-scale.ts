@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { UsageError } from '../../src/errors.ts'
 import type { Output } from '../run-bench.ts'
 import { type Figures, figuresSchema } from './figures.ts'
 import { measureScale } from './measure-scale.ts'
@@ -25,6 +26,10 @@ export async function writeScale(args: readonly string[], { stdout, stderr }: Ou
     try {
       const say = (text: string) => void stderr.write(`${text}\n`)
       await keep(await measureScale({ customers, folder, postgres, say }))
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      stderr.write(`${error.message}\n`)
+      return 2
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
