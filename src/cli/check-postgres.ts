@@ -35,15 +35,17 @@ export async function checkPostgres(address: string): Promise<Finding> {
   }
 }
 
-function requireWritable(shown: string, { isReadOnly, mayWrite, schema }: Examined): void {
+function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version }: Examined): void {
   if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'read-only' })
   if (mayWrite) return
   throw new MirrorUnusable(
-    `${shown}: this user may not write the schema ${schema}. Let it own the schema, or GRANT it CREATE on the database.`,
+    `${shown}: this user may not write the schema ${schema}. ${version === undefined ? TO_MAKE : TO_WRITE}`,
     { code: 'read-only' },
   )
 }
 
+const TO_MAKE = 'Let it own the schema, or GRANT it CREATE on the database.'
+const TO_WRITE = 'Name the user who owns it in the address, or have this one own it.'
 const READ_ONLY =
   'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
 

@@ -68,7 +68,8 @@ const EXAMINE = `
     pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
     CASE
       WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE')
-        AND (SELECT bool_and(has_table_privilege(oid, 'SELECT, INSERT, UPDATE, DELETE')) FROM pg_class
+        AND (SELECT bool_and(has_table_privilege(oid, needed))
+          FROM pg_class, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
           WHERE relnamespace = space.oid AND relkind IN ('r', 'p'))
       WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
       ELSE has_database_privilege(current_database(), 'CREATE')
