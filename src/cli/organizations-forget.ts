@@ -52,7 +52,7 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
 function stillConfigured(id: string, { file }: Config): string {
   return (
     `${id}: is still in the configuration (${file}), so its next run would load it again. Nothing was changed. Take it out ` +
-    'there first; a worker that runs reads the file within five minutes.'
+    'there first; a worker that runs reads the file within two seconds.'
   )
 }
 

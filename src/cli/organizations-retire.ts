@@ -30,7 +30,7 @@ export function organizationsRetireCommand(io: Io) {
         json
           ? jsonDocument({ organization: id, retired: true, removed })
           : `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
-              'the configuration first, within five minutes or after a restart: a run of it would end the retirement.\n',
+              'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n',
       )
     })
 }
@@ -38,7 +38,7 @@ export function organizationsRetireCommand(io: Io) {
 function stillConfigured(id: string, file: string): string {
   return (
     `${id}: is still in the configuration (${file}), so its next run would end the retirement. Nothing was changed. Take it ` +
-    'out there first; a worker that runs reads the file within five minutes.'
+    'out there first; a worker that runs reads the file within two seconds.'
   )
 }
 

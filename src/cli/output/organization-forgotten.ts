@@ -30,7 +30,7 @@ export function forgottenOrganizationText({
     '',
     'It may still be in places that Customer Mirror cannot reach:',
     '  - a worker that has not read the configuration since it named this organization, and would load it again: it reads it',
-    '    within five minutes, or when it is restarted',
+    '    within two seconds, or when it is restarted',
     ...copyLines(copies),
     ...replacedLines(replaced),
     '  - backups of the mirror, exports, and logs: delete them there, or let them expire',
