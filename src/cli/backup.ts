@@ -1,7 +1,6 @@
-import { resolve } from 'node:path'
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
 import type { Io } from './io.ts'
+import { namedFile } from './named-file.ts'
 import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument } from './reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
@@ -16,7 +15,7 @@ export function backupCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, keep, json }) => {
-      if (file.trim() === '') throw new UsageError('The name of the backup is empty: name a file.')
+      const named = namedFile(file, 'backup')
       const [{ readConfig }, { makeBackup }, { shareProgress }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../reading/backup/make-backup.ts'),
@@ -26,18 +25,13 @@ export function backupCommand(io: Io) {
       const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
       refuseBackup(mirror, file)
       const progress = shareProgress('Backup', io)
-      const plan = { mirror, file: asNamed(file), keep }
+      const plan = { mirror, file: named, keep }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now() }
       const made = await makeBackup(plan, copying).finally(() => progress.close())
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
       const text = `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)\n${removed}`
       io.stdout.write(json ? jsonDocument({ backup: { ...made, takenAt: asIso(made.takenAt) } }) : text)
     })
-}
-
-/** A slash at the end means a folder, and is not to be lost. */
-function asNamed(file: string): string {
-  return /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
 }
 
 /** A time of the mirror as ISO 8601. */

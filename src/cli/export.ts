@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
 import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
 import { isTerminal, type Io } from './io.ts'
+import { namedFile } from './named-file.ts'
 import { fileToRead } from './reading-options.ts'
 import type { ExportPlan } from './export-plan.ts'
 import { timeArgument } from './time-argument.ts'
@@ -40,7 +41,7 @@ export function exportCommand(io: Io) {
       const { runExport } = await import('./run-export.ts')
       const { output } = options
       const folder = folderOf(options)
-      const file = output === undefined || output === '-' ? undefined : asNamed(output)
+      const file = output === undefined || output === '-' ? undefined : namedFile(output, 'file')
       const plan = await planOf(options, io)
       if (folder !== undefined) return runExport({ ...plan, isForTerminal: false, output: undefined, folder }, io)
       if (plan.format === 'parquet' && file === undefined && plan.isForTerminal)
@@ -87,13 +88,7 @@ function folderOf({ to, partition }: Pick<Options, 'to' | 'partition'>): string 
   if (to === undefined) return undefined
   if (partition === undefined) throw new UsageError(`By what? For example: --to ${to} --partition organization`)
   if (to.trim() === '') throw new UsageError('The name of the folder is empty: --to names a folder.')
-  return resolve(to)
-}
-
-/** A slash at the end means a folder, and is not to be lost. */
-function asNamed(file: string): string {
-  if (file.trim() === '') throw new UsageError('The name of the file is empty: name a file, or - for standard output.')
-  return /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
+  return resolve(namedFile(to, 'folder'))
 }
 
 const EXAMPLES = `

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
 import type { Io } from './io.ts'
+import { namedFile } from './named-file.ts'
 import { jsonDocument } from './reading.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
@@ -15,7 +15,7 @@ export function publishCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, json }) => {
-      if (file?.trim() === '') throw new UsageError('The name of the copy is empty: name a file.')
+      const named = file === undefined ? undefined : asNamed(file)
       const [{ readConfig }, { configuredPlan }, { publishApart }, { publishedText, failedText, copyExitCode }] =
         await Promise.all([
           import('../config/read-config.ts'),
@@ -24,7 +24,7 @@ export function publishCommand(io: Io) {
           import('./output/published-text.ts'),
         ])
       const config = await readConfig({ file: configFile, cwd: process.cwd() })
-      const plan = configuredPlan(config, file === undefined ? undefined : asNamed(file))
+      const plan = configuredPlan(config, named)
       if (plan === undefined) throw new UsageError(NO_FILE)
       const published = await publishApart(plan, io)
       io.stdout.write(json ? jsonDocument(published) : publishedText(published))
@@ -33,10 +33,9 @@ export function publishCommand(io: Io) {
     })
 }
 
-/** A slash at the end means a folder, and is not to be lost. */
+/** A place in object storage is read with the plan. */
 function asNamed(file: string): string {
-  if (/^s3:/i.test(file)) return file
-  return /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
+  return /^s3:/i.test(file) ? file : namedFile(file, 'copy')
 }
 
 const NO_FILE =

@@ -1,9 +1,8 @@
-import { resolve } from 'node:path'
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { asIso } from './backup.ts'
 import type { Io } from './io.ts'
+import { namedFile } from './named-file.ts'
 import { refuseRestore } from './postgres-programs.ts'
 import { jsonDocument } from './reading.ts'
 
@@ -17,7 +16,7 @@ export function restoreCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, force, json }) => {
-      if (file.trim() === '') throw new UsageError('The name of the backup is empty: name a file.')
+      const named = namedFile(file, 'backup')
       const [{ readConfig }, { restoreMirror }, { shareProgress }, { restoredText }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../reading/backup/restore-mirror.ts'),
@@ -27,7 +26,7 @@ export function restoreCommand(io: Io) {
       const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
       refuseRestore(mirror, file)
       const progress = shareProgress('Restore', io)
-      const plan = { mirror, file: resolve(file), force: force === true }
+      const plan = { mirror, file: named, force: force === true }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
       const restored = await restoreMirror(plan, copying).finally(() => progress.close())
       const { takenAt, kept, forgotten, ...facts } = restored

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ConfigError } from '../errors.ts'
-import { isPostgres } from '../mirror-address.ts'
+import { isLikeAddress, isPostgres } from '../mirror-address.ts'
 import { parsePostgresAddress } from '../postgres-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
 import type { Environment } from './environment.ts'
@@ -31,12 +31,9 @@ function problemOf(text: string): string | undefined {
     const parsed = parsePostgresAddress(text)
     return 'problem' in parsed ? parsed.problem : undefined
   }
-  if (MISSPELT.test(text)) return 'must be the path of a file, or a postgres:// address'
+  if (isLikeAddress(text)) return 'must be the path of a file, or a postgres:// address'
   return file.safeParse(text).error?.issues[0]?.message
 }
-
-/** Not a path: an address of something else, or one that lacks a part. Taken as a file, a password in it would be shown as its name. */
-const MISSPELT = /^\s*(?:[a-z][a-z0-9+.:-]*:\/\/|(?:jdbc:)?postgres(?:ql)?:|[^/\\]*:[^/\\]*@)/i
 
 /** Backups, editors and repositories spread the configuration, so it holds no password. */
 function passwordProblem(text: string): string | undefined {

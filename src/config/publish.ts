@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { isLikeAddress } from '../mirror-address.ts'
 import { parseBucketAddress, type BucketAddress } from './bucket-address.ts'
 import { endpointMistake } from './bucket-endpoint.ts'
 import { path } from './path.ts'
@@ -34,6 +35,7 @@ export type PublishToBucket = {
 const ORGANIZATION = '{organization}'
 
 const file = path
+  .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
   .refine((text) => !/[/\\]$/.test(text), 'must name a file, such as ./copies/customers.db, and not a folder')
   .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
 

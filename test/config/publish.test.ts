@@ -93,6 +93,10 @@ describe('publish in the configuration', () => {
       '{ to: "s3://analytics/{organization}" }',
       '1:16 publish.to: names a prefix that not every program reads: use letters, digits and . _ - = between single slashes, at most 500',
     ],
+    [
+      '{ file: s3://analytics/x }',
+      '1:18 publish.file: must be on this machine; a place in object storage is named as to',
+    ],
     ['{ to: s3://analytics/x, file: x.db }', '1:16 publish.to: excludes file: keep one of the two'],
     ['{ to: s3://analytics/x, group: analysts }', `1:41 publish.group: ${OF_FILES}`],
     ['{ to: s3://analytics/x, keep: 7 }', `1:40 publish.keep: ${OF_FILES}`],
