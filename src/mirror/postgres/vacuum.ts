@@ -43,11 +43,14 @@ async function isSeenByNobody(database: Database, patienceMs: number): Promise<b
 /** Every transaction so far has a lower number. */
 const NEXT = 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid'
 
-/** PostgreSQL shows those of other users only to members of pg_read_all_stats. */
+/**
+ * A worker of autovacuum, which is of no user, keeps no row from being freed. That it is one, as backend_type says, the server shows of other
+ * users only to members of pg_read_all_stats; the rest of this row it shows to everyone.
+ */
 function findOlder(session: Session, xid: string): Promise<{ pid: number } | undefined> {
   return session.first<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type <> 'autovacuum worker'
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename IS NOT NULL
        AND greatest(age(backend_xid), age(backend_xmin)) > age($1::text::xid8::xid) LIMIT 1`,
     xid,
   )

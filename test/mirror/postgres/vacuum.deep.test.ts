@@ -1,0 +1,32 @@
+import { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { oneStatement, startPostgres } from '../../../bench/postgres-server.ts'
+import { HOLDING_TABLES } from '../../../src/mirror/postgres/holding-tables.ts'
+import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
+import { vacuum } from '../../../src/mirror/postgres/vacuum.ts'
+import { opsFile } from '../../support/named-metrics.ts'
+
+test('rows that a transaction of an analyst still sees are not called freed, with the rights of roles.sql', async () => {
+  const server = await startPostgres({ isDurable: false })
+  onTestFinished(() => server.close())
+  await oneStatement(server.url, opsFile('postgres/roles.sql').replaceAll(/\bmirror\b/g, 'owner_of_mirror'))
+  const as = (user: string) => Object.assign(new URL(server.url), { username: user }).href
+  const database = await openDatabase(as('owner_of_mirror'), 'write')
+  onTestFinished(() => database.close())
+  await database.write((session) => session.run(A_CUSTOMER))
+  const analyst = new Client({ connectionString: as('analyst') })
+  await analyst.connect()
+  onTestFinished(() => analyst.end())
+
+  await analyst.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await analyst.query('SELECT count(*) FROM customer_mirror.customers')
+  await database.write((session) => session.run(`DELETE FROM customers WHERE organization = 'acme'`))
+  expect(await vacuum(database, HOLDING_TABLES, { patienceMs: 100 })).toBe(false)
+  await analyst.query('COMMIT')
+
+  expect(await vacuum(database, HOLDING_TABLES)).toBe(true)
+})
+
+const A_CUSTOMER = `
+  INSERT INTO customers (row_id, organization, id, first_seen_at, changed_at, last_run_id, updated_at)
+  VALUES (1, 'acme', '00000000-0000-4000-8000-000000000001', now(), now(), 1, now())`
