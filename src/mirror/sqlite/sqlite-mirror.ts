@@ -6,6 +6,7 @@ import {
   openDatabase,
   openTemporary,
   readTransaction,
+  refuseNewer,
   writeTransaction,
   type Connection,
 } from './database.ts'
@@ -98,7 +99,12 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
   return {
     file,
     standing: () => place?.standing() ?? 'same',
-    startRun: async (start) => writeInPlace(() => startRun(db, start, holder)),
+    startRun: async (start) =>
+      writeInPlace(() => {
+        // A newer version may have changed it since it was opened.
+        refuseNewer(db, file)
+        return startRun(db, start, holder)
+      }),
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     savePages: async (run, pages, nowMs) => {
       const saved = writeInPlace(() => savePages(db, run, pages, nowMs))

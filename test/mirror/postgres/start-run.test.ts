@@ -1,5 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { OrganizationLeased } from '../../../src/errors.ts'
 import { emptyColumns, type ListAsRead } from '../../../src/list-as-read.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
@@ -88,6 +88,17 @@ describe('the lease', () => {
     await expect(others.startRun(acme({}))).rejects.toMatchObject({ code: 'mirror-locked' })
     expect(await rows('SELECT run_id FROM leases')).toEqual([{ run_id: first.id }])
   })
+})
+
+test('no run starts on a mirror that a newer version has changed since it was opened', async () => {
+  await write('UPDATE mirror_schema SET version = version + 1')
+  onTestFinished(async () => void (await write('UPDATE mirror_schema SET version = version - 1')))
+
+  await expect(start()).rejects.toMatchObject({
+    code: 'mirror-newer',
+    message: expect.stringMatching(/^postgres:.* was written by a newer Customer Mirror .* Upgrade this program/),
+  })
+  expect(await rows('SELECT id FROM runs')).toEqual([])
 })
 
 describe('a run after an interrupted one', () => {

@@ -7,8 +7,8 @@ import { MirrorUnusable } from '../../../src/errors.ts'
 import { APPLICATION_ID } from '../../../src/mirror/sqlite/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/mirror/mirror.ts'
-import { customers } from '../../support/builders.ts'
-import { aMirror, aMirrorFile, mirrorPages, valueOf } from '../../support/mirror-file.ts'
+import { customers, START_MS } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test.each(['created_at_utc', 'first_seen_at', 'changed_at'])(
@@ -78,6 +78,17 @@ const BROKEN: [what: string, code: string, make: (file: string) => void | Promis
   ['a newer mirror', 'mirror-newer', (file) => aBrokenMirror(file, `PRAGMA user_version = ${LATEST_VERSION + 1}`)],
   ['a mirror whose first page is damaged', 'mirror-corrupt', (file) => aDamagedMirror(file, 100, 4096)],
 ]
+
+test('no run starts on a mirror that a newer version has changed since it was opened', async () => {
+  const file = aMirrorFile()
+  const mirror = await aMirror(file)
+  tamper(file, `PRAGMA user_version = ${LATEST_VERSION + 1}`)
+
+  const start = mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+  await expect(start).rejects.toMatchObject({ code: 'mirror-newer' })
+  expect(valueOf(file, 'SELECT count(*) FROM runs')).toBe(0)
+})
 
 test.each(BROKEN)('%s is refused as %s, and left as it is', async (_, code, make) => {
   const file = aMirrorFile()

@@ -95,17 +95,21 @@ export function requireMirror(
       { code: 'foreign' },
     )
   }
-  if (version > LATEST_VERSION) {
-    throw new MirrorUnusable(
-      `${address}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
-        'Upgrade this program, or name another schema.',
-      { code: 'newer' },
-    )
-  }
+  requireKnownVersion(version, address)
   if (version === 0 || lacking === null) return
   throw new MirrorUnusable(
     `${address}: the schema ${schema} lacks tables of the mirror (${lacking}). Put back a backup of it, or name another schema and sync anew.`,
     { code: 'corrupt' },
+  )
+}
+
+/** Throws MirrorUnusable for the version of a mirror that a later version of this program wrote. */
+export function requireKnownVersion(version: number, address: string): void {
+  if (version <= LATEST_VERSION) return
+  throw new MirrorUnusable(
+    `${address}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
+      'Upgrade this program, or name another schema.',
+    { code: 'newer' },
   )
 }
 

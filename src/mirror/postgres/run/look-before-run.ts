@@ -6,6 +6,8 @@ import { rowsAsBytes } from './row-numbers.ts'
 
 /** What is stored of an organization before a run of it. */
 export type Found = {
+  /** The version of the mirror. */
+  version: number | null
   /** Whether the list was ever read to its end. */
   has_baseline: boolean
   /** Its lease. */
@@ -42,7 +44,8 @@ export const LOOK = `
     FROM runs JOIN chain ON runs.id = chain.resumed_from
   ),
   lease AS (SELECT ${LEASE_COLUMNS}, ${LEASE_VERSION} AS version FROM leases WHERE organization = $1)
-  SELECT EXISTS (SELECT FROM runs WHERE organization = $1 AND ${READ_TO_END}) AS has_baseline,
+  SELECT (SELECT version FROM mirror_schema) AS version,
+    EXISTS (SELECT FROM runs WHERE organization = $1 AND ${READ_TO_END}) AS has_baseline,
     lease.run_id AS lease_run_id, lease.holder AS lease_holder, lease.has_expired AS lease_has_expired,
     lease.version AS lease_version,
     (SELECT row_to_json(privacy_policies) FROM privacy_policies WHERE organization = $1) AS policy,

@@ -9,11 +9,12 @@ type RunVerbs = Pick<Mirror, 'standing' | 'startRun' | 'renewLease' | 'recallWin
 
 /** The verbs by which a run begins and goes on. */
 export function runVerbs(database: Database): RunVerbs {
+  const { address } = database
   const holder = nameOfProcess()
   return {
     // A database is not moved away under an open connection.
     standing: () => 'same',
-    startRun: (start) => database.write((session) => startRun(session, start, holder), start),
+    startRun: (start) => database.write((session) => startRun(session, start, { holder, address }), start),
     renewLease: (run) => database.write((session) => renewLease(session, run)),
     recallWindows: (run) => database.read((session) => recallWindows(session, run)),
   }

@@ -10,6 +10,7 @@ import { fromSqlTime } from '../../sql-time.ts'
 import { countSeen, startedRun } from '../../started-run.ts'
 import { seenIn } from '../../stored-windows.ts'
 import { beginRun } from './begin-run.ts'
+import { requireKnownVersion } from '../opening/require-mirror.ts'
 import { findDoubts } from './doubted-rows.ts'
 import { isHeld } from './lease.ts'
 import { loadList } from './lists.ts'
@@ -21,12 +22,14 @@ import { readWindows } from './windows.ts'
 
 /**
  * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. Throws
- * OrganizationLeased while another run has the lease. The caller holds the transaction. Few statements, whatever there is to do: each
+ * OrganizationLeased while another run has the lease, and
+ * MirrorUnusable where a newer version has changed the mirror since it was opened. The caller holds the transaction. Few statements, whatever there is to do: each
  * is a round trip.
  */
-export async function startRun(session: Session, start: Start, holder: string): Promise<Run> {
+export async function startRun(session: Session, start: Start, { holder, address }: Starting): Promise<Run> {
   const { organization, nowMs } = start
   const found = await look(session, organization)
+  requireKnownVersion(found.version ?? 0, address)
   // First: it may forget the windows to continue from, and the list.
   const { privacy, isEmptied } = await startPrivacy(session, start, found.policy)
   const resumable = start.isQuick === true || isEmptied ? undefined : resumableOf(found, start)
@@ -54,6 +57,9 @@ export async function startRun(session: Session, start: Start, holder: string): 
     privacy,
   })
 }
+
+/** Who starts the run, and where the mirror is, for messages. */
+type Starting = { holder: string; address: string }
 
 /** What is stored of the organization; throws OrganizationLeased while a run has its lease. */
 async function look(session: Session, organization: string) {
