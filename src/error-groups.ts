@@ -70,7 +70,7 @@ export const MIRROR: ErrorFacts = {
   exitCode: 7,
   from: 'mirror',
   title: 'mirror',
-  fix: 'Repair or move the file named above, or name another one as mirror in the configuration.',
+  fix: 'Repair what is named above, or name another mirror in the configuration.',
 }
 
 /** Another page, or other rows, than requested: most often a cache or proxy answers in place of the service. */
