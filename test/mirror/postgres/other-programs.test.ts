@@ -21,13 +21,13 @@ let organizations = 0
 beforeAll(async () => {
   server = await startPglite()
   const connect = () => pgliteConnections(server)
-  // As a server of another time sets it; a literal with a backslash then means something else.
-  await server.exec('SET standard_conforming_strings = off')
+  // As a server of another time sets them; a literal with a backslash, or NULL in an array, then means something else.
+  await server.exec('SET standard_conforming_strings = off; SET array_nulls = off')
   database = await openDatabase(await anEmptyMirror(), 'write', { connect })
   mirror = { ...runVerbs(database), ...savingVerbs(database) }
 })
 afterAll(async () => {
-  await server.exec('RESET standard_conforming_strings')
+  await server.exec('RESET standard_conforming_strings; RESET array_nulls')
 })
 beforeEach(() => {
   organizations += 1

@@ -68,6 +68,7 @@ function begin(schema: string, mode: string): string {
     `SET LOCAL datestyle = 'ISO, YMD'`,
     `SET LOCAL bytea_output = 'hex'`,
     'SET LOCAL standard_conforming_strings = on',
+    'SET LOCAL array_nulls = on',
     `SET LOCAL lock_timeout = '15s'`,
     `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
     `SET LOCAL statement_timeout = '300s'`,
