@@ -18,6 +18,16 @@ import type { RowsReader } from './organization-rows.ts'
 /** How often it is begun anew because another process published meanwhile. */
 const ATTEMPTS = 5
 
+/** Why it is begun anew, and what it means where that does not end. */
+type Again = keyof typeof ALL_THE_TIME
+const ALL_THE_TIME = {
+  overtaken:
+    'other processes published there all the time. What they published is unchanged; let one mirror publish to a prefix.',
+  missing:
+    'objects that were just written are not listed there, so what the manifest names may not be there. Look for a rule of the bucket ' +
+    'or a program that removes them, and for a service that lists what it takes only later. Let one mirror publish to a prefix.',
+}
+
 /**
  * Publishes the customers of each organization as an object, and then the manifest that names them all: a reader that begins with the
  * manifest finds the set from before or the new one, whenever this process ends. Throws UsageError for a prefix with a manifest of another program,
@@ -27,18 +37,17 @@ export async function publishToBucket(
   plan: BucketPlan,
   { store, reader }: { store: ObjectStore; reader: RowsReader },
 ): Promise<Published> {
+  let why: Again = 'overtaken'
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const published = await publishOnce(plan, store, reader)
-    if (published !== undefined) return published
+    if (typeof published !== 'string') return published
+    why = published
   }
-  throw new CopyFailed(
-    `${store.shown}: other processes published there all the time. What they published is unchanged; let one mirror publish to a prefix.`,
-    { code: 'copy-busy' },
-  )
+  throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME[why]}`, { code: 'copy-busy' })
 }
 
-/** Undefined where another process published meanwhile. */
-async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsReader): Promise<Published | undefined> {
+/** Why it must be begun anew, where another process published meanwhile. */
+async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsReader): Promise<Published | Again> {
   const found = await readBucketManifest(store)
   const { keys, warnings } = await listObjects(store)
   const before = stillThere(found, keys)
@@ -60,7 +69,7 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
     }
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version))) return await giveUp(store, written)
     const swept = await sweep(store, content)
-    if (swept.isMissing) return undefined
+    if (swept.isMissing) return 'missing'
     return {
       ...done,
       warnings: [...warnings, ...swept.warnings],
@@ -143,7 +152,7 @@ async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: read
  * Removes what no manifest will name; the next publish does it where this one cannot. A service may have written the manifest and refused it
  * all the same, and another process may have gone on from there: what the manifest names now stays.
  */
-async function giveUp(store: ObjectStore, written: readonly string[]): Promise<undefined> {
+async function giveUp(store: ObjectStore, written: readonly string[]): Promise<Again> {
   try {
     const { content } = await readBucketManifest(store)
     const named = namesOf(content)
@@ -151,7 +160,7 @@ async function giveUp(store: ObjectStore, written: readonly string[]): Promise<u
   } catch {
     // The reason to give up is the one to report.
   }
-  return undefined
+  return 'overtaken'
 }
 
 function goneFrom(before: BucketManifest | undefined, { entries }: Chosen): string[] {

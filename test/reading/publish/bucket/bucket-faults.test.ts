@@ -61,6 +61,20 @@ test('a manifest that was written although its answer was lost is not taken for 
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
 })
 
+test('objects that a service takes and does not keep are not put down to other processes', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, key }, response) => {
+    if (method !== 'PUT' || !key.endsWith('.parquet')) return false
+    response.writeHead(200, { etag: '"taken"' }).end()
+    return true
+  }
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
+    code: 'copy-busy',
+    message: expect.stringMatching(/objects that were just written are not listed there/),
+  })
+})
+
 test('what a manifest names stays that was written although the service refused it', async () => {
   const { mirror, bucket } = await aStaleBucket()
   bucket.fault = ({ method, key, body }, response) => {
