@@ -188,9 +188,13 @@ function asText(value: string | number | boolean | null | undefined, warnings: W
     return null
   }
   warn(warnings, 'coerced_to_text')
-  // Digits beyond 2^53 were already rounded when the JSON was parsed.
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) warn(warnings, 'imprecise_number')
+  if (isImprecise(value)) warn(warnings, 'imprecise_number')
   return String(value)
+}
+
+/** Digits beyond 2^53 were already rounded when the JSON was parsed, and a number beyond 10^308 became infinite. */
+function isImprecise(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
 }
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(['id', ...TEXT_FIELDS])
@@ -204,7 +208,16 @@ function unknownFields(record: object, warnings: Warnings): string | null {
   }
   if (unknown === undefined) return null
   warn(warnings, 'unknown_field', unknown.length)
+  const imprecise = impreciseNumbersIn(unknown.map(([, value]) => value))
+  if (imprecise > 0) warn(warnings, 'imprecise_number', imprecise)
   // Sorted, so that a new order of fields is not stored as a change.
   unknown.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
+}
+
+/** How many numbers in a value, however deep, are not as sent. */
+function impreciseNumbersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return isImprecise(value) ? 1 : 0
+  const inner: unknown[] = Object.values(value)
+  return inner.reduce((sum: number, one) => sum + impreciseNumbersIn(one), 0)
 }

@@ -117,6 +117,24 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
   ['unknown fields, in one order', { z: 1, a: [2] }, { extra: '{"a":[2],"z":1}' }, { unknown_field: 2 }],
   ['an unknown field of null', { vip: null }, { extra: '{"vip":null}' }, { unknown_field: 1 }],
   [
+    'a number beyond 2^53 in an unknown field',
+    { account: 2 ** 60 },
+    { extra: `{"account":${2 ** 60}}` },
+    { unknown_field: 1, imprecise_number: 1 },
+  ],
+  [
+    'numbers beyond 2^53 deep in an unknown field',
+    { links: [{ parent: 2 ** 53 }, -(2 ** 60), 2 ** 53 - 1] },
+    { extra: `{"links":[{"parent":${2 ** 53}},${-(2 ** 60)},${2 ** 53 - 1}]}` },
+    { unknown_field: 1, imprecise_number: 2 },
+  ],
+  [
+    'a number too great for JavaScript in an unknown field',
+    { account: Infinity },
+    { extra: '{"account":null}' },
+    { unknown_field: 1, imprecise_number: 1 },
+  ],
+  [
     'our own column names',
     { extra: 1, created_at_utc: 'x' },
     { extra: '{"created_at_utc":"x","extra":1}', created_at_utc: '2024-01-02 03:04:05' },
