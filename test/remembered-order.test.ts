@@ -110,6 +110,23 @@ test('a list by name is not believed to have another order, although no customer
   expect(certificate).not.toMatchObject(REMEMBERED)
 })
 
+test('a list by a field within another one is not believed to have another order, although no customer moves', async () => {
+  const withSurname = (sent: SentRecord, surname: string) => ({ ...sent, profile: { names: { last: surname } } })
+  const surname = (at: number) => `Surname ${1000 + at}`
+  const list = LIST.map((sent, at) => withSurname(sent, surname(at)))
+  const mirror = await aMirror()
+  await night(mirror, 0, { list })
+  await night(mirror, 1, { list })
+  const changed = list.map((sent, at) => (at % 40 === 0 ? { ...sent, phone: '+49 30 0000' } : sent))
+  const married = withSurname({ ...changed[420] }, `${surname(150)}-Smith`)
+  const moved = changed.toSpliced(420, 1).toSpliced(151, 0, married)
+
+  const { report, certificate } = await night(mirror, 2, { list: (answered) => (answered < 3 ? changed : moved) })
+
+  expect(certificate).not.toMatchObject(REMEMBERED)
+  expect(report.missing).toBe(0)
+})
+
 test('values that are not stored as sent are compared as sent, and a changed policy begins anew', async () => {
   const key = 'a made-up key of more than thirty-two characters'
   const told = { privacy: privacyPolicy({ drop: ['name'], hash: ['email', 'phone'], key }) }

@@ -139,7 +139,7 @@ const LONGEST = 200
 
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value.slice(0, LONGEST)
-  // No service sorts by objects.
+  // No service sorts by lists, and the fields of objects have an order of their own.
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }
 

@@ -8,6 +8,8 @@ const PAGES = 16
 /** A larger page takes too long to parse for this. */
 const MOST_BYTES = 1024 * 1024
 const MOST_FIELDS = 100
+/** A service may sort by the name of a customer's company, or deeper. */
+const MOST_LEVELS = 3
 /** Their values never change, so they may order the list. */
 const UNCHANGING = new Set(['id', 'created_at'])
 
@@ -51,6 +53,7 @@ export class SortedFields {
         if (!UNCHANGING.has(field) && !this.#fields.has(field)) this.#fields.set(field, new FieldOrder())
       }
     }
+    if (this.#fields.size > MOST_FIELDS) return
     for (const [field, order] of this.#fields) {
       order.observe(
         records.map((record) => record.get(field)),
@@ -70,12 +73,23 @@ type FieldsOfRecord = ReadonlyMap<string, unknown>
 /** The records of a page; none if one of them cannot be parsed, which the run itself need not do. */
 function recordsOf({ records }: Pick<CustomersPage, 'records'>): FieldsOfRecord[] {
   try {
-    return records().flatMap((record) =>
-      typeof record === 'object' && record !== null ? [new Map(Object.entries(record))] : [],
-    )
+    return records().flatMap((record) => (isObject(record) ? [new Map(fieldsOf(record, MOST_LEVELS))] : []))
   } catch {
     return []
   }
+}
+
+/** The fields of an object, and those of the objects in it. */
+function fieldsOf(sent: object, levels: number): [name: string, value: unknown][] {
+  const fields: [string, unknown][] = Object.entries(sent)
+  return fields.flatMap(([field, value]) => {
+    if (levels === 1 || !isObject(value) || Array.isArray(value)) return [[field, value]]
+    return fieldsOf(value, levels - 1).map(([name, inner]): [string, unknown] => [`${field}.${name}`, inner])
+  })
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** A field that was left is looked at again after so many nights in which no customer moved: newer customers may rule it out. */

@@ -62,6 +62,16 @@ test.each<[string, string, (one: Sent, other: Sent) => number]>([
   expect(factsOf(PEOPLE.toSorted((a, b) => order(b, a)))?.left).toContain(field)
 })
 
+test('a list by a field of an object in the record, or of one in that, may be sorted by it', () => {
+  const inCompany = PEOPLE.map(({ name, points, ...sent }) => ({ ...sent, company: { name, account: { points } } }))
+  const byName = inCompany.toSorted((a, b) => ENGLISH.compare(String(a.company.name), String(b.company.name)))
+  const byPoints = inCompany.toSorted((a, b) => Number(a.company.account.points) - Number(b.company.account.points))
+
+  expect(factsOf(inCompany)?.left).toEqual([])
+  expect(factsOf(byName)?.left).toEqual(['extra'])
+  expect(factsOf(byPoints)?.left).toEqual(['extra'])
+})
+
 test('missing values that stand together at either end may be the order, and scattered ones are not', () => {
   const some = PEOPLE.map((sent, at) => ({
     ...sent,
