@@ -127,6 +127,22 @@ test('a list by a field within another one is not believed to have another order
   expect(report.missing).toBe(0)
 })
 
+test('where customers have moved, a field that had one value until then is looked at again', async () => {
+  const withPriority = (isFirst: (at: number) => boolean) =>
+    LIST.map((sent, at) => ({ ...sent, priority: isFirst(at) ? 1 : 2 }))
+  const before = withPriority(() => false)
+  const after = withPriority((at) => at % 3 === 0).toSorted((one, other) => one.priority - other.priority)
+  const mirror = await aMirror()
+  for (const [index, list] of [before, before, after, after].entries()) await night(mirror, index, { list })
+  const changed = renamed(after, 10)
+  const moved = changed.toSpliced(420, 1).toSpliced(136, 0, { ...changed[420], priority: 1 })
+
+  const { report, certificate } = await night(mirror, 4, { list: (answered) => (answered < 3 ? changed : moved) })
+
+  expect(certificate).not.toMatchObject(REMEMBERED)
+  expect(report.missing).toBe(0)
+})
+
 test('values that are not stored as sent are compared as sent, and a changed policy begins anew', async () => {
   const key = 'a made-up key of more than thirty-two characters'
   const told = { privacy: privacyPolicy({ drop: ['name'], hash: ['email', 'phone'], key }) }

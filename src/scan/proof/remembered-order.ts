@@ -94,8 +94,13 @@ export class RememberedOrder {
     if (this.#list.rowIds.length === 0) return {}
     this.#look()
     const { fields, still = 0 } = this.#before
-    if (this.#moved > 0) return { still: 0, fields: this.#moved * ANOTHER_ORDER > this.#known ? undefined : fields }
+    if (this.#moved > 0) return { still: 0, fields: this.#isFieldOverlooked(fields) ? undefined : fields }
     return { still: this.#known === 0 ? 0 : still + 1, fields }
+  }
+
+  /** A customer who moved did so by a field that was not left: the rows have another order now, or it had one value until then. */
+  #isFieldOverlooked(fields: OrderFacts['fields']): boolean {
+    return fields?.left.length === 0 || this.#moved * ANOTHER_ORDER > this.#known
   }
 
   #look(): void {
