@@ -127,6 +127,24 @@ test('a list by a field within another one is not believed to have another order
   expect(report.missing).toBe(0)
 })
 
+test('a list by the number of the company is not believed to have another order, although no customer moves', async () => {
+  const inCompany = (sent: SentRecord, number: number) => ({
+    ...sent,
+    company_name: `Company ${(number * 7919) % 101}`,
+  })
+  const list = LIST.map((sent, at) => inCompany(sent, Math.floor(at / 6)))
+  const mirror = await aMirror()
+  await night(mirror, 0, { list })
+  await night(mirror, 1, { list })
+  const changed = renamed(list, 10)
+  const moved = changed.toSpliced(420, 1).toSpliced(150, 0, inCompany({ ...changed[420] }, 25))
+
+  const { report, certificate } = await night(mirror, 2, { list: (answered) => (answered < 3 ? changed : moved) })
+
+  expect(certificate).not.toMatchObject(REMEMBERED)
+  expect(report.missing).toBe(0)
+})
+
 test('where customers have moved, a field that had one value until then is looked at again', async () => {
   const withPriority = (isFirst: (at: number) => boolean) =>
     LIST.map((sent, at) => ({ ...sent, priority: isFirst(at) ? 1 : 2 }))

@@ -59,13 +59,21 @@ const FEW_VALUES = 20
 /** Values that stand apart, where there are many different ones: some may be equal to the service. */
 const ENOUGH_APART = 3
 
-/** Whether the values of one field are sorted, in any of the usual ways. A missing value counts as an empty one. */
+/** So many values would be met again after another one, in a random order, before it says something that fewer are. */
+const ENOUGH_EXPECTED = 10
+
+/**
+ * Whether the values of one field are sorted, in any of the usual ways. A missing value counts as an empty one. A service that sorts by a
+ * number in place of the value, such as that of the company, shows equal values together, in no order.
+ */
 export class FieldOrder {
   readonly #steps: Steps[] = COMPARISONS.map(() => ({ compared: 0, up: 0, down: 0 }))
   readonly #firsts: { start: number; keys: Keys }[] = []
   readonly #values = new Set<string>()
   /** How often a value was met again on a page after another one: then equal values do not stand together. */
   #apart = 0
+  /** The same for values as they are, on all pages, and how often it were so if each page were in a random order. */
+  readonly #again = { apart: 0, expected: 0 }
 
   /** The values of a page, in order; `start` is the position of the first. */
   observe(sent: readonly unknown[], start: number): void {
@@ -75,6 +83,7 @@ export class FieldOrder {
     if (!this.#hasEnoughSteps) this.#apart += timesApart(values)
     let before = keysOf(first)
     this.#firsts.push({ start, keys: before })
+    countAgain(this.#again, values)
     for (const value of values) {
       if (value === before.value) continue
       const keys = keysOf(value)
@@ -96,8 +105,13 @@ export class FieldOrder {
     if (all === 0) return false
     const isSorted = ({ compared, up, down }: Steps) =>
       2 * compared >= all && Math.min(up, down) < RANDOM_SHARE * (up + down)
-    if (steps.some(isSorted)) return true
+    if (steps.some(isSorted) || this.#standTogether) return true
     return all < ENOUGH_STEPS && this.#apart < (this.#values.size <= FEW_VALUES ? 1 : ENOUGH_APART)
+  }
+
+  get #standTogether(): boolean {
+    const { apart, expected } = this.#again
+    return expected >= ENOUGH_EXPECTED && apart < RANDOM_SHARE * expected
   }
 
   get #hasEnoughSteps(): boolean {
@@ -117,6 +131,18 @@ function timesApart(values: readonly string[]): number {
     before = value
   }
   return times
+}
+
+function countAgain(again: { apart: number; expected: number }, values: readonly string[]): void {
+  const times = new Map<string, number>()
+  let before: string | undefined
+  for (const value of values) {
+    const met = times.get(value) ?? 0
+    if (met > 0 && value !== before) again.apart += 1
+    times.set(value, met + 1)
+    before = value
+  }
+  for (const met of times.values()) again.expected += (met - 1) * (1 - met / values.length)
 }
 
 function count(steps: readonly Steps[], before: Keys, value: Keys): void {

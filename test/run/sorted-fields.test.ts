@@ -62,6 +62,15 @@ test.each<[string, string, (one: Sent, other: Sent) => number]>([
   expect(factsOf(PEOPLE.toSorted((a, b) => order(b, a)))?.left).toContain(field)
 })
 
+test('equal values that stand together may be the order, whatever the order of these values is', () => {
+  const companies = Array.from({ length: 150 }, () => `Company ${LUCK.below(1e6)}`)
+  const some: Sent[] = PEOPLE.map((sent) => ({ ...sent, company_name: one(companies) }))
+  const numberOf = (sent: Sent) => companies.indexOf(text(sent, 'company_name'))
+
+  expect(factsOf(some)?.ruledOut).toContain('company_name')
+  expect(factsOf(some.toSorted((a, b) => numberOf(a) - numberOf(b)))?.left).toEqual(['company_name'])
+})
+
 test('a list by a field of an object in the record, or of one in that, may be sorted by it', () => {
   const inCompany = PEOPLE.map(({ name, points, ...sent }) => ({ ...sent, company: { name, account: { points } } }))
   const byName = inCompany.toSorted((a, b) => ENGLISH.compare(String(a.company.name), String(b.company.name)))
