@@ -28,8 +28,8 @@ export function foundOrder({ cuts, gaps, expected }: Found): number[] {
   let reach = 0
   for (const { start, rowIds } of cuts.toSorted(byPosition)) {
     fill(reach)
-    for (let position = Math.max(start, reach); position < start + rowIds.length; position += 1)
-      add(rowIds[position - start] ?? 0)
+    // By index: a position beyond 2^53, as a wrong total gives it, does not grow by one.
+    for (const [at, rowId] of rowIds.entries()) if (start + at >= reach) add(rowId)
     reach = Math.max(reach, start + rowIds.length)
   }
   for (const position of fills.keys()) fill(position)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { quickScan, type QuickScanOptions } from '../../../src/scan/quick/quick-scan.ts'
-import { keyOf } from '../../../src/scan/window/window.ts'
+import { keyOf, type Window } from '../../../src/scan/window/window.ts'
 import { dice } from '../../support/dice.ts'
 import { drive, type Service } from '../../support/drive-scan.ts'
 import { expecting, QuickList, shuffle } from '../../support/quick-list.ts'
@@ -160,6 +160,20 @@ describe('services that answer oddly', () => {
     expect(before.filter((rowId) => gone.includes(rowId) && list.rows.includes(rowId))).toEqual([])
     expect(requests).toBeLessThan(60)
     expect(laterOrder).toEqual(list.rows)
+  })
+
+  test('a total of 2^53 - 1, behind which rows are answered too, ends the scan at its limit', () => {
+    const total = Number.MAX_SAFE_INTEGER
+    const list = new QuickList(5000)
+    const answer = (window: Window) => {
+      const place = Math.min(window.page - 1, 5000 / window.size - 2)
+      return { ...list.answer({ page: Math.floor(place) + 1, size: window.size }), window, total, beyondEnd: false }
+    }
+
+    const { gone, requests } = readQuickly(list, list.rows, { service: { answer } })
+
+    expect(gone).toEqual([])
+    expect(requests).toBeLessThanOrEqual(100)
   })
 
   test('an empty answer is the end of nothing', () => {
