@@ -98,11 +98,11 @@ function add(gathered: Gathered, { columns: source, from, count }: RecordedWindo
   let neighbour = at - 1
   while (neighbour >= from && standsAt(neighbour) < 0) neighbour -= 1
   if (neighbour >= from) {
-    order.addAfter(standsAt(neighbour), entry)
+    order.addAfter(standsAt(neighbour))
   } else {
     for (neighbour = at + 1; neighbour < from + count && standsAt(neighbour) < 0;) neighbour += 1
-    if (neighbour < from + count) order.addBefore(standsAt(neighbour), entry)
-    else order.addAfter(undefined, entry)
+    if (neighbour < from + count) order.addBefore(standsAt(neighbour))
+    else order.addAfter()
   }
   copyEntry(source, at, columns, entry)
   index.add(entry)

@@ -55,11 +55,10 @@ export type ReadingLimits = {
 }
 
 /**
- * Pages saved in one transaction. An initial sync writes nearly every page of the index in each, since ids are random; a night
- * in which some customers changed writes the same few pages of the tables of changes and windows in each.
+ * Pages saved in one transaction. Each transaction writes the same pages of an index again, nearly all of them in an initial sync, since
+ * ids are random; and each page is kept in memory until it is saved.
  */
-const PAGES_OF_INITIAL_SYNC = 96
-const PAGES_OF_A_NIGHT = 48
+const SAVED_TOGETHER = 64
 
 /**
  * Reads the list of a run window by window and saves its pages. Returns the certificate, and the list for the next run, unless a
@@ -98,10 +97,10 @@ export async function readPages(
   // Each page is prepared when it arrives, while the next requests are open.
   const readPage: Reading<ReadPage>['readPage'] = (window, options) =>
     errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition, fields))
-  const savedTogether = run.isBaseline ? PAGES_OF_INITIAL_SYNC : PAGES_OF_A_NIGHT
   const { stop, abort } = limits
   const reading: Reading<ReadPage> = {
-    ...{ scan, readPage, savedTogether, stop, abort, monotonicMs },
+    ...{ scan, readPage, stop, abort, monotonicMs },
+    savedTogether: SAVED_TOGETHER,
     get concurrency() {
       return typeof concurrency === 'number' ? concurrency : concurrency()
     },

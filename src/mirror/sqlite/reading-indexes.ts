@@ -10,11 +10,20 @@ const READING_INDEXES = {
   customers_by_update: 'customers (updated_at)',
 }
 
+/** The memory in which SQLite sorts the keys of an index, in KB: as large as the cache of pages. With more it takes longer. */
+const SORTING_KB = 2000
+
 /** Creates the indexes of readers in a mirror with customers. The caller holds the transaction. */
 export function createReadingIndexes(db: Connection): void {
   if (!isRead(db)) return
-  for (const [name, columns] of Object.entries(READING_INDEXES)) {
-    db.exec(`CREATE INDEX IF NOT EXISTS ${name} ON ${columns}`)
+  const cacheSize = db.pragma('cache_size', { simple: true })
+  db.pragma(`cache_size = -${SORTING_KB}`)
+  try {
+    for (const [name, columns] of Object.entries(READING_INDEXES)) {
+      db.exec(`CREATE INDEX IF NOT EXISTS ${name} ON ${columns}`)
+    }
+  } finally {
+    db.pragma(`cache_size = ${String(cacheSize)}`)
   }
 }
 
