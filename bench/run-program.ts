@@ -14,6 +14,9 @@ const PROGRAMS = {
 } as const
 export type ProgramName = keyof typeof PROGRAMS | CommandName
 
+/** What was compiled is kept there for the next start, as the command itself keeps it. */
+const COMPILED = fileURLToPath(new URL('../node_modules/.cache/customer-mirror/benchmark', import.meta.url))
+
 export type HowToRun = Starters & {
   /** A folder for CPU profiles of the contenders written in TypeScript; none are taken without it. */
   profileFolder?: string | undefined
@@ -22,7 +25,9 @@ export type HowToRun = Starters & {
 /** Runs a program to its end. Rejects with what it said when it fails. */
 export async function runProgram(name: ProgramName, task: Task, how: HowToRun): Promise<Measurement> {
   if (isCommand(name)) return runCommand(name, task, how)
-  const { code, stdout, stderr } = await runToEnd([...commandOf(name, how), JSON.stringify(task)])
+  const { code, stdout, stderr } = await runToEnd([...commandOf(name, how), JSON.stringify(task)], {
+    env: { NODE_COMPILE_CACHE: COMPILED },
+  })
   if (code !== 0) throw new Error(`The benchmark's program "${name}" failed:\n${stderr.slice(-4000)}`)
   return measurementSchema.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
 }
