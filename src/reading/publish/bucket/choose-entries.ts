@@ -50,7 +50,7 @@ export async function chooseEntries(plan: BucketPlan, choosing: Choosing): Promi
   }
   uploads.requireDone()
   if (uploads.isOvertaken) return undefined
-  addUnread(plan, chosen, { known, found })
+  addUnread(plan, chosen, { known, found, reader })
   chosen.entries.sort((one, other) => (one.organization < other.organization ? -1 : 1))
   return chosen
 }
@@ -118,17 +118,19 @@ function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus }: R
   }
 }
 
-/** Organizations of the configuration that this mirror has not read yet: an object from before, of a mirror that was lost, stays. */
-function addUnread(
-  plan: BucketPlan,
-  chosen: Chosen,
-  { known, found }: { known: readonly ReadOrganization[]; found: ReadonlyMap<string, ManifestEntry> },
-): void {
+type Unread = { known: readonly ReadOrganization[]; found: ReadonlyMap<string, ManifestEntry>; reader: RowsReader }
+
+/**
+ * Organizations of the configuration that this mirror has not read yet: an object from before, of a mirror that was lost, stays. One of
+ * a run that this mirror has under another name holds the customers of an organization that was renamed.
+ */
+function addUnread(plan: BucketPlan, chosen: Chosen, { known, found, reader }: Unread): void {
   const read = new Set(known.map(({ organization }) => organization))
   for (const organization of plan.organizations) {
     if (read.has(organization)) continue
     const entry = found.get(organization)
-    if (entry === undefined) chosen.leftOut.push({ organization, reason: 'never-read' })
+    if (entry === undefined || reader.holderOf(entry) !== undefined)
+      chosen.leftOut.push({ organization, reason: 'never-read' })
     else chosen.entries.push(entry)
   }
 }

@@ -5,6 +5,7 @@ import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export
 import { parquetFormat } from '../../export/parquet.ts'
 import { openToExport } from '../../export/open-to-export.ts'
 import { listLastRuns } from '../recorded-runs.ts'
+import { isoTime } from './bucket-manifest.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { privateTemporaryFile, type TemporaryFile } from './temporary-file.ts'
 
@@ -22,6 +23,8 @@ export type OrganizationRows = { rows: number; active: number; state: string }
 export type RowsReader = {
   /** In order, those that are retired included. */
   organizations(): ReadOrganization[]
+  /** The organization that the mirror has a run of now, by its number and when it began; undefined if it has none. */
+  holderOf(run: { run: number; data_as_of: string }): string | undefined
   /** What its rows are, by counting them. */
   look(organization: string): OrganizationRows
   /** The same moment as a Parquet file that has no name any more. The caller closes it. */
@@ -43,6 +46,10 @@ export function openRowsReader({
   const look = (organization: string) => lookAt(db, organization, columns)
   return {
     organizations: () => readOrganizations(db, mirror),
+    holderOf: ({ run, data_as_of: dataAsOf }) => {
+      const found = db.prepare<[number], RunHolder>('SELECT organization, data_as_of FROM runs WHERE id = ?').get(run)
+      return found !== undefined && isoTime(found.data_as_of) === dataAsOf ? found.organization : undefined
+    },
     look,
     now,
     async write(organization) {
@@ -74,6 +81,8 @@ export function openRowsReader({
     close: () => opened.close(),
   }
 }
+
+type RunHolder = { organization: string; data_as_of: string }
 
 const FACTS = { table: 'customers', asOf: undefined, changesSince: undefined, lastSeq: 0 } as const
 

@@ -156,3 +156,31 @@ test('objects of organizations that were renamed, retired or forgotten go at onc
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
   expect(namedIn(bucket).join()).toMatch(/organization=acme-eu\/.*,.*organization=hooli\/[^,]*$/)
 })
+
+test('an organization that was renamed is there once, also while the configuration has its old name', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 4))
+  const bucket = await aBucketServer()
+  const plan = aBucketPlan(mirror.file, { organizations: ['acme'] })
+  await publishInto(bucket, plan)
+  await night(mirror, 1, customers(1, 5))
+  await (await organizationsOf(mirror.file)).rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
+  const { leftOut } = await publishInto(bucket, plan)
+
+  expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme-eu'])
+  expect(leftOut).toEqual([{ organization: 'acme', reason: 'never-read' }])
+})
+
+test('what a lost mirror published stays until the new one has read its organization', async () => {
+  const [lost, anew] = [await aMirror(), await aMirror()]
+  await night(lost, 0, customers(1, 4))
+  await night(anew, 1, customers(11, 12), { organization: 'globex' })
+  const bucket = await aBucketServer()
+  await publishInto(bucket, aBucketPlan(lost.file))
+  await publishInto(bucket, aBucketPlan(anew.file, { organizations: ['acme', 'globex'] }))
+
+  expect(manifestIn(bucket).organizations.map(({ organization, rows }) => [organization, rows])).toEqual([
+    ['acme', 4],
+    ['globex', 2],
+  ])
+})
