@@ -17,7 +17,7 @@ import type { SortedPage } from '../../../sorted-page.ts'
 /** How often pages are decided about again because another program wrote a customer meanwhile. */
 const TRIES = 5
 
-/** The runs that load an organization without rows, with the ids that they have saved. */
+/** The runs that load an organization without rows, with the ids that they have saved, or tried to. */
 const loading = new WeakMap<Run, SavedIds>()
 
 /**
@@ -40,11 +40,14 @@ export async function savePages(
     }
     try {
       // Once another program wrote a customer, what this run has saved says little.
-      const known = tries === 1 ? loading.get(run) : undefined
-      const toFind = known?.among(ids).union(rejectedIn(storable.pages)) ?? ids
+      const before = tries === 1 ? loading.get(run)?.add(ids) : undefined
+      const toFind = before?.union(rejectedIn(storable.pages)) ?? ids
       const { saved, lastRowId } = await saveOnce(database, run, storable, { ids, toFind, nowMs, once: pages, failed })
-      if (lastRowId === 0 && ids.size > 0) loading.set(run, new SavedIds())
-      loading.get(run)?.add(ids)
+      if (lastRowId === 0 && ids.size > 0) {
+        const savedIds = new SavedIds()
+        savedIds.add(ids)
+        loading.set(run, savedIds)
+      }
       addSaved(run, saved)
       return saved
     } catch (error) {

@@ -10,13 +10,9 @@ const BITS = 22
 export class SavedIds {
   readonly #places = new RowSet()
 
-  add(ids: Iterable<string>): void {
-    for (const id of ids) this.#places.add(placeOf(id))
-  }
-
-  /** Those of `ids` that may have been saved: all that were, and a few others. */
-  among(ids: Iterable<string>): Set<string> {
-    return new Set(Iterator.from(ids).filter((id) => this.#places.has(placeOf(id))))
+  /** Adds ids, and returns those that may have been added before: all that were, and a few others. */
+  add(ids: Iterable<string>): Set<string> {
+    return new Set(Iterator.from(ids).filter((id) => !this.#places.add(placeOf(id))))
   }
 }
 

@@ -22,9 +22,8 @@ import { readWindows } from './windows.ts'
 
 /**
  * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. Throws
- * OrganizationLeased while another run has the lease, and
- * MirrorUnusable where a newer version has changed the mirror since it was opened. The caller holds the transaction. Few statements, whatever there is to do: each
- * is a round trip.
+ * OrganizationLeased while another run has the lease, and MirrorUnusable where a newer version has changed the mirror since it was
+ * opened. The caller holds the transaction. Few statements, whatever there is to do: each is a round trip.
  */
 export async function startRun(session: Session, start: Start, { holder, address }: Starting): Promise<Run> {
   const { organization, nowMs } = start
