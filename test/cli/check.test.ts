@@ -201,7 +201,7 @@ test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
   expect(lineOf(done, 'mirror')).toMatch(/^✖ mirror: /)
   expect(lineOf(done, 'mirror')).toContain(workplace.mirror)
   expect(lineOf(done, 'mirror')).toMatch(said)
-  expect(fixOf(done, 'mirror')).toContain('name another one as mirror')
+  expect(fixOf(done, 'mirror')).toContain('name another mirror')
   expect(lineOf(done, 'acme')).toMatch(/^✔/)
 })
 
