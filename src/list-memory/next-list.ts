@@ -93,20 +93,27 @@ function appendWindow(window: RecordedWindow, gathered: Gathered): void {
 /** Adds the customer at `at`, who is in no earlier window: behind the nearest known one in its window, or before the first known one. */
 function add(gathered: Gathered, { columns: source, from, count }: RecordedWindow, at: number): number {
   const { columns, index, order } = gathered
-  const standsAt = (other: number) => index.find(source.rowIds[other] ?? 0)
   const entry = gathered.count++
-  let neighbour = at - 1
-  while (neighbour >= from && standsAt(neighbour) < 0) neighbour -= 1
-  if (neighbour >= from) {
-    order.addAfter(standsAt(neighbour))
-  } else {
-    for (neighbour = at + 1; neighbour < from + count && standsAt(neighbour) < 0;) neighbour += 1
-    if (neighbour < from + count) order.addBefore(standsAt(neighbour))
-    else order.addAfter()
-  }
+  const before = nearestKnown(index, source.rowIds, { from: at - 1, to: from - 1, step: -1 })
+  const behind = before < 0 ? nearestKnown(index, source.rowIds, { from: at + 1, to: from + count, step: 1 }) : -1
+  if (behind < 0) order.addAfter(before < 0 ? undefined : before)
+  else order.addBefore(behind)
   copyEntry(source, at, columns, entry)
   index.add(entry)
   return entry
+}
+
+/** Where the first of these rows stands that is known; -1 if none is. */
+function nearestKnown(
+  index: PlaceIndex,
+  rowIds: Uint32Array,
+  { from, to, step }: { from: number; to: number; step: 1 | -1 },
+): number {
+  for (let at = from; at !== to; at += step) {
+    const stands = index.find(rowIds[at] ?? 0)
+    if (stands >= 0) return stands
+  }
+  return -1
 }
 
 function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number): void {

@@ -26,16 +26,21 @@ const COMPARISONS: readonly Compare[] = [
 ]
 
 function keysOf(value: string): Keys {
-  const [first = '', ...others] = value.split(/[\s@]+/)
+  const lowerCase = value.toLowerCase()
+  const number = NUMBER.test(value) ? Number(value) : Number.NaN
+  if (!BETWEEN_WORDS.test(value)) return { value, lowerCase, words: 1, afterFirstWord: '', lastWord: value, number }
+  const [, ...others] = value.split(BETWEEN_WORDS)
   return {
     value,
-    lowerCase: value.toLowerCase(),
+    lowerCase,
     words: 1 + others.length,
     afterFirstWord: others.join(' '),
-    lastWord: others.at(-1) ?? first,
-    number: NUMBER.test(value) ? Number(value) : Number.NaN,
+    lastWord: others.at(-1) ?? '',
+    number,
   }
 }
+
+const BETWEEN_WORDS = /[\s@]+/
 
 function haveWords(one: Keys, other: Keys): boolean {
   return one.words + other.words > 2
@@ -146,8 +151,9 @@ function countAgain(again: { apart: number; expected: number }, values: readonly
 }
 
 function count(steps: readonly Steps[], before: Keys, value: Keys): void {
-  for (const [index, compared] of COMPARISONS.entries()) {
-    const order = compared(before, value)
+  // Without entries(): it makes two objects for each comparison.
+  for (let index = 0; index < COMPARISONS.length; index += 1) {
+    const order = COMPARISONS[index]?.(before, value)
     const of = steps[index]
     if (of === undefined || order === undefined) continue
     of.compared += 1

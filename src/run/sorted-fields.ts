@@ -73,19 +73,25 @@ type FieldsOfRecord = ReadonlyMap<string, unknown>
 /** The records of a page; none if one of them cannot be parsed, which the run itself need not do. */
 function recordsOf({ records }: Pick<CustomersPage, 'records'>): FieldsOfRecord[] {
   try {
-    return records().flatMap((record) => (isObject(record) ? [new Map(fieldsOf(record, MOST_LEVELS))] : []))
+    return records().flatMap((record) => (isObject(record) ? [fieldsOf(record)] : []))
   } catch {
     return []
   }
 }
 
 /** The fields of an object, and those of the objects in it. */
-function fieldsOf(sent: object, levels: number): [name: string, value: unknown][] {
-  const fields: [string, unknown][] = Object.entries(sent)
-  return fields.flatMap(([field, value]) => {
-    if (levels === 1 || !isObject(value) || Array.isArray(value)) return [[field, value]]
-    return fieldsOf(value, levels - 1).map(([name, inner]): [string, unknown] => [`${field}.${name}`, inner])
-  })
+function fieldsOf(sent: object): FieldsOfRecord {
+  const fields = new Map<string, unknown>()
+  addFields(fields, sent, { levels: MOST_LEVELS, prefix: '' })
+  return fields
+}
+
+function addFields(fields: Map<string, unknown>, sent: object, at: { levels: number; prefix: string }): void {
+  for (const name of Object.keys(sent)) {
+    const value: unknown = Reflect.get(sent, name)
+    if (at.levels === 1 || !isObject(value) || Array.isArray(value)) fields.set(at.prefix + name, value)
+    else addFields(fields, value, { levels: at.levels - 1, prefix: `${at.prefix}${name}.` })
+  }
 }
 
 function isObject(value: unknown): value is object {

@@ -59,9 +59,9 @@ function storablePage(page: SortedPage): { page: SortedPage; replaced: readonly 
 
 /** Undefined where nothing is replaced. */
 function storableCustomer(customer: Customer): { customer: Customer; count: number } | undefined {
-  const texts = TEXT_FIELDS.filter((field) => customer[field]?.includes('\0'))
   const extra = customer.extra === null ? null : storableJson(customer.extra)
-  if (texts.length === 0 && extra === customer.extra) return undefined
+  if (extra === customer.extra && !TEXT_FIELDS.some((field) => customer[field]?.includes('\0'))) return undefined
+  const texts = TEXT_FIELDS.filter((field) => customer[field]?.includes('\0'))
   const stored = { ...customer, extra }
   for (const field of texts) stored[field] = storableText(customer[field] ?? '')
   return { customer: stored, count: texts.length + (extra === customer.extra ? 0 : 1) }

@@ -45,7 +45,8 @@ const [DATED, UNDATED] = [16, 32]
  * that are given are kept, and their rows are not asked for.
  */
 export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => Row | undefined): void {
-  let [comparedAt, instantThere]: [number, string | undefined] = [-1, undefined]
+  let comparedAt = -1
+  let instantThere: string | undefined
   for (let place = 0; place < comparisons.length; place += 1) {
     if (comparisons[place] !== 0) continue
     const row = rowAt(place)
@@ -54,7 +55,8 @@ export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => R
     comparisons[place] = dated
     if (place === comparisons.length - 1) return
     const next = rowAt(place + 1)
-    ;[comparedAt, instantThere] = [place + 1, sortableInstant(next?.createdAt)]
+    comparedAt = place + 1
+    instantThere = sortableInstant(next?.createdAt)
     const times = compareText(instant, instantThere)
     const isUnsure = times !== 0 && lieInRepeatedHours(row?.createdAt, next?.createdAt)
     comparisons[place] = dated + 1 + wayOf({ times, ids: compareText(row?.id, next?.id), isUnsure })

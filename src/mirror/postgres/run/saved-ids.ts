@@ -16,10 +16,11 @@ export class SavedIds {
   }
 }
 
-/** UUIDs of one time begin alike, and those of one machine may end alike. */
+/** UUIDs of one time begin alike, and those of one machine may end alike: every character counts. */
 function placeOf(id: string): number {
-  const [first, last] = [Number.parseInt(id.slice(0, 8), 16), Number.parseInt(id.slice(-8), 16)]
-  return Math.imul(Math.imul(first, SPREAD) + last, SPREAD) >>> (32 - BITS)
+  let place = 0
+  for (let at = 0; at < id.length; at += 1) place = Math.imul(place ^ id.charCodeAt(at), SPREAD)
+  return place >>> (32 - BITS)
 }
 
 /** An odd number near 2^32 divided by the golden ratio: numbers in a row come to lie far apart. */
