@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import type { Mirror } from '../../../store.ts'
 import { finishRun } from './finish-run.ts'
 import { findGone, findListed, findRemovalCandidates } from '../removals/removal-candidates.ts'
@@ -15,10 +16,17 @@ type Saving =
   | 'approveRemovals'
   | 'discardRemovals'
 
+/**
+ * Saves at once, at most. The server gives one after the other its stamp, and each connection that waits there for its own costs the
+ * server: with eight it used 4 % more CPU time in an initial sync of eight organizations.
+ */
+const SAVES_AT_ONCE = 4
+
 /** The verbs that save what a run reads, and decide about what it did not read. Each is one transaction. */
 export function savingVerbs(database: Database): Pick<Mirror, Saving> {
+  const turns = pLimit(SAVES_AT_ONCE)
   return {
-    savePages: (run, pages, nowMs) => savePages(database, run, pages, nowMs),
+    savePages: (run, pages, nowMs) => turns(() => savePages(database, run, pages, nowMs)),
     finishRun: (run, ending, nowMs) => database.write((session) => finishRun(session, run, ending, nowMs), ending),
     findRemovalCandidates: (run, ending) => database.read((session) => findRemovalCandidates(session, run, ending)),
     findGone: (run, rowIds) => database.read((session) => findGone(session, run, rowIds)),
