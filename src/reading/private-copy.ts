@@ -3,6 +3,7 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
+import { MirrorUnusable } from '../errors.ts'
 import { shownMirror } from '../mirror-address.ts'
 import { copyMirror } from '../mirror/move/copy-mirror.ts'
 import { postgresSide } from '../mirror/move/postgres-side.ts'
@@ -33,10 +34,10 @@ const OWNER = 'owner'
 export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
   const folder = tmpdir()
   try {
-    removeAbandoned(folder)
-    const own = mkdtempSync(join(folder, NAME))
+    const own = ownFolderIn(folder)
     const remove = () => rmSync(own, { recursive: true, force: true })
     try {
+      removeAbandoned(folder)
       writeFileSync(join(own, OWNER), nameOfProcess(), { mode: 0o600 })
       const file = join(own, 'customers.db')
       await fill(file, address)
@@ -47,6 +48,22 @@ export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
     }
   } catch (error) {
     throw fileError(error, join(folder, NAME))
+  }
+}
+
+function ownFolderIn(folder: string): string {
+  try {
+    return mkdtempSync(join(folder, NAME))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    // For a full disk there is a sentence of its own.
+    if (['ENOSPC', 'EDQUOT'].includes(code)) throw error
+    throw new MirrorUnusable(
+      `${folder}: nothing can be made in this folder for temporary files (${code}), where a mirror in PostgreSQL is copied to be ` +
+        'read. Let TMPDIR name a folder that this user may write.',
+      { code: 'unreadable' },
+      { cause: error },
+    )
   }
 }
 

@@ -47,7 +47,7 @@ async function requireEmpty(to: Side): Promise<void> {
   for (const table of MOVED_TABLES) {
     if (table.of === 'mirror' || (await to.count(table, undefined)) === 0) continue
     throw new UsageError(
-      `${to.place}: holds a mirror already (its ${table.name} has rows). It was left as it is; name a place without one, such as ` +
+      `${to.place}: holds a mirror already (there are rows in its table ${table.name}). It was left as it is; name a place without one, such as ` +
         'another schema.',
     )
   }
