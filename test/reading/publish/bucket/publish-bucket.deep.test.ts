@@ -72,7 +72,7 @@ test('an organization that was never read has no object, and keeps that of a mir
   await night(lost, 0, customers(1, 5))
   await publishInto(bucket, aBucketPlan(lost.file))
   const mirror = await aMirror()
-  await night(mirror, 0, customers(11, 15), { organization: 'globex' })
+  await night(mirror, 1, customers(11, 15), { organization: 'globex' })
   const published = await publishInto(bucket, aBucketPlan(mirror.file, { organizations: ['acme', 'globex', 'hooli'] }))
 
   expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme', 'globex'])

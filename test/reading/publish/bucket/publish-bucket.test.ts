@@ -170,17 +170,3 @@ test('an organization that was renamed is there once, also while the configurati
   expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme-eu'])
   expect(leftOut).toEqual([{ organization: 'acme', reason: 'never-read' }])
 })
-
-test('what a lost mirror published stays until the new one has read its organization', async () => {
-  const [lost, anew] = [await aMirror(), await aMirror()]
-  await night(lost, 0, customers(1, 4))
-  await night(anew, 1, customers(11, 12), { organization: 'globex' })
-  const bucket = await aBucketServer()
-  await publishInto(bucket, aBucketPlan(lost.file))
-  await publishInto(bucket, aBucketPlan(anew.file, { organizations: ['acme', 'globex'] }))
-
-  expect(manifestIn(bucket).organizations.map(({ organization, rows }) => [organization, rows])).toEqual([
-    ['acme', 4],
-    ['globex', 2],
-  ])
-})
