@@ -30,7 +30,8 @@ export function createDatabases(): Databases {
     const { url } = await server()
     await oneStatement(url, `DROP DATABASE IF EXISTS ${name}`)
     await oneStatement(url, `CREATE DATABASE ${name} TEMPLATE ${template}`)
-    await oneStatement(url, 'CHECKPOINT')
+    // The first connection to a database makes a file of what all later ones read.
+    await oneStatement(addressOf(url, name), 'CHECKPOINT')
     return addressOf(url, name)
   }
 
