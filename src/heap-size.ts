@@ -4,7 +4,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 const HALF_MB = 8
 
 /**
- * Gives young objects their room at once, for good, and lets old ones be looked through when they have grown by 70 %. Left to
+ * Gives young objects their room at once, for good, and lets old ones be looked through when they have grown by half. Left to
  * itself, the heap of an initial sync grows to several times what it needs. To be called before the program is loaded: V8 takes
  * the size of this room on the command line, where it cannot stand for a program that is started by name, and grows it step by
  * step by a factor, which can be set. A collection under way meanwhile may let it grow once more.
@@ -13,7 +13,7 @@ export function setHeapSize(): void {
   setFlagsFromString(`--semi-space-growth-factor=${HALF_MB}`)
   growYoungRoom()
   setFlagsFromString('--semi-space-growth-factor=1')
-  setFlagsFromString('--heap-growing-percent=70')
+  setFlagsFromString('--heap-growing-percent=50')
 }
 
 /** Objects that live on make it grow: 2 MB of them at first, in a few milliseconds; 32 MB are far too many. */
