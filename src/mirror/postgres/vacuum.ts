@@ -8,9 +8,10 @@ const PATIENCE_MS = 5000
 const ASK_AGAIN_MS = 50
 
 /**
- * Has the server free what deleted and replaced rows leave in these tables, and in the samples of values that it keeps to plan queries: no statement finds it from then on. False if a transaction
- * that began before still sees them, or the server did not do it; nothing is lost, and it can be tried again. What the server
- * wrote elsewhere stays: its WAL, replicas, backups, and bytes in free space of its files until it uses them again.
+ * Has the server free what deleted and replaced rows leave in these tables, and in the samples of values that it keeps to plan queries: no
+ * statement finds it from then on. False if a transaction that began before still sees them, or the server did not do it; nothing is
+ * lost, and it can be tried again. What the server wrote elsewhere stays: its WAL, replicas, backups, and bytes in free space of its
+ * files until it uses them again.
  */
 export async function vacuum(
   database: Database,
