@@ -1,10 +1,12 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { HOLDING_TABLES } from '../../../src/mirror/postgres/holding-tables.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading/reading-indexes.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'
+import { vacuum } from '../../../src/mirror/postgres/vacuum.ts'
 import type { Ending, Run } from '../../../src/run.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
@@ -139,6 +141,11 @@ test('TRUNCATE ends the runs under way, and nothing refers to the rows that were
   const next = await mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS, resumeWithinMs: MINUTE_MS })
   expect(next.resumedFrom).toBeUndefined()
   expect(next.seen.size).toBe(0)
+})
+
+test('deleted rows are called freed only where the server has freed them', async () => {
+  expect(await vacuum(database, HOLDING_TABLES)).toBe(true)
+  expect(await vacuum(database, ['a_table_that_is_not_there'])).toBe(false)
 })
 
 const A_WINDOW = { page: 1, size: 100, perPage: 100, total: 6, lastPage: 1, beyondEnd: false }

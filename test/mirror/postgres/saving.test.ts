@@ -32,6 +32,27 @@ beforeEach(() => {
   organization = `acme-${organizations}`
 })
 
+test('a few organizations at a time have a save under way in the server, however many are loaded at once', async () => {
+  let [underWay, most] = [0, 0]
+  const watched: Database = {
+    ...database,
+    async write(work, once) {
+      underWay += 1
+      most = Math.max(most, underWay)
+      return await database.write(work, once).finally(() => (underWay -= 1))
+    },
+  }
+  const { savePages } = savingVerbs(watched)
+  const load = async (place: number) => {
+    const run = await mirror.startRun({ organization: `many-${place}`, trigger: 'sync', nowMs: START_MS })
+    return await savePages(run, [aPage(1, customers(1, 3))], START_MS)
+  }
+  const saved = await Promise.all([1, 2, 3, 4, 5, 6].map(load))
+
+  expect(saved.map(({ records }) => records.inserted)).toEqual([3, 3, 3, 3, 3, 3])
+  expect(most).toBe(4)
+})
+
 test('pages are saved with the same few statements, however many there are', async () => {
   await night([customers(1, 50)])
   const few = await statementsOf([page(1, [aCustomer(1, { name: 'Ada' }), aCustomer(60)])])
