@@ -215,9 +215,14 @@ function unknownFields(record: object, warnings: Warnings): string | null {
   return `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
 }
 
-/** How many numbers in a value, however deep, are not as sent. */
-function impreciseNumbersIn(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return isImprecise(value) ? 1 : 0
-  const inner: unknown[] = Object.values(value)
-  return inner.reduce((sum: number, one) => sum + impreciseNumbersIn(one), 0)
+/** How many numbers in values, however deep, are not as sent. Without recursion, which overflows where JSON.stringify does not yet. */
+function impreciseNumbersIn(values: readonly unknown[]): number {
+  const left = [...values]
+  let count = 0
+  while (left.length > 0) {
+    const value = left.pop()
+    if (isImprecise(value)) count += 1
+    if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) left.push(inner)
+  }
+  return count
 }

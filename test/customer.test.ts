@@ -198,6 +198,14 @@ test('warnings add up over pages', () => {
   expect(warnings).toEqual({ odd_email: 3, missing_field: 3 })
 })
 
+test('a record nested less deeply than JSON can be written is kept, with its numbers counted', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(3500)}9007199254740993${']'.repeat(3500)}`)
+  const { customers, warnings } = sort(aCustomer(1, { deep }))
+
+  expect(customers).toHaveLength(1)
+  expect(warnings).toMatchObject({ unknown_field: 1, imprecise_number: 1 })
+})
+
 test('a record nested too deeply to be written down costs itself alone', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
 
