@@ -4,8 +4,8 @@ export function isPostgres(address: string): boolean {
 }
 
 /**
- * Whether a text is an address of something, or one that lacks a part, and not a path. Taken as a path, it would name a folder such as `s3:`, and
- * messages would show a password in it.
+ * Whether a text is an address of something, or one that lacks a part, and not a path. Taken as a path, it would name a folder such as
+ * `s3:`, and messages would show a password in it.
  */
 export function isLikeAddress(text: string): boolean {
   return /^\s*(?:[a-z][a-z0-9+.:-]*:\/\/|(?:jdbc:)?postgres(?:ql)?:|[^/\\]*:[^/\\]*@)/i.test(text)

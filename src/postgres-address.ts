@@ -1,3 +1,5 @@
+import { isLikeAddress, isPostgres } from './mirror-address.ts'
+
 /** Where a mirror in PostgreSQL is, and how it is reached. */
 export type PostgresAddress = {
   /** A name, an IP address, or the absolute folder of a Unix socket. */
@@ -22,6 +24,19 @@ export const DEFAULT_SCHEMA = 'customer_mirror'
 
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
+
+/** What is wrong with the address of a mirror, as the rest of a sentence; undefined for a good one, and for the path of a file. */
+export function addressProblem(text: string): string | undefined {
+  if (!isPostgres(text)) return isLikeAddress(text) ? 'must be the path of a file, or a postgres:// address' : undefined
+  const parsed = parsePostgresAddress(text)
+  return 'problem' in parsed ? parsed.problem : undefined
+}
+
+/** Whether an address without a problem holds a password. */
+export function holdsPassword(text: string): boolean {
+  const parsed = isPostgres(text) ? parsePostgresAddress(text) : undefined
+  return parsed !== undefined && 'address' in parsed && parsed.address.password !== undefined
+}
 
 /** The parts of an address, or a sentence about its mistake, which repeats nothing but names of parameters. */
 export function parsePostgresAddress(text: string): { address: PostgresAddress } | { problem: string } {

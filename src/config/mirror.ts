@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ConfigError } from '../errors.ts'
-import { isLikeAddress, isPostgres } from '../mirror-address.ts'
-import { parsePostgresAddress } from '../postgres-address.ts'
+import { isPostgres } from '../mirror-address.ts'
+import { addressProblem, holdsPassword } from '../postgres-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
 import type { Environment } from './environment.ts'
 import { absoluteMirror, MIRROR_VARIABLE, mirrorOfEnvironment } from './mirror-place.ts'
@@ -27,18 +27,12 @@ export function mirrorAddress(
 }
 
 function problemOf(text: string): string | undefined {
-  if (isPostgres(text)) {
-    const parsed = parsePostgresAddress(text)
-    return 'problem' in parsed ? parsed.problem : undefined
-  }
-  if (isLikeAddress(text)) return 'must be the path of a file, or a postgres:// address'
-  return file.safeParse(text).error?.issues[0]?.message
+  const problem = addressProblem(text)
+  return problem === undefined && !isPostgres(text) ? file.safeParse(text).error?.issues[0]?.message : problem
 }
 
 /** Backups, editors and repositories spread the configuration, so it holds no password. */
 function passwordProblem(text: string): string | undefined {
-  if (!isPostgres(text)) return undefined
-  const url = URL.parse(text)
-  if (url === null || (url.password === '' && !url.searchParams.has('password'))) return undefined
+  if (!holdsPassword(text)) return undefined
   return `must not hold a password: put the address with it in the environment variable ${MIRROR_VARIABLE}, or the password in PGPASSWORD`
 }

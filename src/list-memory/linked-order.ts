@@ -49,7 +49,7 @@ class Links {
   constructor(room: number, count: number) {
     this.#next = new Int32Array(room)
     this.#previous = new Int32Array(room)
-    for (let entry = 0; entry < count; entry += 1) this.add(entry, undefined)
+    for (let entry = 0; entry < count; entry += 1) this.add(entry)
   }
 
   /** Adds an entry behind another one: NONE for the beginning, undefined for the end. */

@@ -14,6 +14,7 @@ import { openDatabase } from '../mirror/sqlite/database.ts'
 import { writeDictionary } from '../mirror/sqlite/dictionary.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { isGone, nameOfProcess } from '../process-name.ts'
+import { isFull, systemCode } from './place-error.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
 const READ_TABLES = [
@@ -55,9 +56,9 @@ function ownFolderIn(folder: string): string {
   try {
     return mkdtempSync(join(folder, NAME))
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const code = systemCode(error)
     // For a full disk there is a sentence of its own.
-    if (['ENOSPC', 'EDQUOT'].includes(code)) throw error
+    if (code === undefined || isFull(code)) throw error
     throw new MirrorUnusable(
       `${folder}: nothing can be made in this folder for temporary files (${code}), where a mirror in PostgreSQL is copied to be ` +
         'read. Let TMPDIR name a folder that this user may write.',

@@ -26,17 +26,15 @@ const COMPARISONS: readonly Compare[] = [
 ]
 
 function keysOf(value: string): Keys {
-  const lowerCase = value.toLowerCase()
-  const number = NUMBER.test(value) ? Number(value) : Number.NaN
-  if (!BETWEEN_WORDS.test(value)) return { value, lowerCase, words: 1, afterFirstWord: '', lastWord: value, number }
-  const [, ...others] = value.split(BETWEEN_WORDS)
+  // Most values are one word, and to split those too makes much garbage.
+  const others = BETWEEN_WORDS.test(value) ? value.split(BETWEEN_WORDS).slice(1) : []
   return {
     value,
-    lowerCase,
+    lowerCase: value.toLowerCase(),
     words: 1 + others.length,
     afterFirstWord: others.join(' '),
-    lastWord: others.at(-1) ?? '',
-    number,
+    lastWord: others.at(-1) ?? value,
+    number: NUMBER.test(value) ? Number(value) : Number.NaN,
   }
 }
 
@@ -85,10 +83,12 @@ export class FieldOrder {
     const values = sent.map(textOf)
     const [first] = values
     if (first === undefined) return
-    if (!this.#hasEnoughSteps) this.#apart += timesApart(values)
+    if (!this.#hasEnoughSteps) this.#apart += repeatsIn(values.map(folded)).apart
     let before = keysOf(first)
     this.#firsts.push({ start, keys: before })
-    countAgain(this.#again, values)
+    const { apart, expected } = repeatsIn(values)
+    this.#again.apart += apart
+    this.#again.expected += expected
     for (const value of values) {
       if (value === before.value) continue
       const keys = keysOf(value)
@@ -124,30 +124,20 @@ export class FieldOrder {
   }
 }
 
-/** How often a value stands on a page again after another one. */
-function timesApart(values: readonly string[]): number {
-  const left = new Set<string>()
-  let times = 0
-  let before: string | undefined
-  for (const value of values.map(folded)) {
-    if (value === before) continue
-    if (left.has(value)) times += 1
-    left.add(value)
-    before = value
-  }
-  return times
-}
-
-function countAgain(again: { apart: number; expected: number }, values: readonly string[]): void {
+/** How often a value stands on a page again after another one, and how often it would in a random order. */
+function repeatsIn(values: readonly string[]): { apart: number; expected: number } {
   const times = new Map<string, number>()
+  let apart = 0
   let before: string | undefined
   for (const value of values) {
     const met = times.get(value) ?? 0
-    if (met > 0 && value !== before) again.apart += 1
+    if (met > 0 && value !== before) apart += 1
     times.set(value, met + 1)
     before = value
   }
-  for (const met of times.values()) again.expected += (met - 1) * (1 - met / values.length)
+  let expected = 0
+  for (const met of times.values()) expected += (met - 1) * (1 - met / values.length)
+  return { apart, expected }
 }
 
 function count(steps: readonly Steps[], before: Keys, value: Keys): void {

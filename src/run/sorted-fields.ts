@@ -28,7 +28,7 @@ export class SortedFields {
     const start = size * (page.page - 1)
     const parts = Math.min(PAGES, Math.ceil(total / size))
     const part = start + size >= total ? parts : Math.floor((start * parts) / total)
-    if (total === 0 || bytes > MOST_BYTES || this.#parts.has(part) || this.#fields.size > MOST_FIELDS) return
+    if (total === 0 || bytes > MOST_BYTES || this.#parts.has(part) || this.#areTooMany) return
     this.#parts.add(part)
     this.#expected = parts
     this.#look(recordsOf(page), start)
@@ -37,7 +37,7 @@ export class SortedFields {
   /** Nothing while too little of the list was looked at, e.g. in a run that continues an interrupted one. */
   get facts(): Pick<OrderFacts, 'fields'> {
     const isWhole = this.#parts.has(0) && this.#parts.has(this.#expected) && 2 * this.#parts.size > this.#expected
-    if ((!isWhole && this.#expected > 1) || this.#fields.size > MOST_FIELDS) return {}
+    if ((!isWhole && this.#expected > 1) || this.#areTooMany) return {}
     const [all, left] = [new Set<string>(), new Set<string>()]
     for (const [field, order] of this.#fields) {
       const name = publicName(field)
@@ -47,13 +47,17 @@ export class SortedFields {
     return { fields: { ruledOut: [...all].filter((name) => !left.has(name)), left: [...left] } }
   }
 
+  get #areTooMany(): boolean {
+    return this.#fields.size > MOST_FIELDS
+  }
+
   #look(records: readonly FieldsOfRecord[], start: number): void {
     for (const record of records) {
       for (const field of record.keys()) {
         if (!UNCHANGING.has(field) && !this.#fields.has(field)) this.#fields.set(field, new FieldOrder())
       }
     }
-    if (this.#fields.size > MOST_FIELDS) return
+    if (this.#areTooMany) return
     for (const [field, order] of this.#fields) {
       order.observe(
         records.map((record) => record.get(field)),

@@ -129,8 +129,7 @@ function addUnread(plan: BucketPlan, chosen: Chosen, { known, found, reader }: U
   for (const organization of plan.organizations) {
     if (read.has(organization)) continue
     const entry = found.get(organization)
-    if (entry === undefined || reader.holderOf(entry) !== undefined)
-      chosen.leftOut.push({ organization, reason: 'never-read' })
+    if (entry === undefined || reader.hasRun(entry)) chosen.leftOut.push({ organization, reason: 'never-read' })
     else chosen.entries.push(entry)
   }
 }

@@ -23,8 +23,8 @@ export type OrganizationRows = { rows: number; active: number; state: string }
 export type RowsReader = {
   /** In order, those that are retired included. */
   organizations(): ReadOrganization[]
-  /** The organization that the mirror has a run of now, by its number and when it began; undefined if it has none. */
-  holderOf(run: { run: number; data_as_of: string }): string | undefined
+  /** Whether the mirror has a run, by its number and when it began, whatever its organization is called now. */
+  hasRun(run: { run: number; data_as_of: string }): boolean
   /** What its rows are, by counting them. */
   look(organization: string): OrganizationRows
   /** The same moment as a Parquet file that has no name any more. The caller closes it. */
@@ -46,9 +46,9 @@ export function openRowsReader({
   const look = (organization: string) => lookAt(db, organization, columns)
   return {
     organizations: () => readOrganizations(db, mirror),
-    holderOf: ({ run, data_as_of: dataAsOf }) => {
-      const found = db.prepare<[number], RunHolder>('SELECT organization, data_as_of FROM runs WHERE id = ?').get(run)
-      return found !== undefined && isoTime(found.data_as_of) === dataAsOf ? found.organization : undefined
+    hasRun: ({ run, data_as_of: dataAsOf }) => {
+      const began = db.prepare<[number], string>('SELECT data_as_of FROM runs WHERE id = ?').pluck().get(run)
+      return began !== undefined && isoTime(began) === dataAsOf
     },
     look,
     now,
@@ -81,8 +81,6 @@ export function openRowsReader({
     close: () => opened.close(),
   }
 }
-
-type RunHolder = { organization: string; data_as_of: string }
 
 const FACTS = { table: 'customers', asOf: undefined, changesSince: undefined, lastSeq: 0 } as const
 
