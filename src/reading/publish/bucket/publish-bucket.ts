@@ -24,7 +24,7 @@ const ALL_THE_TIME = {
   overtaken:
     'other processes published there all the time. What they published is unchanged; let one mirror publish to a prefix.',
   missing:
-    'objects that were just written are not listed there, so what the manifest names may not be there. Look for a rule of the bucket ' +
+    'objects that were just written are not listed there, so the manifest still names those from before. Look for a rule of the bucket ' +
     'or a program that removes them, and for a service that lists what it takes only later. Let one mirror publish to a prefix.',
 }
 
@@ -67,12 +67,13 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
         bucket: describe(store, before, { chosen, gone, isNew: false }),
       }
     }
+    const there = keys && (await store.list(OBJECTS))
+    if (there !== undefined && isAnyMissing(content, there)) return await giveUp(store, written, found)
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version))) return await giveUp(store, written)
-    const swept = await sweep(store, content)
-    if (swept.isMissing) return 'missing'
+    const left = there === undefined ? [] : await sweep(store, content, there)
     return {
       ...done,
-      warnings: [...warnings, ...swept.warnings],
+      warnings: [...warnings, ...left],
       bucket: describe(store, content, { chosen, gone, isNew: true }),
     }
   } catch (error) {
@@ -145,18 +146,26 @@ function isSame(before: BucketManifest, now: Omit<BucketManifest, 'program' | 'v
 
 /** What an earlier publish could not remove, although the manifest is still the right one. Returns warnings. */
 async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: readonly string[] = []): Promise<string[]> {
-  return keys.some(leftBy(before)) ? (await sweep(store, before)).warnings : []
+  return keys.some(leftBy(before)) ? await sweep(store, before, keys) : []
+}
+
+/** Whether a manifest would name an object that is not there: the service lost it, or another process removed it. */
+function isAnyMissing({ organizations }: Pick<BucketManifest, 'organizations'>, keys: readonly string[]): boolean {
+  const there = new Set(keys)
+  return organizations.some(({ object }) => !there.has(object))
 }
 
 /**
  * Removes what no manifest will name; the next publish does it where this one cannot. A service may have written the manifest and refused it
- * all the same, and another process may have gone on from there: what the manifest names now stays.
+ * all the same, and another process may have gone on from there: what the manifest names now stays. Given a manifest, it is only overtaken
+ * where another one is there now.
  */
-async function giveUp(store: ObjectStore, written: readonly string[]): Promise<Again> {
+async function giveUp(store: ObjectStore, written: readonly string[], before?: FoundManifest): Promise<Again> {
   try {
-    const { content } = await readBucketManifest(store)
+    const { content, version } = await readBucketManifest(store)
     const named = namesOf(content)
     for (const key of written) if (!named.has(key)) await store.remove(key)
+    if (before !== undefined && version === before.version) return 'missing'
   } catch {
     // The reason to give up is the one to report.
   }

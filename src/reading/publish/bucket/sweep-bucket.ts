@@ -8,26 +8,21 @@ import type { ObjectStore } from './object-store.ts'
 const AT_ONCE = 8
 
 /**
- * Removes the objects of this and earlier generations that the manifest, which is in its place, does not name: those that it has
- * replaced, and what was left by a process that was killed. Uploads that were not ended go too. A process that publishes at the
- * same time finds the new manifest and begins anew. What cannot be removed is a warning; `isMissing` says that an object that the manifest
- * names is not there.
+ * Removes those of these objects of this and earlier generations that the manifest, which is in its place, does not name: those that it
+ * has replaced, and what was left by a process that was killed. Uploads that were not ended go too. A process that publishes at the
+ * same time finds the new manifest and begins anew. Returns what cannot be removed as warnings.
  */
-export async function sweep(store: ObjectStore, manifest: Naming): Promise<{ isMissing: boolean; warnings: string[] }> {
+export async function sweep(store: ObjectStore, manifest: Naming, keys: readonly string[]): Promise<string[]> {
   const isLeft = leftBy(manifest)
   const limit = pLimit(AT_ONCE)
   try {
-    const keys = await store.list(OBJECTS)
-    const there = new Set(keys)
-    if (manifest.organizations.some(({ object }) => !there.has(object))) return { isMissing: true, warnings: [] }
     await Promise.all(keys.filter(isLeft).map((key) => limit(() => store.remove(key))))
     const unfinished = await store.listUnfinished(OBJECTS)
     await Promise.all(unfinished.filter(({ key }) => isLeft(key)).map((upload) => limit(() => store.abandon(upload))))
-    return { isMissing: false, warnings: [] }
+    return []
   } catch (error) {
     if (!isOurs(error)) throw error
-    const warning = `${store.shown}: it is published, but objects from before could not be removed. ${error.message}`
-    return { isMissing: false, warnings: [warning] }
+    return [`${store.shown}: it is published, but objects from before could not be removed. ${error.message}`]
   }
 }
 

@@ -129,13 +129,13 @@ test('wherever a publish fails, the manifest names whole objects, and the next p
     )
     bucket.fault = undefined
     found.add(rowsThatAreWhole(bucket).join())
+    // What this one replaces stays for readers until the next one.
+    await publishInto(bucket, aBucketPlan(mirror.file), limits)
+    await publishInto(bucket, aBucketPlan(mirror.file), limits)
+    expect([failing, bucket.uploads.size, objectsIn(bucket)]).toEqual([failing, 0, namedIn(bucket)])
   }
-  const unended = bucket.uploads.size
-  await publishInto(bucket, aBucketPlan(mirror.file), limits)
 
   expect(found.size).toBeGreaterThan(1)
-  expect(unended).toBe(0)
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
 
 test('without a folder for temporary files nothing is published', async () => {
@@ -211,9 +211,6 @@ test('credentials that may not list or delete publish all the same, with a warni
   const { warnings, failed } = await publishInto(bucket, aBucketPlan(mirror.file))
 
   expect(failed).toEqual([])
-  expect(warnings).toEqual([
-    expect.stringContaining('cannot be listed'),
-    expect.stringContaining('objects from before could not be removed'),
-  ])
+  expect(warnings).toEqual([expect.stringContaining('cannot be listed')])
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
 })

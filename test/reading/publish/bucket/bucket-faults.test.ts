@@ -73,6 +73,7 @@ test('objects that a service takes and does not keep are not put down to other p
     code: 'copy-busy',
     message: expect.stringMatching(/objects that were just written are not listed there/),
   })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
 test('what a manifest names stays that was written although the service refused it', async () => {
