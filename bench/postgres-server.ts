@@ -36,13 +36,19 @@ type Wanted = {
   isDurable?: boolean
   /** The address of a server of which it is a hot standby, which follows all that is committed there. */
   standbyOf?: string
+  /** More of its settings, such as `wal_level=logical`. */
+  settings?: readonly string[]
 }
 
 /**
  * Starts PostgreSQL on a free port of 127.0.0.1, with its files in a temporary folder. What it committed outlives a kill, unless it is to
  * be fast instead of durable. Throws a UsageError where there is none.
  */
-export async function startPostgres({ isDurable = true, standbyOf }: Wanted = {}): Promise<PostgresServer> {
+export async function startPostgres({
+  isDurable = true,
+  standbyOf,
+  settings = [],
+}: Wanted = {}): Promise<PostgresServer> {
   const programs = postgresPrograms()
   if (programs === undefined) throw new UsageError('There is no initdb and postgres here. Install PostgreSQL.')
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-postgres-'))
@@ -59,7 +65,7 @@ export async function startPostgres({ isDurable = true, standbyOf }: Wanted = {}
   if (made.status !== 0) throw new Error(`${maker} failed: ${made.error?.message ?? made.stderr}`)
   const port = await freePort()
   const network = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300']
-  const flags = [...network, ...(isDurable ? [] : FAST)].flatMap((setting) => ['-c', setting])
+  const flags = [...network, ...(isDurable ? [] : FAST), ...settings].flatMap((setting) => ['-c', setting])
   const place = `postgres://${USER}@127.0.0.1:${port}`
   let child: ChildProcess | undefined
   let accepts = false

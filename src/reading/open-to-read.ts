@@ -1,12 +1,12 @@
 import Database from 'better-sqlite3'
-import { accessSync, chmodSync, constants, copyFileSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { accessSync, chmodSync, constants, copyFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { MirrorUnusable } from '../errors.ts'
 import { APPLICATION_ID, refuseNewer, type Connection } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 /** A mirror, or a published copy, that is open to read only. */
 export type OpenedToRead = {
@@ -94,7 +94,7 @@ function openInPlace(file: string): OpenedToRead {
 
 /** A copy with its journals, which SQLite brings together there. It has no name once it is open. */
 function openPrivateCopy(file: string): OpenedToRead {
-  const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
+  const folder = makeTemporaryFolder('customer-mirror-')
   try {
     const copy = join(folder, 'copy.db')
     const before = stateOf(file)

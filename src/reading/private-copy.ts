@@ -1,9 +1,8 @@
 import Database from 'better-sqlite3'
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
-import { MirrorUnusable } from '../errors.ts'
 import { shownMirror } from '../mirror-address.ts'
 import { copyMirror } from '../mirror/move/copy-mirror.ts'
 import { postgresSide } from '../mirror/move/postgres-side.ts'
@@ -14,7 +13,7 @@ import { openDatabase } from '../mirror/sqlite/database.ts'
 import { writeDictionary } from '../mirror/sqlite/dictionary.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { isGone, nameOfProcess } from '../process-name.ts'
-import { isFull, systemCode } from './place-error.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
 const READ_TABLES = [
@@ -35,7 +34,7 @@ const OWNER = 'owner'
 export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
   const folder = tmpdir()
   try {
-    const own = ownFolderIn(folder)
+    const own = makeTemporaryFolder(NAME)
     const remove = () => rmSync(own, { recursive: true, force: true })
     try {
       removeAbandoned(folder)
@@ -49,22 +48,6 @@ export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
     }
   } catch (error) {
     throw fileError(error, join(folder, NAME))
-  }
-}
-
-function ownFolderIn(folder: string): string {
-  try {
-    return mkdtempSync(join(folder, NAME))
-  } catch (error) {
-    const code = systemCode(error)
-    // For a full disk there is a sentence of its own.
-    if (code === undefined || isFull(code)) throw error
-    throw new MirrorUnusable(
-      `${folder}: nothing can be made in this folder for temporary files (${code}), where a mirror in PostgreSQL is copied to be ` +
-        'read. Let TMPDIR name a folder that this user may write.',
-      { code: 'unreadable' },
-      { cause: error },
-    )
   }
 }
 

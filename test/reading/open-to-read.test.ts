@@ -42,6 +42,12 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
       ...{ code: 0, signal: null, stderr: '' },
       stdout: 'number\r\n3\r\n',
     })
+
+    const absent = { cwd: folder, env: { TMPDIR: '/absent-folder' }, ...OTHER_USER }
+    expect(await startCli(['sql', '--mirror', file, COUNT], absent).ended).toMatchObject({
+      code: 7,
+      stderr: expect.stringMatching(/^\/absent-folder: .*\(ENOENT\).* Let TMPDIR name a folder/),
+    })
   })
 
   test('a mirror that another program is writing is read as of its last transaction', async () => {

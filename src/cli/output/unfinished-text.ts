@@ -4,8 +4,8 @@ import { isPostgres } from '../../mirror-address.ts'
 export function unfinishedText(mirror: string, command: string): string {
   if (isPostgres(mirror)) {
     return (
-      `✖ Not finished: the rows are deleted, but a transaction in ${mirror} that began before still sees them. Wait until queries ` +
-      `and runs end, then run again:\n  ${command}\n`
+      `✖ Not finished: the rows are deleted, but a transaction in ${mirror}, or on a standby of it, that began before still sees ` +
+      `them. Wait until queries and runs end (prepared transactions too), then run again:\n  ${command}\n`
     )
   }
   return (

@@ -41,18 +41,23 @@ async function isSeenByNobody(database: Database, patienceMs: number): Promise<b
   }
 }
 
-/** Every transaction so far has a lower number. */
+/** Every transaction that has ended, and so the one that deleted the rows, has a lower number. */
 const NEXT = 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid'
 
 /**
- * A worker of autovacuum, which is of no user, keeps no row from being freed. That it is one, as backend_type says, the server shows of other
- * users only to members of pg_read_all_stats; the rest of this row it shows to everyone.
+ * What keeps deleted rows from being freed: transactions, queries on a standby that sends feedback (its sender is of no database), and
+ * transactions that were prepared. A worker of autovacuum, which is of no user, keeps none. That it is one, as backend_type says, the
+ * server shows of other users only to members of pg_read_all_stats; the rest of these rows it shows to everyone.
  */
-function findOlder(session: Session, xid: string): Promise<{ pid: number } | undefined> {
-  return session.first<{ pid: number }>(
-    `SELECT pid FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename IS NOT NULL
-       AND greatest(age(backend_xid), age(backend_xmin)) > age($1::text::xid8::xid) LIMIT 1`,
+function findOlder(session: Session, xid: string): Promise<{ xid: string } | undefined> {
+  return session.first<{ xid: string }>(
+    `SELECT xid::text FROM (
+       SELECT unnest(ARRAY[backend_xid, backend_xmin]) FROM pg_stat_activity
+       WHERE (datname IS NULL OR datname = current_database()) AND pid <> pg_backend_pid() AND usename IS NOT NULL
+       UNION ALL SELECT xmin FROM pg_replication_slots
+       UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
+     ) AS held (xid)
+     WHERE age(xid) > age($1::text::xid8::xid) LIMIT 1`,
     xid,
   )
 }

@@ -4,6 +4,7 @@ import { oneStatement, startPostgres } from '../../../bench/postgres-server.ts'
 import { HOLDING_TABLES } from '../../../src/mirror/postgres/holding-tables.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { vacuum } from '../../../src/mirror/postgres/vacuum.ts'
+import { eventually } from '../../support/eventually.ts'
 import { opsFile } from '../../support/named-metrics.ts'
 
 test('rows that a transaction of an analyst still sees are not called freed, with the rights of roles.sql', async () => {
@@ -26,6 +27,39 @@ test('rows that a transaction of an analyst still sees are not called freed, wit
 
   expect(await vacuum(database, HOLDING_TABLES)).toBe(true)
 })
+
+test('nor are those that a prepared transaction, or a query on a standby, keeps', async () => {
+  const server = await startPostgres({ isDurable: false, settings: ['max_prepared_transactions=1'] })
+  onTestFinished(() => server.close())
+  const database = await openDatabase(server.url, 'write')
+  onTestFinished(() => database.close())
+  const feedback = ['hot_standby_feedback=on', 'wal_receiver_status_interval=1s', 'max_prepared_transactions=1']
+  const standby = await startPostgres({ isDurable: false, standbyOf: server.url, settings: feedback })
+  onTestFinished(() => standby.close())
+  const analyst = new Client({ connectionString: standby.url })
+  analyst.on('error', () => {})
+  await analyst.connect()
+  onTestFinished(() => analyst.end())
+  const isFreed = () => vacuum(database, HOLDING_TABLES, { patienceMs: 100 })
+
+  await oneStatement(server.url, `BEGIN; SELECT pg_current_xact_id(); PREPARE TRANSACTION 'of another program'`)
+  await database.write((session) => session.run(A_CUSTOMER))
+  expect(await isFreed()).toBe(false)
+  await oneStatement(server.url, `COMMIT PREPARED 'of another program'`)
+  await analyst.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await analyst.query('SELECT count(*) FROM customer_mirror.customers')
+  await eventually(
+    () => database.read((session) => session.all(HELD_BACK)),
+    (held) => held.length > 0,
+  )
+  await database.write((session) => session.run(`DELETE FROM customers WHERE organization = 'acme'`))
+  expect(await isFreed()).toBe(false)
+  await analyst.query('COMMIT')
+
+  await eventually(isFreed, (isIt) => isIt)
+})
+
+const HELD_BACK = 'SELECT pid FROM pg_stat_activity WHERE datname IS NULL AND backend_xmin IS NOT NULL'
 
 const A_CUSTOMER = `
   INSERT INTO customers (row_id, organization, id, first_seen_at, changed_at, last_run_id, updated_at)
