@@ -37,6 +37,8 @@ export type Mirror = {
   applyPrivacy(run: Run, nowMs: number): Promise<boolean>
   /** The privacy policies that the stored values follow; an organization of which nothing was ever hidden has none. */
   listPrivacy(): Promise<StoredPrivacy[]>
+  /** How many pages of a run are best saved together, where they come faster than they can be saved. */
+  pagesAtOnce(run: Run): number
   /** Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. */
   savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
   /** Renews the lease while a run waits. Throws OrganizationLeased if the lease was lost. */

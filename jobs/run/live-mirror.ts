@@ -19,6 +19,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
       return run
     },
     applyPrivacy: async (run, nowMs) => live.of(run).applyPrivacy(run, nowMs),
+    pagesAtOnce: (run) => live.of(run).pagesAtOnce(run),
     savePages: async (run, pages, nowMs) => live.of(run).savePages(run, pages, nowMs),
     renewLease: async (run, nowMs) => live.of(run).renewLease(run, nowMs),
     recallWindows: async (run) => live.of(run).recallWindows(run),

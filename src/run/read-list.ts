@@ -55,12 +55,6 @@ export type ReadingLimits = {
 }
 
 /**
- * Pages saved in one transaction. Each transaction writes the same pages of an index again, nearly all of them in an initial sync, since
- * ids are random; and each page is kept in memory until it is saved.
- */
-const SAVED_TOGETHER = 64
-
-/**
  * Reads the list of a run window by window and saves its pages. Returns the certificate, and the list for the next run, unless a
  * page limit ended it. Throws the error that kept it from the end of the list.
  */
@@ -89,7 +83,7 @@ export async function readPages(
   limits: ReadingLimits,
   { memory, ...followers }: Followers & { memory: ListMemory },
 ): Promise<Certificate> {
-  const { organization, source, concurrency, monotonicMs } = settings
+  const { organization, mirror, source, concurrency, monotonicMs } = settings
   const { scan, fields } = followers
   const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   const errors = readingErrors(organization)
@@ -100,7 +94,7 @@ export async function readPages(
   const { stop, abort } = limits
   const reading: Reading<ReadPage> = {
     ...{ scan, readPage, stop, abort, monotonicMs },
-    savedTogether: SAVED_TOGETHER,
+    savedTogether: mirror.pagesAtOnce(run),
     get concurrency() {
       return typeof concurrency === 'number' ? concurrency : concurrency()
     },

@@ -1,26 +1,18 @@
 import type { Run } from '../../run.ts'
 import { warn, type Customer, type Warnings } from '../../customer.ts'
 import type { RecordCounts } from '../../report.ts'
+import { initialIdsOf } from './id-index.ts'
+import type { InitialIds } from './initial-ids.ts'
+import { insertion, WRITTEN_FIELDS, type Insertion } from './insertion.ts'
+import { findRows, findStored, type Placed, type StoredCustomer } from './stored-customers.ts'
 import { forgetAbsences } from './removals/absences.ts'
-import { beforeAndAfter, changedFields, COMPARED_FIELDS, ownChanges, type ComparedField } from '../changed-fields.ts'
+import { beforeAndAfter, changedFields, ownChanges, type ComparedField } from '../changed-fields.ts'
 import type { Connection } from './database.ts'
 import type { Tallies } from '../page-accounting.ts'
 import type { CustomersSaved } from '../saved-page.ts'
 import { sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
 import { updateStamp } from './update-stamp.ts'
-
-/** A stored customer, with the columns needed to detect changes. */
-type StoredCustomer = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
-
-const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
-
-const FIND = `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, removed_at FROM customers
-     WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
-
-const INSERT = `INSERT INTO customers (organization, id, ${WRITTEN_FIELDS.join(', ')}, last_run_id, updated_at, first_seen_at, changed_at)
-     VALUES (?, ?, ${WRITTEN_FIELDS.map(() => '?').join(', ')}, ?, ?, ?, ?)
-     ON CONFLICT (organization, id) DO NOTHING`
 
 /** Columns with an index of their own. SQLite writes an index again for every column that is set, changed or not. */
 const INDEXED_FIELDS: readonly string[] = ['email', 'language']
@@ -48,51 +40,113 @@ export function saveCustomers(
   db: Connection,
   run: Run,
   customers: readonly Customer[],
-  { counts, warnings, seen, written, inserted }: Tallies & { inserted: Inserted },
+  tallies: SaveTallies,
   nowMs: number,
 ): CustomersSaved {
-  const rowIds: (number | undefined)[] = customers.map(() => undefined)
-  const unchanged = new Set<number>()
-  const insert = insertion(db, run, nowMs)
-  const rest: Placed[] = []
-  customers.forEach((customer, place) => {
-    const before = inserted.get(customer.id)
-    if (before !== undefined) saveKnown(place, customer, storedAs(before))
-    // On an initial sync, INSERT first: a conflict identifies the few existing rows.
-    else if (!run.isBaseline || !isInserted(place, customer)) rest.push([place, customer])
-    else inserted.set(customer.id, { customer, rowId: rowIds[place] ?? 0 })
-  })
-  const stored = findStored(db, run, rest)
-  const twice: Placed[] = []
-  for (const [place, customer] of rest) {
-    const before = stored.get(customer.id)
-    if (before !== undefined) stored.set(customer.id, saveKnown(place, customer, before))
-    else if (!isInserted(place, customer)) twice.push([place, customer])
+  return new CustomersSaving({ db, run, tallies, nowMs }, customers.length).save(customers)
+}
+
+type SaveTallies = Tallies & { inserted: Inserted }
+
+type Saving = { db: Connection; run: Run; tallies: SaveTallies; nowMs: number }
+
+/** The customers of one page while they are saved. */
+class CustomersSaving {
+  readonly #saving: Saving
+  readonly #insert: Insertion
+  /** Where the run knows which ids are there. */
+  readonly #ids: InitialIds | undefined
+  readonly #rowIds: (number | undefined)[]
+  readonly #unchanged = new Set<number>()
+
+  constructor(saving: Saving, count: number) {
+    const { db, run, nowMs } = saving
+    this.#saving = saving
+    this.#insert = insertion(db, run, nowMs)
+    this.#ids = initialIdsOf(run)
+    this.#rowIds = Array.from({ length: count })
   }
-  const storedNow = findStored(db, run, twice)
-  for (const [place, customer] of twice) {
-    const before = storedNow.get(customer.id)
-    if (before !== undefined) saveKnown(place, customer, before)
+
+  save(customers: readonly Customer[]): CustomersSaved {
+    const { db, run } = this.#saving
+    const ids = this.#ids
+    const placed = customers.map((customer, place): Placed => [place, customer])
+    const rest = ids === undefined ? this.#insertFirst(placed) : this.#insertNew(placed, ids)
+    const stored = ids === undefined ? findStored(db, run, rest) : findRows(db, run, rest, ids)
+    const twice = this.#saveRest(rest, stored)
+    this.#saveRest(twice, findStored(db, run, twice))
+    return { rowIds: this.#rowIds, unchanged: this.#unchanged }
   }
-  return { rowIds, unchanged }
+
+  /** On an initial sync, INSERT first: a conflict identifies the few existing rows. Returns the others. */
+  #insertFirst(placed: readonly Placed[]): readonly Placed[] {
+    const { run, tallies } = this.#saving
+    if (!run.isBaseline) return placed
+    return placed.filter(([place, it]) => tallies.inserted.has(it.id) || !this.#isInserted(place, it))
+  }
+
+  /** Where the run knows what is there, INSERT several at a time. Returns the others. */
+  #insertNew(placed: readonly Placed[], ids: InitialIds): Placed[] {
+    const { inserted } = this.#saving.tallies
+    const fresh: Placed[] = []
+    const others: Placed[] = []
+    for (const entry of placed) {
+      const [, customer] = entry
+      if (inserted.has(customer.id) || ids.mayHave(customer.id)) {
+        others.push(entry)
+        continue
+      }
+      fresh.push(entry)
+      // Before it is inserted, for a record with the same id on the same page.
+      inserted.set(customer.id, { customer, rowId: 0 })
+    }
+    let rowId = this.#insert.all(fresh.map(([, customer]) => customer))
+    for (const [place, customer] of fresh) this.#noteInserted(place, customer, rowId++)
+    return others
+  }
+
+  /** Saves those that are stored, and inserts the others; returns those that came in between. */
+  #saveRest(rest: readonly Placed[], stored: Map<string, StoredCustomer>): Placed[] {
+    const twice: Placed[] = []
+    for (const [place, customer] of rest) {
+      const before = this.#insertedBefore(customer) ?? stored.get(customer.id)
+      if (before !== undefined) stored.set(customer.id, this.#saveKnown(place, customer, before))
+      else if (!this.#isInserted(place, customer)) twice.push([place, customer])
+    }
+    return twice
+  }
 
   /** Inserts the customer if it is new; false if it is not. */
-  function isInserted(place: number, customer: Customer): boolean {
-    const rowId = insert(customer)
-    if (rowId === undefined) return false
-    rowIds[place] = rowId
-    seen.add(rowId)
-    counts.inserted += 1
-    return true
+  #isInserted(place: number, customer: Customer): boolean {
+    const rowId = this.#ids === undefined ? this.#insert.one(customer) : this.#insert.all([customer])
+    if (rowId !== undefined) this.#noteInserted(place, customer, rowId)
+    return rowId !== undefined
+  }
+
+  #noteInserted(place: number, customer: Customer, rowId: number): void {
+    const { db, run, tallies, nowMs } = this.#saving
+    this.#rowIds[place] = rowId
+    tallies.seen.add(rowId)
+    tallies.counts.inserted += 1
+    this.#ids?.add(customer.id, rowId)
+    if (run.isBaseline) tallies.inserted.set(customer.id, { customer, rowId })
+    else recordChange(db, run, customer.id, 'added', null, nowMs)
+  }
+
+  #insertedBefore({ id }: Customer): StoredCustomer | undefined {
+    const before = this.#saving.tallies.inserted.get(id)
+    return before && { ...before.customer, row_id: before.rowId, missing_since: null, removed_at: null }
   }
 
   /** Saves a known customer, and returns it as stored. */
-  function saveKnown(place: number, customer: Customer, before: StoredCustomer): StoredCustomer {
+  #saveKnown(place: number, customer: Customer, before: StoredCustomer): StoredCustomer {
+    const { db, run, tallies, nowMs } = this.#saving
+    const { counts, warnings, seen, written } = tallies
     const rowId = before.row_id
-    rowIds[place] = rowId
+    this.#rowIds[place] = rowId
     const differing = changedFields(before, customer)
     const isSame = differing.length === 0
-    if (isSame && !written.has(rowId) && !run.written.has(rowId)) unchanged.add(place)
+    if (isSame && !written.has(rowId) && !run.written.has(rowId)) this.#unchanged.add(place)
     if (run.seen.has(rowId) || !seen.add(rowId)) {
       counts.duplicates += 1
       if (!isSame) noteConflict(db, run, rowId, warnings)
@@ -110,10 +164,6 @@ export function saveCustomers(
  */
 export type Inserted = Map<string, { readonly customer: Customer; readonly rowId: number }>
 
-function storedAs({ customer, rowId }: { customer: Customer; rowId: number }): StoredCustomer {
-  return { ...customer, row_id: rowId, missing_since: null, removed_at: null }
-}
-
 function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warnings): void {
   warn(warnings, 'conflicting_duplicate')
   noteEdited(db, run, rowId)
@@ -126,43 +176,6 @@ function noteConflict(db: Connection, run: Run, rowId: number, warnings: Warning
 export function noteEdited(db: Connection, run: Run, rowId: number): void {
   const note = statement(db, 'REPLACE INTO edited_customers (organization, row_id) VALUES (?, ?)')
   note.run(run.organization, rowId)
-}
-
-/** A customer with its index on the page. */
-type Placed = readonly [place: number, customer: Customer]
-
-/** One query for each page: a look-up for each row costs more than twice as much. */
-function findStored(db: Connection, run: Run, customers: readonly Placed[]): Map<string, StoredCustomer> {
-  if (customers.length === 0) return new Map()
-  const rows = statement<[string, string], StoredCustomer>(db, FIND).all(
-    run.organization,
-    JSON.stringify(customers.map(([, { id }]) => id)),
-  )
-  return new Map(rows.map((row) => [row.id, row]))
-}
-
-/**
- * Inserts a customer and returns its row; undefined if the id exists. Parameters are positional: named ones would cost more than
- * the insert.
- */
-function insertion(db: Connection, run: Run, nowMs: number): (customer: Customer) => number | undefined {
-  const now = sqlTime(nowMs)
-  const insert = statement(db, INSERT)
-  const values: unknown[] = []
-  return (customer) => {
-    let place = 0
-    values[place++] = run.organization
-    values[place++] = customer.id
-    for (const field of WRITTEN_FIELDS) values[place++] = customer[field]
-    values[place++] = run.id
-    values[place++] = updateStamp(db, nowMs)
-    values[place++] = now
-    values[place++] = now
-    const { changes, lastInsertRowid } = insert.run(values)
-    if (changes === 0) return undefined
-    if (!run.isBaseline) recordChange(db, run, customer.id, 'added', null, nowMs)
-    return Number(lastInsertRowid)
-  }
 }
 
 /** A customer as stored and as received, and the fields that differ. */

@@ -5,11 +5,20 @@ import { addPage, countKnown, countSuppressed, nothingSaved, talliesOf } from '.
 import { savedPage, windowRows } from '../saved-page.ts'
 import { noteEdited, saveCustomers, type Inserted } from './customers.ts'
 import type { Connection } from './database.ts'
+import { initialIdsOf } from './id-index.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
 import { releaseListed } from './removals/removals.ts'
 import { statement } from './statement.ts'
 import { recordWindow } from './windows.ts'
+
+/**
+ * Each transaction writes the same pages of an index again, nearly all of them in an initial sync, since ids are random; and each page is
+ * kept in memory until it is saved. Where there is no index of ids, few together are enough.
+ */
+export function pagesAtOnce(run: Run): number {
+  return initialIdsOf(run) === undefined ? 64 : 16
+}
 
 /**
  * Saves whole pages. The caller holds the transaction, and adds the result to the run after the commit. Throws

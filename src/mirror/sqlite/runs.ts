@@ -4,6 +4,7 @@ import type { RecordCounts, Report } from '../../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { fingerprintOfRun } from '../fingerprint-of-run.ts'
+import { createIdIndex, isFirstOfAll, readWithoutIdIndex } from './id-index.ts'
 import { loadForgotten } from './forget/forgotten.ts'
 import { READ_TO_END } from '../run-conditions.ts'
 import { changedRows, doubtedRows, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
@@ -49,10 +50,12 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   if (!isQuick) endRetirement(db, organization)
   if (!isQuick) takeOver(db, { organization, id, from: resumable?.id })
   const list = loadList(db, organization)
+  const isFirst = isBaseline && !isQuick && isFirstOfAll(db, organization)
+  if (!isFirst) createIdIndex(db)
   const received = recallSeen(db, { id, list })
   const readBefore = countSeen(received)
   if (readBefore > 0) statement(db, 'UPDATE runs SET read_before = ? WHERE id = ?').run(readBefore, id)
-  return startedRun(start, {
+  const run = startedRun(start, {
     ...{ id, dataAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline },
     ...received,
     forgotten: loadForgotten(db, organization),
@@ -64,6 +67,8 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
     lastEdit: lastEdit(db),
     privacy,
   })
+  if (isFirst) readWithoutIdIndex(db, run)
+  return run
 }
 
 /** Gives the run the windows of the one that it continues, or forgets those that nothing continues. */

@@ -16,10 +16,11 @@ import type * as Rehearsal from './rehearsal.ts'
 import type * as Retention from './retention/retention-verbs.ts'
 import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../../process-name.ts'
+import { createIdIndex, forgetInitialIds, lacksIdIndex } from './id-index.ts'
 import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved } from '../page-accounting.ts'
-import { savePages } from './pages.ts'
+import { pagesAtOnce, savePages } from './pages.ts'
 import { privacyVerbs } from './privacy/privacy-verbs.ts'
 import { listRejects } from './rejects.ts'
 import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
@@ -99,13 +100,17 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
   return {
     file,
     standing: () => place?.standing() ?? 'same',
-    startRun: async (start) =>
-      writeInPlace(() => {
+    startRun: async (start) => {
+      // The thread creates it where there are many customers.
+      if (upkeep?.isLarge === true && lacksIdIndex(db)) await upkeep.index()
+      return writeInPlace(() => {
         // A newer version may have changed it since it was opened.
         refuseNewer(db, file)
         return startRun(db, start, holder)
-      }),
+      })
+    },
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
+    pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
       const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
       addSaved(run, saved)
@@ -123,7 +128,9 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     // A failed run is recorded in its file, even if that was moved away.
     finishRun: async (run, ending, nowMs) => {
       const finish = () => finishRun(db, run, ending, nowMs)
+      forgetInitialIds(run)
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
+      if (lacksIdIndex(db)) await indexIds(db, { upkeep, writeInPlace })
       const report = writeInPlace(finish)
       if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, { upkeep, writeInPlace })
       return report
@@ -141,6 +148,15 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
 }
 
 type WriteInPlace = <Result>(work: () => Result) => Result
+
+/** What ends a run reads all ids of its organization, and the next one needs their index. */
+async function indexIds(
+  db: Connection,
+  { upkeep, writeInPlace }: { upkeep: Upkeep | undefined; writeInPlace: WriteInPlace },
+): Promise<void> {
+  if (upkeep?.isLarge === true && (await upkeep.index())) return
+  writeInPlace(() => createIdIndex(db))
+}
 
 /** The run is complete without the indexes, and the next one tries again. */
 async function indexForReaders(

@@ -7,6 +7,7 @@ import { savePages } from './save-pages.ts'
 import type { Database } from '../session.ts'
 
 type Saving =
+  | 'pagesAtOnce'
   | 'savePages'
   | 'finishRun'
   | 'findRemovalCandidates'
@@ -22,10 +23,14 @@ type Saving =
  */
 const SAVES_AT_ONCE = 4
 
+/** With more, they wait longer in memory; with fewer, the server works more for each. */
+const PAGES_AT_ONCE = 64
+
 /** The verbs that save what a run reads, and decide about what it did not read. Each is one transaction. */
 export function savingVerbs(database: Database): Pick<Mirror, Saving> {
   const turns = pLimit(SAVES_AT_ONCE)
   return {
+    pagesAtOnce: () => PAGES_AT_ONCE,
     savePages: (run, pages, nowMs) => turns(() => savePages(database, run, pages, nowMs)),
     finishRun: (run, ending, nowMs) => database.write((session) => finishRun(session, run, ending, nowMs), ending),
     findRemovalCandidates: (run, ending) => database.read((session) => findRemovalCandidates(session, run, ending)),

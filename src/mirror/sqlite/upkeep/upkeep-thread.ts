@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Connection } from '../database.ts'
+import { createIdIndex } from '../id-index.ts'
 import { identityOf } from '../file-identity.ts'
 import { createReadingIndexes } from '../reading-indexes.ts'
 import type { UpkeepFile, UpkeepTask } from './start-thread.ts'
@@ -15,7 +16,12 @@ let opened: Connection | undefined
 
 const TASKS: Record<UpkeepTask, (db: Connection) => void> = {
   checkpoint: (db) => db.pragma('wal_checkpoint(PASSIVE)'),
-  index: (db) => db.transaction(() => createReadingIndexes(db)).immediate(),
+  index: (db) => db.transaction(() => createMissing(db)).immediate(),
+}
+
+function createMissing(db: Connection): void {
+  createIdIndex(db)
+  createReadingIndexes(db)
 }
 
 parentPort?.on('message', (task: UpkeepTask | 'close') => {

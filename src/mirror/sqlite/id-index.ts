@@ -1,0 +1,59 @@
+import Database from 'better-sqlite3'
+import { MirrorUnusable } from '../../errors.ts'
+import type { Run } from '../../run.ts'
+import type { Connection } from './database.ts'
+import { InitialIds } from './initial-ids.ts'
+import { createIndexes, hasIndex, type Index } from './sorted-indexes.ts'
+import { statement } from './statement.ts'
+
+/*
+ * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror
+ * is read without it: the run itself knows which ids it inserted, and no other one is there. It is created from sorted keys when the run
+ * is over, or when another one begins, whatever happened to the first.
+ */
+const ID_INDEX: Index = { name: 'customers_by_id', on: 'customers (organization, id)', isUnique: true }
+
+/** Whether customers can be found by their ids only by reading all of them. */
+export function lacksIdIndex(db: Connection): boolean {
+  return !hasIndex(db, ID_INDEX)
+}
+
+/** Creates the index of ids if it is missing. The caller holds the transaction. Throws MirrorUnusable where a customer has two rows. */
+export function createIdIndex(db: Connection): void {
+  if (!lacksIdIndex(db)) return
+  try {
+    createIndexes(db, [ID_INDEX])
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
+    throw new MirrorUnusable(
+      `${db.name}: has two rows of one customer, which only a change by hand can have left. This finds them: SELECT organization, id FROM ` +
+        'customers GROUP BY organization, id HAVING COUNT(*) > 1. Delete what was added, and run the command again.',
+      { code: 'corrupt' },
+      { cause: error },
+    )
+  }
+}
+
+const idsOfRuns = new WeakMap<Run, InitialIds>()
+
+/** Whether a run that begins is alone in a mirror without customers. */
+export function isFirstOfAll(db: Connection, organization: string): boolean {
+  const other = statement(db, 'SELECT 1 FROM customers UNION ALL SELECT 1 FROM leases WHERE organization <> ? LIMIT 1')
+  return other.get(organization) === undefined
+}
+
+/** Has the first run of a mirror read without the index of ids. The caller holds the transaction. */
+export function readWithoutIdIndex(db: Connection, run: Run): void {
+  db.exec(`DROP INDEX IF EXISTS ${ID_INDEX.name}`)
+  idsOfRuns.set(run, new InitialIds())
+}
+
+/** The ids that a run inserted; undefined if the index knows them. */
+export function initialIdsOf(run: Run): InitialIds | undefined {
+  return idsOfRuns.get(run)
+}
+
+/** The run inserts nothing more. */
+export function forgetInitialIds(run: Run): void {
+  idsOfRuns.delete(run)
+}
