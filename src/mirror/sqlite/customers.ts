@@ -85,23 +85,17 @@ class CustomersSaving {
     return placed.filter(([place, it]) => tallies.inserted.has(it.id) || !this.#isInserted(place, it))
   }
 
-  /** Where the run knows what is there, INSERT several at a time. Returns the others. */
+  /** Where the run knows what is there, INSERT several at a time. Returns those that may be there. */
   #insertNew(placed: readonly Placed[], ids: InitialIds): Placed[] {
-    const { inserted } = this.#saving.tallies
+    const first = this.#insert.nextRow()
     const fresh: Placed[] = []
     const others: Placed[] = []
-    for (const entry of placed) {
-      const [, customer] = entry
-      if (inserted.has(customer.id) || ids.mayHave(customer.id)) {
-        others.push(entry)
-        continue
-      }
-      fresh.push(entry)
-      // Before it is inserted, for a record with the same id on the same page.
-      inserted.set(customer.id, { customer, rowId: 0 })
-    }
-    let rowId = this.#insert.all(fresh.map(([, customer]) => customer))
-    for (const [place, customer] of fresh) this.#noteInserted(place, customer, rowId++)
+    for (const entry of placed) (ids.addNew(entry[1].id, first + fresh.length) ? fresh : others).push(entry)
+    this.#insert.all(
+      fresh.map(([, customer]) => customer),
+      first,
+    )
+    for (const [nth, [place]] of fresh.entries()) this.#count(place, first + nth)
     return others
   }
 
@@ -118,19 +112,20 @@ class CustomersSaving {
 
   /** Inserts the customer if it is new; false if it is not. */
   #isInserted(place: number, customer: Customer): boolean {
-    const rowId = this.#ids === undefined ? this.#insert.one(customer) : this.#insert.all([customer])
-    if (rowId !== undefined) this.#noteInserted(place, customer, rowId)
-    return rowId !== undefined
-  }
-
-  #noteInserted(place: number, customer: Customer, rowId: number): void {
     const { db, run, tallies, nowMs } = this.#saving
-    this.#rowIds[place] = rowId
-    tallies.seen.add(rowId)
-    tallies.counts.inserted += 1
+    const rowId = this.#insert.one(customer)
+    if (rowId === undefined) return false
+    this.#count(place, rowId)
     this.#ids?.add(customer.id, rowId)
     if (run.isBaseline) tallies.inserted.set(customer.id, { customer, rowId })
     else recordChange(db, run, customer.id, 'added', null, nowMs)
+    return true
+  }
+
+  #count(place: number, rowId: number): void {
+    this.#rowIds[place] = rowId
+    this.#saving.tallies.seen.add(rowId)
+    this.#saving.tallies.counts.inserted += 1
   }
 
   #insertedBefore({ id }: Customer): StoredCustomer | undefined {

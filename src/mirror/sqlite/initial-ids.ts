@@ -20,18 +20,17 @@ export class InitialIds {
   #count = 0
 
   add(id: string, rowId: number): void {
-    if (4 * this.#count >= 3 * this.#rowIds.length) this.#grow()
     this.#put(this.#hashOf(id), rowId)
-    this.#count += 1
   }
 
-  /** Whether a row may be of this customer. */
-  mayHave(id: string): boolean {
+  /** Adds a customer, unless it may be there already: false then. */
+  addNew(id: string, rowId: number): boolean {
     const hash = this.#hashOf(id)
     const mask = this.#rowIds.length - 1
     for (let slot = hash & mask; this.#rowIds[slot] !== 0; slot = (slot + 1) & mask)
-      if (this.#hashes[slot] === hash) return true
-    return false
+      if (this.#hashes[slot] === hash) return false
+    this.#put(hash, rowId)
+    return true
   }
 
   /** The rows that may be of this customer. */
@@ -53,17 +52,20 @@ export class InitialIds {
   }
 
   #put(hash: number, rowId: number): void {
+    if (4 * this.#count >= 3 * this.#rowIds.length) this.#grow()
     const mask = this.#rowIds.length - 1
     let slot = hash & mask
     while (this.#rowIds[slot] !== 0) slot = (slot + 1) & mask
     this.#rowIds[slot] = rowId
     this.#hashes[slot] = hash
+    this.#count += 1
   }
 
   #grow(): void {
     const [rowIds, hashes] = [this.#rowIds, this.#hashes]
     this.#rowIds = new Uint32Array(rowIds.length * GROWTH)
     this.#hashes = new Uint32Array(rowIds.length * GROWTH)
+    this.#count = 0
     for (let slot = 0; slot < rowIds.length; slot += 1) {
       const rowId = rowIds[slot] ?? 0
       if (rowId !== 0) this.#put(hashes[slot] ?? 0, rowId)

@@ -2,7 +2,7 @@ import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
 /** The memory in which SQLite sorts the keys of an index, in KB. With more it takes longer. */
-const SORTING_KB = 2000
+const SORTING_KB = 1000
 
 /** An index: its name, and the table with the columns that it is on. */
 export type Index = { readonly name: string; readonly on: string; readonly isUnique?: boolean }
