@@ -31,6 +31,7 @@ import { listLastRuns } from './last-runs.ts'
 import { listLatestRuns, listUnderway } from './overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
+import { withRoomToSort } from './sorted-indexes.ts'
 import type { Upkeep } from './upkeep/upkeep.ts'
 import { recallWindows } from './windows.ts'
 
@@ -101,13 +102,16 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     file,
     standing: () => place?.standing() ?? 'same',
     startRun: async (start) => {
+      const begin = () =>
+        writeInPlace(() => {
+          // A newer version may have changed it since it was opened.
+          refuseNewer(db, file)
+          return startRun(db, start, holder)
+        })
+      if (!lacksIdIndex(db)) return begin()
       // The thread creates it where there are many customers.
-      if (upkeep?.isLarge === true && lacksIdIndex(db)) await upkeep.index()
-      return writeInPlace(() => {
-        // A newer version may have changed it since it was opened.
-        refuseNewer(db, file)
-        return startRun(db, start, holder)
-      })
+      if (upkeep?.isLarge === true) await upkeep.index()
+      return withRoomToSort(db, begin)
     },
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     pagesAtOnce,
@@ -155,7 +159,7 @@ async function indexIds(
   { upkeep, writeInPlace }: { upkeep: Upkeep | undefined; writeInPlace: WriteInPlace },
 ): Promise<void> {
   if (upkeep?.isLarge === true && (await upkeep.index())) return
-  writeInPlace(() => createIdIndex(db))
+  withRoomToSort(db, () => writeInPlace(() => createIdIndex(db)))
 }
 
 /** The run is complete without the indexes, and the next one tries again. */
@@ -165,7 +169,7 @@ async function indexForReaders(
 ): Promise<void> {
   if (upkeep?.isLarge === true && (await upkeep.index())) return
   try {
-    writeInPlace(() => createReadingIndexes(db))
+    withRoomToSort(db, () => writeInPlace(() => createReadingIndexes(db)))
   } catch (error) {
     if (!(error instanceof MirrorUnusable)) throw error
   }

@@ -1,5 +1,9 @@
+import { SqliteError } from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { MirrorUnusable } from '../../../src/errors.ts'
+import { openDatabase } from '../../../src/mirror/sqlite/database.ts'
 import { InitialIds } from '../../../src/mirror/sqlite/initial-ids.ts'
+import { withRoomToSort } from '../../../src/mirror/sqlite/sorted-indexes.ts'
 import type { Mirror } from '../../../src/store.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
@@ -123,6 +127,25 @@ test('a customer that was added by hand meanwhile is named with how to find it',
     code: 'mirror-corrupt',
     message: expect.stringMatching(/: has two rows of one customer, .* HAVING COUNT\(\*\) > 1\. Delete what was added/),
   })
+})
+
+test('indexes are created with their keys in memory where the folder for temporary files is full', async () => {
+  const db = openDatabase((await aMirror()).file, 'write')
+  onTestFinished(() => void db.close())
+  const stores: unknown[] = []
+  const done = withRoomToSort(db, () => {
+    stores.push(db.pragma('temp_store', { simple: true }))
+    if (stores.length === 1)
+      throw new MirrorUnusable('full', { code: 'full' }, { cause: new SqliteError('', 'SQLITE_FULL') })
+    return 'done'
+  })
+
+  expect([done, stores, db.pragma('temp_store', { simple: true })]).toEqual(['done', [0, 2], 0])
+  expect(() =>
+    withRoomToSort(db, () => {
+      throw new SqliteError('', 'SQLITE_BUSY')
+    }),
+  ).toThrow(SqliteError)
 })
 
 test('ids are found among hundreds of thousands, and others hardly ever', () => {
