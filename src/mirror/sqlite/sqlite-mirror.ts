@@ -1,4 +1,5 @@
 import type { Organizations } from '../../organizations.ts'
+import type { Run, Start } from '../../run.ts'
 import type { Erased, Mirror, Opening } from '../../store.ts'
 import { MirrorUnusable } from '../../errors.ts'
 import {
@@ -101,18 +102,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
   return {
     file,
     standing: () => place?.standing() ?? 'same',
-    startRun: async (start) => {
-      const begin = () =>
-        writeInPlace(() => {
-          // A newer version may have changed it since it was opened.
-          refuseNewer(db, file)
-          return startRun(db, start, holder)
-        })
-      if (!lacksIdIndex(db)) return begin()
-      // The thread creates it where there are many customers.
-      if (upkeep?.isLarge === true) await upkeep.index()
-      return withRoomToSort(db, begin)
-    },
+    startRun: async (start) => beginRun(db, { start, holder, file }, { upkeep, writeInPlace }),
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
@@ -152,6 +142,26 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
 }
 
 type WriteInPlace = <Result>(work: () => Result) => Result
+
+/** A run that begins, and the process that has its lease. */
+type Beginning = { start: Start; holder: string; file: string }
+
+async function beginRun(
+  db: Connection,
+  { start, holder, file }: Beginning,
+  { upkeep, writeInPlace }: { upkeep: Upkeep | undefined; writeInPlace: WriteInPlace },
+): Promise<Run> {
+  const begin = () =>
+    writeInPlace(() => {
+      // A newer version may have changed it since it was opened.
+      refuseNewer(db, file)
+      return startRun(db, start, holder)
+    })
+  if (!lacksIdIndex(db)) return begin()
+  // The thread creates it where there are many customers.
+  if (upkeep?.isLarge === true) await upkeep.index()
+  return withRoomToSort(db, begin)
+}
 
 /** What ends a run reads all ids of its organization, and the next one needs their index. */
 async function indexIds(
