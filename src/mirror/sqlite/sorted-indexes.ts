@@ -1,5 +1,4 @@
 import Database from 'better-sqlite3'
-import { MirrorUnusable } from '../../errors.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -40,7 +39,7 @@ export function withRoomToSort<Result>(db: Connection, work: () => Result): Resu
 }
 
 function lacksRoom(error: unknown): boolean {
-  const cause = error instanceof MirrorUnusable ? error.cause : error
+  const cause = error instanceof Error ? (error.cause ?? error) : error
   return cause instanceof Database.SqliteError && /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(cause.code)
 }
 
