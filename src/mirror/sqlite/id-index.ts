@@ -45,12 +45,17 @@ export function isFirstOfAll(db: Connection, organization: string): boolean {
 /** Has the first run of a mirror read without the index of ids. The caller holds the transaction. */
 export function readWithoutIdIndex(db: Connection, run: Run): void {
   db.exec(`DROP INDEX IF EXISTS ${ID_INDEX.name}`)
-  idsOfRuns.set(run, new InitialIds())
+  idsOfRuns.set(run, new InitialIds(run.fingerprint))
 }
 
 /** The ids that a run inserted; undefined if the index knows them. */
 export function initialIdsOf(run: Run): InitialIds | undefined {
   return idsOfRuns.get(run)
+}
+
+/** Has a run find customers by the index of ids, once another run has created it. The caller holds the transaction. */
+export function goByIdIndex(db: Connection, run: Run): void {
+  if (idsOfRuns.has(run) && !lacksIdIndex(db)) idsOfRuns.delete(run)
 }
 
 /** The run inserts nothing more. */

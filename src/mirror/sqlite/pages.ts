@@ -5,7 +5,7 @@ import { addPage, countKnown, countSuppressed, nothingSaved, talliesOf } from '.
 import { savedPage, windowRows } from '../saved-page.ts'
 import { noteEdited, saveCustomers, type Inserted } from './customers.ts'
 import type { Connection } from './database.ts'
-import { initialIdsOf } from './id-index.ts'
+import { goByIdIndex, initialIdsOf } from './id-index.ts'
 import { renewLease } from './lease.ts'
 import { saveRejects } from './rejects.ts'
 import { releaseListed } from './removals/removals.ts'
@@ -26,6 +26,7 @@ export function pagesAtOnce(run: Run): number {
  */
 export function savePages(db: Connection, run: Run, pages: readonly SortedPage[], nowMs: number): PagesSaved {
   renewLease(db, run, nowMs)
+  goByIdIndex(db, run)
   const saved = nothingSaved()
   const inserted: Inserted = new Map()
   for (const page of pages) saved.pages.push(savePage(db, run, page, { saved, inserted }, nowMs))

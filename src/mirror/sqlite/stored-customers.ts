@@ -10,7 +10,8 @@ export type StoredCustomer = Customer & { row_id: number; missing_since: string 
 
 const FIND = `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, removed_at FROM customers`
 const FIND_BY_ID = `${FIND} WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
-const FIND_BY_ROW = `${FIND} WHERE organization = ? AND row_id IN (SELECT value FROM json_each(?))`
+// With +, by the row whatever indexes there are: SQLite would take one of the organization, and read all of its customers.
+export const FIND_BY_ROW = `${FIND} WHERE +organization = ? AND row_id IN (SELECT value FROM json_each(?))`
 
 /** A customer with its index on the page. */
 export type Placed = readonly [place: number, customer: Customer]
