@@ -26,7 +26,7 @@ const CHECKPOINT_PAGES = 32_768
  * The page cache, in KB: enough for the index of a hundred thousand customers, and for the writes of one transaction. The index of a
  * million would not fit into any reasonable cache, and a night hardly reads it.
  */
-const CACHE_KB = 8_000
+export const CACHE_KB = 8_000
 
 /** The migrations in order; a file's place here is the `user_version` after it. */
 const MIGRATIONS = [

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../errors.ts'
 import type { Run } from '../../run.ts'
-import type { Connection } from './database.ts'
+import { CACHE_KB, type Connection } from './database.ts'
 import { InitialIds } from './initial-ids.ts'
 import { createIndexes, hasIndex, type Index } from './sorted-indexes.ts'
 import { statement } from './statement.ts'
@@ -34,6 +34,9 @@ export function createIdIndex(db: Connection): void {
   }
 }
 
+/** Rows are written one after the other, and none is looked up. */
+const CACHE_WITHOUT_INDEX_KB = 2000
+
 const idsOfRuns = new WeakMap<Run, InitialIds>()
 
 /** Whether a run that begins is alone in a mirror without customers. */
@@ -45,6 +48,7 @@ export function isFirstOfAll(db: Connection, organization: string): boolean {
 /** Has the first run of a mirror read without the index of ids. The caller holds the transaction. */
 export function readWithoutIdIndex(db: Connection, run: Run): void {
   db.exec(`DROP INDEX IF EXISTS ${ID_INDEX.name}`)
+  db.pragma(`cache_size = -${CACHE_WITHOUT_INDEX_KB}`)
   idsOfRuns.set(run, new InitialIds(run.fingerprint))
 }
 
@@ -55,10 +59,10 @@ export function initialIdsOf(run: Run): InitialIds | undefined {
 
 /** Has a run find customers by the index of ids, once another run has created it. The caller holds the transaction. */
 export function goByIdIndex(db: Connection, run: Run): void {
-  if (idsOfRuns.has(run) && !lacksIdIndex(db)) idsOfRuns.delete(run)
+  if (idsOfRuns.has(run) && !lacksIdIndex(db)) forgetInitialIds(db, run)
 }
 
 /** The run inserts nothing more. */
-export function forgetInitialIds(run: Run): void {
-  idsOfRuns.delete(run)
+export function forgetInitialIds(db: Connection, run: Run): void {
+  if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
 }

@@ -1,8 +1,10 @@
 import type { Fingerprint } from '../../fingerprint.ts'
 
-/** At the start, and so many times as much whenever three quarters are taken. */
+/** At the start, and so many times as much whenever seven of eight are taken. */
 const SLOTS = 1 << 13
-const GROWTH = 2
+const GROWTH = 1.5
+/** Fingerprints are kept in parts of so many rows, so that none is copied when there are more. */
+const PART_BITS = 13
 const ID_LENGTH = 36
 
 /**
@@ -15,9 +17,9 @@ export class InitialIds {
   readonly #text = Buffer.alloc(ID_LENGTH)
   readonly #bytes = new DataView(this.#text.buffer, this.#text.byteOffset, ID_LENGTH)
   /** Row numbers; 0 is a free slot. */
-  #rowIds = new Uint32Array(SLOTS)
-  /** The fingerprints of their ids, of which the lower bits choose the slot. */
-  #prints = new Uint32Array(SLOTS)
+  #slots = new Uint32Array(SLOTS)
+  /** The fingerprints of ids, by their rows. */
+  readonly #prints: (Uint32Array | undefined)[] = []
   #count = 0
 
   constructor(fingerprint: Fingerprint) {
@@ -31,9 +33,7 @@ export class InitialIds {
   /** Adds a customer, unless it may be there already: false then. */
   addNew(id: string, rowId: number): boolean {
     const print = this.#printOf(id)
-    const mask = this.#rowIds.length - 1
-    for (let slot = print & mask; this.#rowIds[slot] !== 0; slot = (slot + 1) & mask)
-      if (this.#prints[slot] === print) return false
+    if (this.#find(print, this.#slotOf(print)) >= 0) return false
     this.#put(print, rowId)
     return true
   }
@@ -42,12 +42,30 @@ export class InitialIds {
   rowsOf(id: string): number[] {
     const print = this.#printOf(id)
     const rows: number[] = []
-    const mask = this.#rowIds.length - 1
-    for (let slot = print & mask; ; slot = (slot + 1) & mask) {
-      const rowId = this.#rowIds[slot] ?? 0
-      if (rowId === 0) return rows
-      if (this.#prints[slot] === print) rows.push(rowId)
+    for (let slot = this.#find(print, this.#slotOf(print)); slot >= 0; slot = this.#find(print, this.#after(slot)))
+      rows.push(this.#slots[slot] ?? 0)
+    return rows
+  }
+
+  /** The next slot, from this one on, with a row of such an id; -1 if there is none. */
+  #find(print: number, from: number): number {
+    for (let slot = from; ; slot = this.#after(slot)) {
+      const rowId = this.#slots[slot] ?? 0
+      if (rowId === 0) return -1
+      if (this.#printAt(rowId) === print) return slot
     }
+  }
+
+  #printAt(rowId: number): number {
+    return this.#prints[rowId >>> PART_BITS]?.[rowId & (2 ** PART_BITS - 1)] ?? 0
+  }
+
+  #slotOf(print: number): number {
+    return Math.floor((print / 2 ** 32) * this.#slots.length)
+  }
+
+  #after(slot: number): number {
+    return slot + 1 === this.#slots.length ? 0 : slot + 1
   }
 
   #printOf(id: string): number {
@@ -56,23 +74,22 @@ export class InitialIds {
   }
 
   #put(print: number, rowId: number): void {
-    if (4 * this.#count >= 3 * this.#rowIds.length) this.#grow()
-    const mask = this.#rowIds.length - 1
-    let slot = print & mask
-    while (this.#rowIds[slot] !== 0) slot = (slot + 1) & mask
-    this.#rowIds[slot] = rowId
-    this.#prints[slot] = print
+    if (8 * this.#count >= 7 * this.#slots.length) this.#grow()
+    const part = (this.#prints[rowId >>> PART_BITS] ??= new Uint32Array(2 ** PART_BITS))
+    part[rowId & (2 ** PART_BITS - 1)] = print
+    this.#take(print, rowId)
     this.#count += 1
   }
 
+  #take(print: number, rowId: number): void {
+    let slot = this.#slotOf(print)
+    while (this.#slots[slot] !== 0) slot = this.#after(slot)
+    this.#slots[slot] = rowId
+  }
+
   #grow(): void {
-    const [rowIds, prints] = [this.#rowIds, this.#prints]
-    this.#rowIds = new Uint32Array(rowIds.length * GROWTH)
-    this.#prints = new Uint32Array(rowIds.length * GROWTH)
-    this.#count = 0
-    for (let slot = 0; slot < rowIds.length; slot += 1) {
-      const rowId = rowIds[slot] ?? 0
-      if (rowId !== 0) this.#put(prints[slot] ?? 0, rowId)
-    }
+    const before = this.#slots
+    this.#slots = new Uint32Array(Math.ceil(before.length * GROWTH))
+    for (const rowId of before) if (rowId !== 0) this.#take(this.#printAt(rowId), rowId)
   }
 }

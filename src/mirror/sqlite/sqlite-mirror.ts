@@ -122,7 +122,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     // A failed run is recorded in its file, even if that was moved away.
     finishRun: async (run, ending, nowMs) => {
       const finish = () => finishRun(db, run, ending, nowMs)
-      forgetInitialIds(run)
+      forgetInitialIds(db, run)
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
       if (lacksIdIndex(db)) await indexIds(db, { upkeep, writeInPlace })
       const report = writeInPlace(finish)
