@@ -37,7 +37,8 @@ export function createIdIndex(db: Connection): void {
 /** Rows are written one after the other, and none is looked up. */
 const CACHE_WITHOUT_INDEX_KB = 2000
 
-const idsOfRuns = new WeakMap<Run, InitialIds>()
+/** What such a run knows, and the version of the file: it changes when another connection writes. */
+const idsOfRuns = new WeakMap<Run, { ids: InitialIds; version: unknown }>()
 
 /** Whether a run that begins is alone in a mirror without customers. */
 export function isFirstOfAll(db: Connection, organization: string): boolean {
@@ -49,17 +50,28 @@ export function isFirstOfAll(db: Connection, organization: string): boolean {
 export function readWithoutIdIndex(db: Connection, run: Run): void {
   db.exec(`DROP INDEX IF EXISTS ${ID_INDEX.name}`)
   db.pragma(`cache_size = -${CACHE_WITHOUT_INDEX_KB}`)
-  idsOfRuns.set(run, new InitialIds(run.fingerprint))
+  idsOfRuns.set(run, { ids: new InitialIds(run.fingerprint), version: versionOf(db) })
 }
 
 /** The ids that a run inserted; undefined if the index knows them. */
 export function initialIdsOf(run: Run): InitialIds | undefined {
-  return idsOfRuns.get(run)
+  return idsOfRuns.get(run)?.ids
 }
 
-/** Has a run find customers by the index of ids, once another run has created it. The caller holds the transaction. */
+/**
+ * Has a run find customers by the index of ids, once another run has created it, or another program wrote to the file: customers may have
+ * been added or changed by hand. The caller holds the transaction.
+ */
 export function goByIdIndex(db: Connection, run: Run): void {
-  if (idsOfRuns.has(run) && !lacksIdIndex(db)) forgetInitialIds(db, run)
+  const known = idsOfRuns.get(run)
+  if (known !== undefined && known.version === versionOf(db) && lacksIdIndex(db)) return
+  // It may have been created in a transaction that failed later.
+  createIdIndex(db)
+  forgetInitialIds(db, run)
+}
+
+function versionOf(db: Connection): unknown {
+  return db.pragma('data_version', { simple: true })
 }
 
 /** The run inserts nothing more. */
