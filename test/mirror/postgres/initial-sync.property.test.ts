@@ -82,14 +82,18 @@ function saved({ pages, records, warnings, seen, written, rejectedIds }: Run) {
   return { pages, records, warnings, seen: [...seen], written: [...written], rejectedIds }
 }
 
-/** The highest row stays: a file gives its number to the next customer, and PostgreSQL does not. */
+/**
+ * In a first run nothing keeps a file from taking a customer twice, and then the run says so. The highest row stays: a file gives its number
+ * to the next customer, and PostgreSQL does not.
+ */
 function randomEdit(chance: Dice): string {
   const id = customerId(1 + chance.below(IDS))
   const at = '2026-01-01 00:00:00.000'
   const inserted = (above: number, removedAt: string) =>
     `INSERT INTO customers (row_id, organization, id, name, first_seen_at, changed_at, updated_at, removed_at, last_run_id)
      SELECT coalesce(max(row_id), 0) + ${above}, 'acme', '${id}', 'By hand', '${at}', '${at}', '${at}', ${removedAt},
-       (SELECT max(id) FROM runs) FROM customers WHERE organization = 'acme' ON CONFLICT DO NOTHING`
+       (SELECT max(id) FROM runs) FROM customers WHERE organization = 'acme'
+     HAVING NOT EXISTS (SELECT 1 FROM customers WHERE id = '${id}')`
   return chance.pick([
     `UPDATE customers SET name = 'By hand' WHERE id = '${id}'`,
     `DELETE FROM customers WHERE id = '${id}' AND row_id < (SELECT max(row_id) FROM customers)`,
