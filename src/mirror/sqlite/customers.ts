@@ -62,8 +62,8 @@ class CustomersSaving {
   constructor(saving: Saving, count: number) {
     const { db, run, nowMs } = saving
     this.#saving = saving
-    this.#insert = insertion(db, run, nowMs)
     this.#ids = initialIdsOf(run)
+    this.#insert = insertion(db, run, { nowMs, isIndexed: this.#ids === undefined })
     this.#rowIds = Array.from({ length: count })
   }
 

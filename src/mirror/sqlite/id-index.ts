@@ -9,7 +9,7 @@ import { statement } from './statement.ts'
 /*
  * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror
  * is read without it: the run itself knows which ids it inserted, and no other one is there. It is created from sorted keys when the run
- * is over, or when another one begins, whatever happened to the first.
+ * is over, or when another one begins, whatever happened to the first, or when another program writes to the file.
  */
 const ID_INDEX: Index = { name: 'customers_by_id', on: 'customers (organization, id)', isUnique: true }
 
@@ -50,7 +50,7 @@ export function isFirstOfAll(db: Connection, organization: string): boolean {
 export function readWithoutIdIndex(db: Connection, run: Run): void {
   db.exec(`DROP INDEX IF EXISTS ${ID_INDEX.name}`)
   db.pragma(`cache_size = -${CACHE_WITHOUT_INDEX_KB}`)
-  idsOfRuns.set(run, { ids: new InitialIds(run.fingerprint), version: versionOf(db) })
+  idsOfRuns.set(run, { ids: new InitialIds(run.fingerprint), version: dataVersion(db) })
 }
 
 /** The ids that a run inserted; undefined if the index knows them. */
@@ -64,17 +64,17 @@ export function initialIdsOf(run: Run): InitialIds | undefined {
  */
 export function goByIdIndex(db: Connection, run: Run): void {
   const known = idsOfRuns.get(run)
-  if (known !== undefined && known.version === versionOf(db) && lacksIdIndex(db)) return
+  if (known !== undefined && known.version === dataVersion(db) && lacksIdIndex(db)) return
   // It may have been created in a transaction that failed later.
   createIdIndex(db)
   forgetInitialIds(db, run)
 }
 
-function versionOf(db: Connection): unknown {
+function dataVersion(db: Connection): unknown {
   return db.pragma('data_version', { simple: true })
 }
 
-/** The run inserts nothing more. */
+/** The run goes by the index of ids from here on, or saves nothing more. */
 export function forgetInitialIds(db: Connection, run: Run): void {
   if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
 }

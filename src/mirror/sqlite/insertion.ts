@@ -3,7 +3,6 @@ import type { Run } from '../../run.ts'
 import { COMPARED_FIELDS } from '../changed-fields.ts'
 import { sqlTime } from '../sql-time.ts'
 import type { Connection } from './database.ts'
-import { initialIdsOf } from './id-index.ts'
 import { statement } from './statement.ts'
 import { updateStamp } from './update-stamp.ts'
 
@@ -43,7 +42,12 @@ export type Insertion = {
   all(customers: readonly Customer[], first: number): void
 }
 
-export function insertion(db: Connection, run: Run, nowMs: number): Insertion {
+/** `isIndexed`: whether there is the index of ids. */
+export function insertion(
+  db: Connection,
+  run: Run,
+  { nowMs, isIndexed }: { nowMs: number; isIndexed: boolean },
+): Insertion {
   const now = sqlTime(nowMs)
   const values: unknown[] = []
   const nextRow = () => (statement<[], number | null>(db, LAST_ROW).pluck().get() ?? 0) + 1
@@ -58,7 +62,6 @@ export function insertion(db: Connection, run: Run, nowMs: number): Insertion {
     values[at++] = now
     values[at++] = now
   }
-  const isIndexed = initialIdsOf(run) === undefined
   return {
     one(customer) {
       put(0, null, customer)

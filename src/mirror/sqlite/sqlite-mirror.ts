@@ -99,10 +99,11 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       place?.requireInPlace()
       return result
     })
+  const writing = { writeInPlace, upkeep }
   return {
     file,
     standing: () => place?.standing() ?? 'same',
-    startRun: async (start) => beginRun(db, { start, holder, file }, { upkeep, writeInPlace }),
+    startRun: async (start) => beginRun(db, { start, holder, file }, writing),
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
@@ -124,9 +125,10 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       const finish = () => finishRun(db, run, ending, nowMs)
       forgetInitialIds(db, run)
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
-      if (lacksIdIndex(db)) await indexIds(db, { upkeep, writeInPlace })
+      // What ends a run reads all ids of its organization, and the next one needs their index.
+      if (lacksIdIndex(db)) await createBeside(db, writing, createIdIndex)
       const report = writeInPlace(finish)
-      if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, { upkeep, writeInPlace })
+      if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, writing)
       return report
     },
     approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
@@ -141,7 +143,11 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
   }
 }
 
-type WriteInPlace = <Result>(work: () => Result) => Result
+/** How a mirror is written, and the thread beside it, if there is one. */
+type Writing = {
+  writeInPlace: <Result>(work: () => Result) => Result
+  upkeep: Upkeep | undefined
+}
 
 /** A run that begins, and the process that has its lease. */
 type Beginning = { start: Start; holder: string; file: string }
@@ -149,7 +155,7 @@ type Beginning = { start: Start; holder: string; file: string }
 async function beginRun(
   db: Connection,
   { start, holder, file }: Beginning,
-  { upkeep, writeInPlace }: { upkeep: Upkeep | undefined; writeInPlace: WriteInPlace },
+  { upkeep, writeInPlace }: Writing,
 ): Promise<Run> {
   const begin = () =>
     writeInPlace(() => {
@@ -163,23 +169,20 @@ async function beginRun(
   return withRoomToSort(db, begin)
 }
 
-/** What ends a run reads all ids of its organization, and the next one needs their index. */
-async function indexIds(
+/** Creates indexes: in the thread where there are many customers, and otherwise, or where it cannot, here. */
+async function createBeside(
   db: Connection,
-  { upkeep, writeInPlace }: { upkeep: Upkeep | undefined; writeInPlace: WriteInPlace },
+  { upkeep, writeInPlace }: Writing,
+  create: (db: Connection) => void,
 ): Promise<void> {
   if (upkeep?.isLarge === true && (await upkeep.index())) return
-  withRoomToSort(db, () => writeInPlace(() => createIdIndex(db)))
+  withRoomToSort(db, () => writeInPlace(() => create(db)))
 }
 
 /** The run is complete without the indexes, and the next one tries again. */
-async function indexForReaders(
-  db: Connection,
-  { upkeep, writeInPlace }: { upkeep: Upkeep | undefined; writeInPlace: WriteInPlace },
-): Promise<void> {
-  if (upkeep?.isLarge === true && (await upkeep.index())) return
+async function indexForReaders(db: Connection, writing: Writing): Promise<void> {
   try {
-    withRoomToSort(db, () => writeInPlace(() => createReadingIndexes(db)))
+    await createBeside(db, writing, createReadingIndexes)
   } catch (error) {
     if (!(error instanceof MirrorUnusable)) throw error
   }

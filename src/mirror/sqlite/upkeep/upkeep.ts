@@ -57,7 +57,7 @@ export class Upkeep {
     return (most.get() ?? 0) >= FEW_CUSTOMERS
   }
 
-  /** Builds the indexes of readers; false if the thread cannot. */
+  /** Builds the indexes that are missing and due; false if the thread cannot. */
   async index(): Promise<boolean> {
     return await this.#whileClosed('index').catch(() => false)
   }
