@@ -41,6 +41,7 @@ type Surroundings = {
 
 /** Mirrors every organization on its schedule until `signal` is aborted; then stops within ten seconds. */
 export async function runWorker(options: WorkerOptions, { signal, stderr, onHangUp }: Surroundings): Promise<void> {
+  const startedAtMs = Date.now()
   const timings = { ...TIMINGS, ...options.timings }
   let readNow = () => {}
   onHangUp?.(() => readNow())
@@ -83,13 +84,13 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   log.info({ http: http.origin }, 'worker starting')
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.
-  await Promise.race([reconcile({ atStart: true }), stopped])
+  await Promise.race([reconcile({ startedAtMs }), stopped])
   if (!signal.aborted) takeJobs(engine, tickWorker, { log, http: http.origin })
 
   publisher.compareSoon()
   const again = setInterval(() => {
     publisher.compareSoon()
-    void reconcile({ atStart: false })
+    void reconcile()
   }, timings.reconcileMs)
   await stopped
   log.info('worker stopping')
@@ -139,7 +140,7 @@ function watchWorkers(
   tickWorker: TickWorker,
   { timings, log, reconcile }: { timings: Timings; log: Logger; reconcile: Reconcile },
 ): { stop: () => void } {
-  const askAgain = () => void reconcile({ atStart: false })
+  const askAgain = () => void reconcile()
   syncWorker.on('lockRenewalFailed', askAgain)
   syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker without a heartbeat'))
   return watchQueue({

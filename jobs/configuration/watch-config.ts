@@ -26,7 +26,7 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
   let isFirst = true
   let reading: Promise<void> | undefined
   let folder = watchFolder()
-  const compare = () => void reconcile({ atStart: false })
+  const compare = () => void reconcile()
   followed.onNews(compare)
 
   function watchFolder(): FSWatcher | undefined {

@@ -20,7 +20,8 @@ export type Reconciling = {
   values: Pick<SharedValues, 'list' | 'delete'>
   organizations: Config['organizations']
   nowMs: number
-  atStart: boolean
+  /** When this worker started, if it has just started: it retries once what failed before then, in Unix milliseconds. */
+  startedAtMs?: number | undefined
   /** Asked before schedules are written and removed; without it they always are. */
   mayWrite?: () => Promise<boolean>
 }
@@ -30,7 +31,7 @@ export type Reconciling = {
  * however many nights were missed. Returns what was done.
  */
 export async function reconcileSchedules(reconciling: Reconciling): Promise<SchedulePlan> {
-  const { queues, mirror, values, organizations, nowMs, atStart, mayWrite } = reconciling
+  const { queues, mirror, values, organizations, nowMs, startedAtMs, mayWrite } = reconciling
   const { tick, requestSync } = queues
   const plan = planSchedules({
     wanted: [...scheduled(organizations), ...quickScheduled(organizations)],
@@ -38,9 +39,11 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
     lastRuns: await mirror.listLastRuns(),
     cancelledUntilMs: await readCancelledUntil(values, scheduled(organizations), nowMs),
     nowMs,
-    atStart,
+    atStart: startedAtMs !== undefined,
   })
-  for (const organization of plan.catchUp) await requestSync(organization, 'catch-up', { askedAtMs: nowMs })
+  // What has failed since then failed for another worker that started with this one.
+  const askedAtMs = startedAtMs ?? nowMs
+  for (const organization of plan.catchUp) await requestSync(organization, 'catch-up', { askedAtMs })
   if (plan.upsert.length + plan.remove.length === 0) return plan
   if (mayWrite !== undefined && !(await mayWrite())) return { ...plan, upsert: [], remove: [] }
   await writeSchedules(tick, plan)

@@ -4,8 +4,11 @@ import { codeAndReason } from '../queue/queue-refusal.ts'
 import { reconcileSchedules } from './reconcile.ts'
 import { nameOf } from './schedule-plan.ts'
 
-/** Reads the configuration again and makes the schedules equal to it. Never throws: failures are logged, and retried later. */
-export type Reconcile = (occasion: { atStart: boolean }) => Promise<void>
+/**
+ * Reads the configuration again and makes the schedules equal to it. Never throws: failures are logged, and retried later. A worker
+ * that has just started says when it did, in Unix milliseconds.
+ */
+export type Reconcile = (occasion?: { startedAtMs?: number }) => Promise<void>
 
 export function createReconciler(
   {
@@ -21,7 +24,7 @@ export function createReconciler(
   let underWay: { ended: Promise<void>; isComparing: boolean } | undefined
   let next: Promise<void> | undefined
 
-  async function reconcile(atStart: boolean, startComparing: () => void): Promise<void> {
+  async function reconcile(startedAtMs: number | undefined, startComparing: () => void): Promise<void> {
     const { accepted, live } = followed
     await followed.refresh()
     syncWorker.concurrency = live.current.jobs.concurrency
@@ -36,7 +39,8 @@ export function createReconciler(
         await followed.look()
         return accepted.mayWrite && live.reading === reading
       }
-      const plan = await reconcileSchedules({ queues, mirror, values, organizations, nowMs: now(), atStart, mayWrite })
+      const times = { nowMs: now(), startedAtMs }
+      const plan = await reconcileSchedules({ queues, mirror, values, organizations, ...times, mayWrite })
       const upserted = plan.upsert.map(nameOf)
       if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
         log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')
@@ -45,10 +49,10 @@ export function createReconciler(
     }
   }
 
-  function start(atStart: boolean): Promise<void> {
+  function start(startedAtMs?: number): Promise<void> {
     const begun = { ended: Promise.resolve(), isComparing: false }
     underWay = begun
-    begun.ended = reconcile(atStart, () => {
+    begun.ended = reconcile(startedAtMs, () => {
       begun.isComparing = true
     }).finally(() => {
       underWay = undefined
@@ -56,13 +60,13 @@ export function createReconciler(
     return begun.ended
   }
 
-  return ({ atStart }) => {
-    if (underWay === undefined) return start(atStart)
+  return ({ startedAtMs } = {}) => {
+    if (underWay === undefined) return start(startedAtMs)
     if (!underWay.isComparing) return underWay.ended
     // It compares what was read before: what has changed since needs another one.
     return (next ??= underWay.ended.then(() => {
       next = undefined
-      return underWay?.ended ?? start(false)
+      return underWay?.ended ?? start()
     }))
   }
 }

@@ -4,6 +4,7 @@ import { DelayedError } from 'bullmq'
 import { expect, test } from 'vitest'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
+import { findWhyNotNeeded } from '../../../jobs/run/not-needed.ts'
 import { reconcileSchedules } from '../../../jobs/schedule/reconcile.ts'
 import { startTickWorker } from '../../../jobs/schedule/tick-worker.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
@@ -46,7 +47,7 @@ test('a deploy at the moment an organization is due loses no tick', async () => 
   const [tick] = await queues.tick.getDelayed()
   await tick?.promote()
 
-  await reconcile({ lastRuns: allComplete, atStart: true })
+  await reconcile({ lastRuns: allComplete, startedAtMs: Date.now() })
 
   expect(await takeNext(backend, 'tick')).toEqual({ organization: 'acme' })
 })
@@ -113,6 +114,32 @@ test.each([
   await tickOnce(backend, { queues, organizations, lastRuns: [completeRun('acme', timestamp + afterMs)] })
 
   expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(jobs)
+})
+
+test.each([
+  ['retries what failed for good before it started', -1, undefined],
+  ['leaves what has failed for good since it started, for a worker that started with it', 1, 'refused-since'],
+])('a worker that looks late %s', async (_what, afterMs, why) => {
+  const { queues, organizations, reconcile } = await aSchedule(['acme'])
+  const startedAtMs = Date.now() - 1000
+  const endedAtMs = startedAtMs + afterMs
+  const refused: LastRun = {
+    organization: 'acme',
+    startedAtMs: endedAtMs,
+    status: 'failed',
+    errorCode: 'unauthorized',
+    completeAsOfMs: undefined,
+    endedAtMs,
+  }
+
+  const plan = await reconcile({ lastRuns: [refused], startedAtMs })
+
+  const [job] = await queues.sync.getJobs(['waiting', 'delayed'])
+  const mirror = { listLastRuns: async () => [refused] }
+  expect(plan.catchUp).toEqual(['acme'])
+  expect(await findWhyNotNeeded(job!, organizations[0]!, { mirror, isAsked: async () => false, now: Date.now })).toBe(
+    why,
+  )
 })
 
 test('a quick line makes quick jobs, and goes with its ticks when it is taken out', async () => {
@@ -184,12 +211,12 @@ async function aSchedule(ids: readonly string[], schedule: object = FAR_AWAY) {
   async function reconcile({
     lastRuns,
     change = (same) => same,
-    atStart = false,
+    startedAtMs,
     nowMs = Date.now(),
   }: {
     lastRuns: LastRun[] | typeof allComplete
     change?: (organizations: Organization[]) => Organization[]
-    atStart?: boolean
+    startedAtMs?: number
     nowMs?: number
   }) {
     const wanted = change(organizations)
@@ -200,7 +227,7 @@ async function aSchedule(ids: readonly string[], schedule: object = FAR_AWAY) {
       values: backend.values,
       organizations: wanted,
       nowMs,
-      atStart,
+      startedAtMs,
     })
   }
 }
