@@ -224,8 +224,9 @@ type Ending = ReturnType<typeof endingOf>
 function endingOf(stop: AbortSignal, abort: AbortSignal) {
   const end = new AbortController()
   let grace: NodeJS.Timeout | undefined
+  // With the reason of the signal that ends it: it says whether the next run may go on.
   const endNow = () => {
-    end.abort(abort.reason)
+    end.abort(abort.aborted ? abort.reason : stop.reason)
   }
   const endSoon = () => {
     grace = setTimeout(endNow, GRACE_MS)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { exitCodeOf } from '../../src/cli/exit-code.ts'
 import { MaxRunReached } from '../../src/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
@@ -6,6 +6,7 @@ import { customers, START_MS } from '../support/builders.ts'
 import { pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
 import { mirroring } from '../support/mirroring.ts'
+import { untilAborted } from '../support/until-aborted.ts'
 
 const HOUR_MS = 3_600_000
 const LIST = customers(1, 95)
@@ -70,6 +71,28 @@ test('maxRun ends a wait as well', async () => {
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, maxRunMs: 50 }))
   expect(error).toMatchObject({ code: 'max-run' })
   expect(report).toMatchObject({ status: 'interrupted', received: 20 })
+})
+
+test('maxRun ends requests that take long too, and the next run goes on', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const mirror = await aMirror()
+  const hanging = Promise.withResolvers<void>()
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page < 3) return pageOfList(LIST, window)
+    hanging.resolve()
+    return untilAborted(signal)
+  })
+  const run = mirrorOrganization(mirroring(mirror, source, { ...CHAIN, maxRunMs: 60_000 }))
+  await hanging.promise
+
+  await vi.advanceTimersByTimeAsync(66_000)
+  const { report, error } = await run
+
+  expect(error).toMatchObject({ code: 'max-run' })
+  expect(report).toMatchObject({ status: 'interrupted', pages: 2 })
+  const next = await mirrorOrganization(mirroring(mirror, slowSource(0).source, { ...CHAIN, resumeWithinMs: HOUR_MS }))
+  expect(next.report).toMatchObject({ status: 'complete', resumedFrom: report.runId })
 })
 
 test('a run without a limit, and a run within it, are not ended', async () => {
