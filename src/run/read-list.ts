@@ -17,7 +17,7 @@ import { rowsForScan } from './report-window.ts'
 import { fieldsToFind, type SortedFields } from './sorted-fields.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
-import { refuseTenantMixup } from './tenant-mixup.ts'
+import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
 export type ListSettings = ScanSettings & {
   /** Its id. */
@@ -99,8 +99,10 @@ export async function readPages(
       return typeof concurrency === 'number' ? concurrency : concurrency()
     },
   }
+  // A plain scan asks for no window again.
+  const foreign = settings.scan === 'chain' ? new ForeignAnswers(mirror, organization) : undefined
   await readWindows(reading, async (arrivals) => {
-    await saveArrivals(settings, run, followers, arrivals)
+    await saveArrivals(settings, run, { ...followers, foreign }, arrivals)
     if (!scan.done) limits.look()
   })
   const certificate = scan.certificate()
@@ -131,15 +133,20 @@ type Followers = { scan: Scan; recorder?: ListRecorder | undefined; fields?: Sor
 async function saveArrivals(
   { organization, mirror, now, onProgress }: ListSettings,
   run: Run,
-  followers: Followers,
+  { foreign, ...followers }: Followers & { foreign: ForeignAnswers | undefined },
   arrivals: readonly Arrival<ReadPage>[],
 ): Promise<void> {
-  const pages = arrivals.map(({ page }) => page.sorted)
-  if (run.pages === 0) await refuseTenantMixup(mirror, organization, pages)
+  const arrived = arrivals.map(({ page }) => page.sorted)
+  if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
+  const refused = (await foreign?.among(arrived)) ?? new Set()
+  const pages = arrived.filter((page) => !refused.has(page))
   const saved = await mirror.savePages(run, pages, now())
-  for (const [index, arrival] of arrivals.entries()) {
-    arrival.page.release?.()
-    follow(followers, arrival, { saved: saved.pages[index] ?? NOTHING_SAVED, before: run.list })
+  for (const arrival of arrivals) {
+    const { window, page } = arrival
+    page.release?.()
+    if (refused.has(page.sorted)) followers.scan.failed(window, 'page-mismatch')
+    else
+      follow(followers, arrival, { saved: saved.pages[pages.indexOf(page.sorted)] ?? NOTHING_SAVED, before: run.list })
   }
   const { received, duplicates } = run.records
   const total = arrivals.at(-1)?.page.total

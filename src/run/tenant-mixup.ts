@@ -15,11 +15,9 @@ export async function refuseTenantMixup(
   pages: readonly SortedPage[],
 ): Promise<void> {
   const asked = spreadOver(customersOfFirst(pages), IDS_ASKED)
-  // A recalled or forgotten customer, which is here by its number, belongs to this organization.
-  const ids = asked.filter((customer) => typeof customer === 'string')
-  if (ids.length * 2 <= asked.length) return
-  const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)
-  if (count * 2 <= asked.length || mostlyOf === undefined) return
+  const mixup = await lookFor(mirror, organization, asked)
+  if (mixup === undefined) return
+  const { count, mostlyOf } = mixup
   throw new ContractBroken(
     `${organization}: ${count} of ${asked.length} customers looked at on its first page are new to it and known under ` +
       `another organization, most of them under ${mostlyOf}. Nothing was written. Check the key and the address of ` +
@@ -30,15 +28,82 @@ export async function refuseTenantMixup(
   )
 }
 
-/** The customers of the first page that has any, each once: by row number if known, otherwise by id. */
-function customersOfFirst(pages: readonly SortedPage[]): (string | number)[] {
-  for (const { rows, rowIds, suppressed } of pages.toSorted((one, other) => one.page - other.page)) {
-    const numbers = Array.from(rowIds)
-    for (const { position, number } of suppressed) numbers[position] = -number
-    const customers = numbers.flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId))
-    if (customers.length > 0) return [...new Set(customers)]
+/** So few of a later page, because each page of an initial sync costs these look-ups. */
+const IDS_SAMPLED = 1
+/** Fewer customers on a page say nothing. */
+const FEWEST = 5
+/** An organization may share customers with another one: what is answered so often is no mistake of one answer. */
+const MOST_REFUSED = 3
+
+/** Refuses single answers that hold another organization's customers, as a proxy gives that mixes up two answers. */
+export class ForeignAnswers {
+  readonly #mirror: Pick<Mirror, 'findKnownElsewhere'>
+  readonly #organization: string
+  #refused = 0
+
+  constructor(mirror: Pick<Mirror, 'findKnownElsewhere'>, organization: string) {
+    this.#mirror = mirror
+    this.#organization = organization
+  }
+
+  /** Those of the pages that are to be asked for again; a few a run at most. */
+  async among<Page extends SortedPage>(pages: readonly Page[]): Promise<ReadonlySet<Page>> {
+    const refused = new Set<Page>()
+    const suspects = pages.filter(isMostlyNew).map((page) => ({ page, customers: customersOf(page) }))
+    const sample = suspects.flatMap(({ customers }) => spreadOver(customers.filter(isId), IDS_SAMPLED))
+    if (this.#refused >= MOST_REFUSED || sample.length === 0) return refused
+    if ((await this.#mirror.findKnownElsewhere(this.#organization, sample)).count === 0) return refused
+    for (const { page, customers } of suspects) {
+      if (this.#refused >= MOST_REFUSED) break
+      if ((await lookFor(this.#mirror, this.#organization, spreadOver(customers, IDS_ASKED))) === undefined) continue
+      this.#refused += 1
+      refused.add(page)
+    }
+    return refused
+  }
+}
+
+type Customer = string | number
+
+function isMostlyNew({ rowIds, suppressed }: SortedPage): boolean {
+  let known = suppressed.length
+  for (let at = 0; at < rowIds.length; at += 1) if (rowIds[at] !== 0) known += 1
+  return rowIds.length >= FEWEST && known * 2 < rowIds.length
+}
+
+/** A recalled or forgotten customer, which is here by its number, belongs to this organization. */
+function isId(customer: Customer): customer is string {
+  return typeof customer === 'string'
+}
+
+type Mixup = { count: number; mostlyOf: string }
+
+/** What is known of these customers, if more than half of them are new to the organization and belong to another one. */
+async function lookFor(
+  mirror: Pick<Mirror, 'findKnownElsewhere'>,
+  organization: string,
+  asked: readonly Customer[],
+): Promise<Mixup | undefined> {
+  const ids = asked.filter(isId)
+  if (ids.length * 2 <= asked.length) return undefined
+  const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)
+  return count * 2 <= asked.length || mostlyOf === undefined ? undefined : { count, mostlyOf }
+}
+
+/** The customers of the first page that has any. */
+function customersOfFirst(pages: readonly SortedPage[]): Customer[] {
+  for (const page of pages.toSorted((one, other) => one.page - other.page)) {
+    const customers = customersOf(page)
+    if (customers.length > 0) return customers
   }
   return []
+}
+
+/** The customers of a page, each once: by row number if known, otherwise by id. */
+function customersOf({ rows, rowIds, suppressed }: SortedPage): Customer[] {
+  const numbers = Array.from(rowIds)
+  for (const { position, number } of suppressed) numbers[position] = -number
+  return [...new Set(numbers.flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId)))]
 }
 
 /** At most `most` items: the first one, and others at even distances. */

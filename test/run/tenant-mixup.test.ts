@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ContractBroken } from '../../src/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/mirror-organization.ts'
 import { customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { listedSource } from '../support/listed-source.ts'
+import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { mirroring } from '../support/mirroring.ts'
 
@@ -79,29 +79,58 @@ test('customers of another organization that stand together anywhere on the firs
 test.each([
   ['an initial sync', []],
   ['a list of which half is stored', customers(1, 150)],
-])('the mirror is asked for 20 ids of the first page at most: %s', async (_, before) => {
-  const mirror = await aMirror()
-  if (before.length > 0) await sync(mirror, 'acme', before)
-  await sync(mirror, 'globex', customers(5001, 5010))
-  const asked: (readonly string[])[] = []
-  const counting: Mirror = {
-    ...mirror,
-    findKnownElsewhere(organization, ids) {
-      asked.push(ids)
-      return mirror.findKnownElsewhere(organization, ids)
-    },
-  }
+])(
+  'the mirror is asked for 20 ids of the first page at most, and for one of each later page: %s',
+  async (_, before) => {
+    const mirror = await aMirror()
+    if (before.length > 0) await sync(mirror, 'acme', before)
+    await sync(mirror, 'globex', customers(5001, 5010))
+    const asked: (readonly string[])[] = []
+    const counting: Mirror = {
+      ...mirror,
+      findKnownElsewhere(organization, ids) {
+        asked.push(ids)
+        return mirror.findKnownElsewhere(organization, ids)
+      },
+    }
 
-  const list = customers(1, 300, { phone: 'another' })
-  expect((await sync(counting, 'acme', list)).report).toMatchObject({
-    status: 'complete',
-    received: expect.any(Number),
-  })
+    const list = customers(1, 300, { phone: 'another' })
+    expect((await sync(counting, 'acme', list)).report).toMatchObject({
+      status: 'complete',
+      received: expect.any(Number),
+    })
 
-  expect(asked.map(({ length }) => length)).toEqual([20])
-  const places = asked.flat().map((id) => list.findIndex((sent) => sent['id'] === id))
-  expect(places).toEqual(asked.flat().map((_id, index) => index * 5))
-})
+    const [first = [], ...later] = asked
+    expect(first.map((id) => list.findIndex((sent) => sent['id'] === id))).toEqual(first.map((_id, index) => index * 5))
+    expect(first).toHaveLength(20)
+    // One customer of each page.
+    expect(later.flat().length).toBeLessThanOrEqual(4)
+  },
+)
+
+test.each([1, 8])(
+  'one answer with the customers of another organization is asked for again (%i at once)',
+  async (concurrency) => {
+    const mirror = await aMirror()
+    await sync(mirror, 'globex', customers(1001, 1500))
+    const own = customers(1, 480)
+    for (const newcomers of [customers(481, 500), customers(501, 520)]) {
+      own.push(...newcomers)
+      const mixed = { left: 1 }
+      const source = sourceOf(async (window) =>
+        pageOfList(window.page === 3 && mixed.left-- > 0 ? customers(1001, 1500) : own, window),
+      )
+      const { report } = await mirrorOrganization(
+        mirroring(mirror, source, { organization: 'acme', scan: 'chain', concurrency, pageSize: 100 }),
+      )
+      expect(report).toMatchObject({ status: 'complete', received: expect.any(Number) })
+      expect(mixed.left).toBeLessThan(0)
+      expect(rowsOf(mirror.file, `SELECT id FROM customers WHERE organization = 'acme' ORDER BY id`)).toEqual(
+        own.map(({ id }) => ({ id })),
+      )
+    }
+  },
+)
 
 test('what matters is the first page: customers of another organization further down are let through', async () => {
   const mirror = await aMirror()

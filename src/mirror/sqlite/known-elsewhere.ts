@@ -1,6 +1,7 @@
 import type { KnownElsewhere } from '../../store.ts'
 import { knownElsewhere } from '../rows/known-elsewhere.ts'
 import type { Connection } from './database.ts'
+import { lacksIdIndex } from './id-index.ts'
 import { statement } from './statement.ts'
 
 /**
@@ -23,6 +24,8 @@ const FIND = `
 
 /** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key or address. */
 export function findKnownElsewhere(db: Connection, organization: string, ids: readonly string[]): KnownElsewhere {
+  // The only organization of a mirror is being read for the first time.
+  if (lacksIdIndex(db)) return knownElsewhere([])
   const find = statement<[Record<string, unknown>], { id: string; organization: string }>(db, FIND)
   return knownElsewhere(find.all({ organization, ids: JSON.stringify(ids) }))
 }
