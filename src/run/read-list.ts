@@ -1,6 +1,7 @@
 import type { ListAsRead } from '../list-as-read.ts'
 import { ListMemory } from '../list-memory/list-memory.ts'
 import { ListRecorder } from '../list-memory/list-recorder.ts'
+import { judgeSurplus } from './judge-surplus.ts'
 import { nextList } from '../list-memory/next-list.ts'
 import type { Run } from '../run.ts'
 import type { Certificate } from '../scan/certificate.ts'
@@ -67,7 +68,8 @@ export async function readList(
   const recorder = new ListRecorder(run.list.warnings)
   const scan = await startScan(settings, { mirror: settings.mirror, run, recorder })
   const fields = settings.scan === 'chain' ? fieldsToFind(run.list.order) : undefined
-  const certificate = await readPages(settings, run, limits, { scan, recorder, fields, memory })
+  const read = await readPages(settings, run, limits, { scan, recorder, fields, memory })
+  const certificate = judgeSurplus(read, run)
   if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
   const customers = run.seen.size + run.rejectedIds.size
   const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }

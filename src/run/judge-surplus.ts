@@ -1,0 +1,21 @@
+import type { Run } from '../run.ts'
+import type { Certificate } from '../scan/certificate.ts'
+
+/** Fewer customers than these may leave the list while it is read. */
+const FEW = 20
+const FEW_SHARE = 0.01
+
+/**
+ * Takes the proof from a scan whose run received many more customers than the service counts: an answer that was asked for again may
+ * have brought them, and they are not listed.
+ */
+export function judgeSurplus(
+  certificate: Certificate,
+  { seen, rejectedIds }: Pick<Run, 'seen' | 'rejectedIds'>,
+): Certificate {
+  const { proof, total, reasons } = certificate
+  if (proof === 'unproven' || total === undefined) return certificate
+  const surplus = seen.size + rejectedIds.size - total
+  if (surplus <= Math.max(FEW, total * FEW_SHARE)) return certificate
+  return { ...certificate, proof: 'unproven', reasons: [...reasons, 'total-mismatch'] }
+}
