@@ -86,12 +86,16 @@ test('a cached list in the very first night does not count as an empty list', as
   expect(valueOf(service.mirror.file, 'SELECT count(*) FROM changes')).toBe(0)
 })
 
-test('a plain scan reports the cached answers it did not use', async () => {
+test('a plain scan reports the cached answers it did not use, and fails where they are more than a tenth of the list', async () => {
   await using service = await behindCache()
   const old = { isOld: ({ page }: Window) => page === 2, headers: KEPT.both }
-  expect(await service.night(old, { scan: 'plain' })).toMatchObject({
-    proof: 'unproven',
+  expect(await service.night(old, { scan: 'plain', pageSize: 20 })).toMatchObject({
+    ...{ status: 'complete', proof: 'unproven' },
     reasons: ['plain-scan', 'cached-answer'],
-    inserted: 150,
+    inserted: 230,
+  })
+  expect(await service.night(old, { scan: 'plain', pageSize: 100 })).toMatchObject({
+    status: 'failed',
+    error: { code: 'page-mismatch', message: expect.stringContaining('held 150 of the first 250 customers') },
   })
 })

@@ -18,6 +18,7 @@ import { rowsForScan } from './report-window.ts'
 import { fieldsToFind, type SortedFields } from './sorted-fields.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
+import { refuseGaps } from './refuse-gaps.ts'
 import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
 export type ListSettings = ScanSettings & {
@@ -71,6 +72,7 @@ export async function readList(
   const read = await readPages(settings, run, limits, { scan, recorder, fields, memory })
   const certificate = judgeSurplus(read, run)
   if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
+  refuseGaps(recorder.windows, certificate, settings.organization)
   const customers = run.seen.size + run.rejectedIds.size
   const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
   return { certificate, list: nextList(recorder, { customers, before, order: { ...scan.order, ...fields?.facts } }) }

@@ -1,0 +1,38 @@
+import { ContractBroken } from '../errors.ts'
+import type { RecordedWindow } from '../list-memory/list-recorder.ts'
+import type { Certificate } from '../scan/certificate.ts'
+
+/** A reading may leave out this share of the list, such as single pages that a cache answers. */
+const MOST_LEFT_OUT = 0.1
+
+/**
+ * Throws ContractBroken `page-mismatch` when the pages of a reading left out so much of the list that it was not read: positions
+ * before its last customer, or all of them. What stands behind the last customer may be a total that is too high.
+ */
+export function refuseGaps(
+  windows: Iterable<Pick<RecordedWindow, 'start' | 'count'>>,
+  { total = 0 }: Pick<Certificate, 'total'>,
+  organization: string,
+): void {
+  const { read, reach } = coverOf(windows)
+  const promised = reach === 0 ? total : reach
+  if (promised - read <= promised * MOST_LEFT_OUT) return
+  throw new ContractBroken(
+    `${organization}: the pages of the service held ${read} of the first ${promised} customers that it counts. What was read is kept. ` +
+      'Look for a cache or a proxy in between, then sync again.',
+    { code: 'page-mismatch' },
+  )
+}
+
+/** How many positions the windows cover, and the position after the last one. */
+function coverOf(windows: Iterable<Pick<RecordedWindow, 'start' | 'count'>>): { read: number; reach: number } {
+  let read = 0
+  let reach = 0
+  const filled = [...windows].filter(({ count }) => count > 0).toSorted((one, other) => one.start - other.start)
+  for (const { start, count } of filled) {
+    const end = start + count
+    read += Math.max(0, end - Math.max(start, reach))
+    reach = Math.max(reach, end)
+  }
+  return { read, reach }
+}

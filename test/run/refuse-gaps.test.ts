@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import { refuseGaps } from '../../src/run/refuse-gaps.ts'
+import { customers } from '../support/builders.ts'
+import { pageOfList, sourceOf } from '../support/listed-source.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+
+type Pages = [start: number, count: number][]
+
+test.each<[string, Pages, number, string | undefined]>([
+  [
+    'every position',
+    [
+      [0, 100],
+      [100, 50],
+    ],
+    150,
+    undefined,
+  ],
+  [
+    'windows that overlap, in any order',
+    [
+      [90, 60],
+      [0, 100],
+    ],
+    150,
+    undefined,
+  ],
+  [
+    'a tenth left out',
+    [
+      [0, 90],
+      [100, 50],
+    ],
+    150,
+    undefined,
+  ],
+  [
+    'more left out',
+    [
+      [0, 80],
+      [100, 50],
+    ],
+    150,
+    '130 of the first 150',
+  ],
+  [
+    'a total that is too high',
+    [
+      [0, 100],
+      [100, 50],
+    ],
+    2000,
+    undefined,
+  ],
+  [
+    'none, and a total',
+    [
+      [0, 0],
+      [100, 0],
+    ],
+    450,
+    '0 of the first 450',
+  ],
+  ['none, and no total', [[0, 0]], 0, undefined],
+])('pages that held %s', (_what, pages, total, left) => {
+  const refuse = () =>
+    refuseGaps(
+      pages.map(([start, count]) => ({ start, count })),
+      { total },
+      'acme',
+    )
+
+  if (left === undefined) expect(refuse).not.toThrow()
+  else expect(refuse).toThrow(left)
+})
+
+test.each([
+  ['no customers', 0],
+  ['fifteen customers, whatever size it says', 15],
+])('a service whose pages hold %s has not been read: the run fails', async (_what, size) => {
+  const list = customers(1, 450)
+  const source = sourceOf(async (window) => {
+    const page = pageOfList(list.slice(0, size * window.page).slice(size * (window.page - 1)), { ...window, page: 1 })
+    return { ...page, page: window.page, total: list.length }
+  })
+
+  const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { scan: 'chain', pageSize: 100 }))
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' } })
+})
