@@ -19,7 +19,8 @@ export type CachedAnswersOptions = {
   monotonicMs: () => number
 }
 
-/** The service's time is requested at most once in this time. */
+/** The service's time is requested at most so often in this time: servers behind one address may have different clocks. */
+const MOST_ASKED = 4
 const TIME_HOLDS_MS = 5000
 
 /**
@@ -27,13 +28,13 @@ const TIME_HOLDS_MS = 5000
  * that no cache can answer, once and then whenever dates contradict each other: the `Date` of that answer is its clock.
  */
 export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: CachedAnswersOptions): CachedAnswers {
-  let askedAtMs: number | undefined
+  let asked: number[] = []
   let asking: Promise<void> | undefined
 
   async function learnTime(stopping: Stopping): Promise<void> {
     const answer = await askAnew(stopping)
     if (answer !== undefined) clock.anchor(answer)
-    askedAtMs = monotonicMs()
+    asked.push(monotonicMs())
   }
 
   /** A search for a text that was never searched before: no cache has an answer to it. */
@@ -48,17 +49,16 @@ export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: Cach
     }
   }
 
-  function timeHolds(): boolean {
-    return askedAtMs !== undefined && monotonicMs() - askedAtMs < TIME_HOLDS_MS
+  function mayAskTime(): boolean {
+    asked = asked.filter((atMs) => monotonicMs() - atMs < TIME_HOLDS_MS)
+    return asked.length < MOST_ASKED
   }
 
   return {
     async refuse(answer, place, { mayAskMore, ...stopping }) {
-      if (!clock.fits(answer) && !timeHolds()) {
-        if (asking === undefined && mayAskMore?.() !== false)
-          asking = learnTime(stopping).finally(() => (asking = undefined))
-        await asking
-      }
+      const mayWait = () => asking !== undefined || (mayAskTime() && mayAskMore?.() !== false)
+      while (!clock.fits(answer) && mayWait())
+        await (asking ??= learnTime(stopping).finally(() => (asking = undefined)))
       if (clock.isOld(answer)) throw cachedAnswer(answer, place)
     },
   }

@@ -68,7 +68,8 @@ export function createClock(): Clock {
       const reading = ageOf(answer) > 0 ? undefined : read(answer)
       if (reading === undefined || (isTrusted && isBehind(reading))) return
       seen = reading
-      if (!isBehind(reading) && !isFarAhead(reading)) floorMs = Math.max(floorMs, reading.earliestMs + reading.stepMs)
+      if (!isTrusted && !isBehind(reading) && !isFarAhead(reading))
+        floorMs = Math.max(floorMs, reading.earliestMs + reading.stepMs)
     },
     fits(answer) {
       const reading = read(answer)

@@ -1,76 +1,27 @@
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { refuseGaps } from '../../src/run/refuse-gaps.ts'
+import type { Reason } from '../../src/scan/reasons.ts'
 import { customers } from '../support/builders.ts'
 import { pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { mirroring } from '../support/mirroring.ts'
 
-type Pages = [start: number, count: number][]
-
-test.each<[string, Pages, number, string | undefined]>([
-  [
-    'every position',
-    [
-      [0, 100],
-      [100, 50],
-    ],
-    150,
-    undefined,
-  ],
-  [
-    'windows that overlap, in any order',
-    [
-      [90, 60],
-      [0, 100],
-    ],
-    150,
-    undefined,
-  ],
-  [
-    'a tenth left out',
-    [
-      [0, 90],
-      [100, 50],
-    ],
-    150,
-    undefined,
-  ],
-  [
-    'more left out',
-    [
-      [0, 80],
-      [100, 50],
-    ],
-    150,
-    '130 of the first 150',
-  ],
-  [
-    'a total that is too high',
-    [
-      [0, 100],
-      [100, 50],
-    ],
-    2000,
-    undefined,
-  ],
-  [
-    'none, and a total',
-    [
-      [0, 0],
-      [100, 0],
-    ],
-    450,
-    '0 of the first 450',
-  ],
-  ['none, and no total', [[0, 0]], 0, undefined],
-])('pages that held %s', (_what, pages, total, left) => {
-  const refuse = () =>
-    refuseGaps(
-      pages.map(([start, count]) => ({ start, count })),
-      { total },
-      'acme',
-    )
+test.each<[string, pages: string, total: number, Reason[], left?: string]>([
+  ['every position', '0+100 100+50', 150, []],
+  ['windows that overlap, in any order', '90+60 0+100', 150, []],
+  ['a tenth left out', '0+90 100+50', 150, []],
+  ['more left out', '0+80 100+50', 150, [], '130 of the first 150'],
+  ['a total that is too high', '0+100 100+50', 2000, ['short-page']],
+  ['none, and a total', '0+0 100+0', 450, ['short-page'], '0 of the first 450'],
+  ['none, and no total', '0+0', 0, []],
+  ['an end that only a cache answers', '0+100 100+0', 450, ['cached-answer'], '100 of the first 450'],
+])('pages that held %s', (_what, pages, total, reasons, left) => {
+  const windows = pages.split(' ').map((page) => {
+    const [start = 0, count = 0] = page.split('+').map(Number)
+    return { start, count }
+  })
+  const refuse = () => refuseGaps(windows, { total, reasons }, 'acme')
 
   if (left === undefined) expect(refuse).not.toThrow()
   else expect(refuse).toThrow(left)
