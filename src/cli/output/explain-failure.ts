@@ -18,6 +18,9 @@ function explainByWords(error: { code: string; message: string }): Explanation |
   if (error.code === 'tls' && / without TLS/.test(error.message)) {
     return { title: 'not an https port', fix: 'Check the port in baseUrl: https needs the port that speaks TLS.' }
   }
+  if (error.code === 'network' && /: the (headers of the )?answer /.test(error.message)) {
+    return { title: 'unreadable answer', fix: 'Check the address and the port in baseUrl, and any proxy in between.' }
+  }
   if (error.code === 'status' && / answered 304 /.test(error.message)) {
     return {
       title: 'not modified',
