@@ -30,8 +30,12 @@ function scrubbed(text: string, secrets: readonly string[]): string {
     .reduce((rest, secret) => rest.replaceAll(secret, MASK), text)
     .replace(EMAIL, MASK)
     .replace(TOKEN_LIKE, MASK)
-  const plain = masked.replace(/[\p{C}\p{Z}\s]+/gu, ' ').trim()
-  return plain.length <= LONGEST_QUOTE ? plain : `${plain.slice(0, LONGEST_QUOTE - 1).toWellFormed()}…`
+  return shortened(masked.replace(/[\p{C}\p{Z}\s]+/gu, ' ').trim())
+}
+
+/** At most 200 characters of a text, with `…` where it is cut. */
+export function shortened(text: string): string {
+  return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE - 1).toWellFormed()}…`
 }
 
 const MASK = '[…]'

@@ -1,7 +1,7 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { isCorrectable, isNotable } from './clock.ts'
-import { quoted } from './quotation.ts'
+import { quoted, shortened } from './quotation.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 export type RefusalContext = {
@@ -108,7 +108,7 @@ function notModified({ place }: RefusalContext): ContractBroken {
 function redirected({ status, headers }: Answer, { place, url }: RefusalContext): ContractBroken {
   const location = headerOf(headers, 'location')
   const target = location === undefined ? null : URL.parse(location, url.href)
-  const where = target === null ? 'nowhere readable' : `the host ${target.host}`
+  const where = target === null ? 'nowhere readable' : placeOf(target)
   const isLogin = target !== null && /log-?in|sign-?in|auth|sso/i.test(target.pathname)
   const hint = isLogin
     ? 'It looks like a login page, so the key may not be accepted there. Check baseUrl and the API key.'
@@ -116,6 +116,11 @@ function redirected({ status, headers }: Answer, { place, url }: RefusalContext)
   return new ContractBroken(`${place} answered ${status}, a redirect to ${where}, which is never followed. ${hint}`, {
     code: 'redirect',
   })
+}
+
+/** `javascript:` and the like have no host. */
+function placeOf({ protocol, host }: URL): string {
+  return host === '' ? `a ${shortened(protocol)} address without a host` : `the host ${shortened(host)}`
 }
 
 function serviceNowMs({ nowMs, clockOffsetMs = 0 }: RefusalContext): number {

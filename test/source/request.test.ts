@@ -106,9 +106,17 @@ test.each([
   ['/elsewhere', /Check baseUrl/],
   [undefined, /nowhere readable/],
   ['http://[broken', /nowhere readable/],
+  ['javascript:alert(1)', /a redirect to a javascript: address without a host, which is never followed/],
 ])('a redirect to %s says what to check', async (location, message) => {
   await using server = await faultServer(redirect(302, location))
   expect(String(await rejection(aSource(server).source.readPage(FIRST, PATIENT)))).toMatch(message)
+})
+
+test('a redirect to a very long host shows its beginning', async () => {
+  await using server = await faultServer(redirect(302, `https://${'a'.repeat(8000)}.example/`))
+  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+
+  expect(String(error)).toMatch(/a redirect to the host a{199}…, which is never followed/)
 })
 
 test('an untrusted certificate is refused before any request, whatever the environment says', async () => {
