@@ -198,7 +198,8 @@ function runColumns(): PublicColumn[] {
 
 function freshnessColumns(): PublicColumn[] {
   const time = (name: string, meaning: string) => orNull(own(name, 'DATETIME', `${meaning}, UTC; NULL if none`))
-  const age = (name: string, of: string) => orNull(own(name, 'INTEGER', `seconds since ${of}; NULL if none`))
+  const age = (name: string, of: string) =>
+    orNull(own(name, 'INTEGER', `seconds since ${of}, negative where that lies in the future; NULL if none`))
   const count = (name: string, meaning: string) => own(name, 'INTEGER', meaning)
   return [
     organization(),

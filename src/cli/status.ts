@@ -1,4 +1,3 @@
-import { LARGEST_STEP_MS } from '../clock-tolerance.ts'
 import type { Freshness, LastQuickRun } from '../store.ts'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Organization } from '../config/organization.ts'
@@ -8,6 +7,7 @@ import { UsageError } from '../errors.ts'
 import { isFirstLoad } from '../first-load.ts'
 import { pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { durationArgument } from './duration-argument.ts'
+import { FUTURE_DATE, futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 import { formOf, FORMS, showMetrics, showPage } from './status-form.ts'
@@ -46,6 +46,7 @@ export function statusCommand(io: Io) {
       if (form === 'table')
         io.stdout.write(
           (await asTable(lines, limit, screenOf(io.stdout))) +
+            futureDateText(lines) +
             (await lastQuickLines(lines)) +
             (await pausedLines(lines)) +
             (await leftText(left)),
@@ -93,7 +94,9 @@ function statusLines(
     const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
     const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
     const paused = pauses && pauseOf(pauses, id, nowMs)
-    const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, readTooOld })]
+    const isStale = readTooOld && !isInFuture(readAgeMs)
+    const isAhead = isInFuture(readAgeMs) || isInFuture(provenAgeMs)
+    const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, isStale, isAhead })]
     return { paused, organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
   })
 }
@@ -134,23 +137,23 @@ async function leftText(left: readonly Freshness[]): Promise<string> {
 /** A date far in the future comes from a wrong clock, so it counts as too old. */
 function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
   if (maxAgeMs === undefined) return false
-  return ageMs === undefined || ageMs > maxAgeMs || isAhead(ageMs)
-}
-
-function isAhead(ageMs: number): boolean {
-  return ageMs < -LARGEST_STEP_MS
+  return ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs)
 }
 
 /** Why an organization is not proven, not fresh, or waits for a decision: short codes. */
-function whyNot(freshness: Freshness | undefined, { tooOld, readTooOld }: Record<'tooOld' | 'readTooOld', boolean>) {
+function whyNot(
+  freshness: Freshness | undefined,
+  { tooOld, isStale, isAhead }: Record<'tooOld' | 'isStale' | 'isAhead', boolean>,
+) {
   if (freshness === undefined) return ['never-mirrored']
   const { why, held, lastFullStatus, readAsOfMs } = freshness
   // It is configured again, and its next run ends that.
   if (freshness.retiredAtMs !== undefined) return ['retired']
   const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
-  const isForgotten = readTooOld && lastFullStatus === 'complete' && !why.includes('page-limit')
+  const isForgotten = isStale && lastFullStatus === 'complete' && !why.includes('page-limit')
   return [
     ...(isRunning ? ['running'] : []),
+    ...(isAhead ? [FUTURE_DATE] : []),
     ...(isForgotten ? ['no-run-since'] : []),
     ...why,
     ...(held > 0 ? [`held ${held}`] : []),
@@ -199,16 +202,18 @@ async function asTable(
     import('./output/wording.ts'),
   ])
   const asOf = (ms: number | undefined) => (ms === undefined ? 'never' : moment(ms))
+  const age = (ms: number | undefined) => (ms === undefined ? '–' : duration(Math.max(0, ms)))
+  const mark = (ageMs: number | undefined) => (isInFuture(ageMs) ? ' (in the future)' : ' (too old)')
   return renderTable(
     [
       ...['organization', 'read as of', 'age', 'proven as of', 'proof', 'last run'],
       ...['active', 'missing', 'removed', 'held', 'open rejects', 'why'],
     ],
-    lines.map(({ organization, freshness, readAgeMs, tooOld, why }) => [
+    lines.map(({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why }) => [
       organization,
       asOf(freshness?.readAsOfMs),
-      `${readAgeMs === undefined ? '–' : duration(Math.max(0, readAgeMs))}${tooOld && !proven ? ' (too old)' : ''}`,
-      `${asOf(freshness?.provenAsOfMs)}${tooOld && proven ? ' (too old)' : ''}`,
+      isInFuture(readAgeMs) ? 'in the future' : age(readAgeMs) + (tooOld && !proven ? ' (too old)' : ''),
+      asOf(freshness?.provenAsOfMs) + (tooOld && proven ? mark(provenAgeMs) : ''),
       freshness?.proof ?? '–',
       freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
       freshness?.active ?? 0,

@@ -112,6 +112,29 @@ test('a date far in the future does not count as fresh', async () => {
   expect(await said()).toMatchObject({ code: 0, tooOld: false, readAsOf: '2051-01-01T00:00:00.000Z' })
 })
 
+test('a date in the future is called that, with what to do, and not that no run came since', async () => {
+  await aRun(0, PROVEN)
+  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '+1 hours')`)
+  expect(await said()).toMatchObject({ why: [] })
+  expect((await status()).stdout).not.toContain('in the future')
+
+  tamper(workplace.mirror, `UPDATE runs SET data_as_of = '2051-01-01 00:00:00'`)
+  expect(await said('--max-age', '26h')).toMatchObject({ tooOld: true, why: ['future-date'] })
+  const { stdout } = await status('--max-age', '26h')
+  expect(stdout).toMatch(/2051-01-01 00:00 UTC +in the future +2051.* future-date$/m)
+  expect(stdout).toContain('\nacme: its date lies in the future. Check the clock, then sync again.\n')
+  expect(stdout).not.toMatch(/too old|no-run-since|0 ms/)
+  expect((await status('--max-age', '26h', '--proven')).stdout).toContain('2051-01-01 00:00 UTC (in the future)')
+})
+
+test('a proof in the future does not hide that no run came since', async () => {
+  await aRun(50, PROVEN)
+  await aRun(30, NOT_PROVEN)
+  tamper(workplace.mirror, `UPDATE runs SET data_as_of = '2051-01-01 00:00:00' WHERE proof = 'proven'`)
+
+  expect((await said('--max-age', '26h')).why).toEqual(['future-date', 'no-run-since', 'rejected-without-id'])
+})
+
 function now() {
   return { organization: 'acme', trigger: 'sync', nowMs: Date.now() } as const
 }
