@@ -37,7 +37,7 @@ export function readingErrors(organization: string): ReadingErrors {
 
 /** The error of a window whose answer was found wrong only by comparison with others. */
 function errorOf({ window, failure }: StoppedAt, organization: string): Error {
-  const message = `${placeOf(window, organization)} ${WHAT[failure]} ${ADVICE}`
+  const message = `${placeOf(window, organization)} ${WHAT[failure]} ${ADVICE}${ONE_SIZE[failure] ?? ''}`
   if (failure === 'hole') return new SourceUnavailable(message, { code: 'server-error' })
   if (failure === 'size-refused') return new SourceRefused(message, { code: 'unprocessable', status: 422 })
   return new ContractBroken(message, { code: CODES[failure] })
@@ -67,3 +67,5 @@ const CODES = {
 } as const
 const ADVICE =
   'The list was not read to its end; what was read is kept. Look for a cache or a proxy in between, then sync again.'
+const BY_SIZE = ' If the service serves only one page size, `scan: plain` with that pageSize reads it, without a proof.'
+const ONE_SIZE: Partial<Record<Failure, string>> = { 'size-refused': BY_SIZE, 'page-mismatch': BY_SIZE }

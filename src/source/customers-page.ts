@@ -1,7 +1,7 @@
 import { ContractBroken, SourceRefused } from '../errors.ts'
 import type { Answer } from './answer.ts'
 import { decodedText } from './body.ts'
-import type { Question, Window } from './customers-url.ts'
+import { LARGEST_SIZE, type Question, type Window } from './customers-url.ts'
 import { cutPage } from './cut-page.ts'
 import { cutRecords, type CutRecords, type Cutting } from './cut-records.ts'
 import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
@@ -51,7 +51,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
   if (meta.current_page !== asked.page) {
     throw broken(place, 'page-mismatch', `page ${meta.current_page} was answered instead`)
   }
-  if (size < 1 || size > asked.size) throw broken(place, 'size-mismatch', `meta.per_page is ${size}`)
+  if (size < 1 || size > asked.size) throw broken(place, 'size-mismatch', `meta.per_page is ${size}`, size)
   const lazy = outline === undefined ? undefined : cut
   const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
   const eager = lazy === undefined ? atMost(size, data, place) : undefined
@@ -71,13 +71,19 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
 
 function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
   if (records.length <= size) return records
-  throw broken(place, 'size-mismatch', `${records.length} records came in a page of ${size}`)
+  throw broken(place, 'size-mismatch', `${records.length} records came in a page of ${size}`, records.length)
 }
 
-function broken(place: string, code: 'page-mismatch' | 'size-mismatch', what: string): ContractBroken {
-  return new ContractBroken(`${place}: ${what}. No row of that page is kept. Look for a cache or a proxy in between.`, {
-    code,
-  })
+/** `served` is the size that came, where it is another than the one asked for. */
+function broken(place: string, code: 'page-mismatch' | 'size-mismatch', what: string, served = 0): ContractBroken {
+  const advice = `No row of that page is kept. Look for a cache or a proxy in between.${oneSizeAdvice(served)}`
+  return new ContractBroken(`${place}: ${what}. ${advice}`, { code })
+}
+
+/** A scan that proves something asks for several sizes: a service that has only one cannot be read by it. */
+function oneSizeAdvice(served: number): string {
+  if (served < 1 || served > LARGEST_SIZE) return ''
+  return ` If the service serves only one page size, \`scan: plain\` with a pageSize of at least ${served} reads it, without a proof.`
 }
 
 /** The page for a 404: some services answer so past the end of the list. */

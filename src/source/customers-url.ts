@@ -3,6 +3,9 @@ import { UsageError } from '../errors.ts'
 /** Which page to ask for, and how many customers it should hold. Both from 1 up. */
 export type Window = { page: number; size: number }
 
+/** The documented maximum of `per_page`. */
+export const LARGEST_SIZE = 100
+
 /** A request to the list: a page of all customers, or of those that match a search. */
 export type Question = Window & { search?: string | undefined }
 

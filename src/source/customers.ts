@@ -5,7 +5,14 @@ import { createCachedAnswers } from './cached-answers.ts'
 import { type ClockCorrected, withClockCorrection } from './clock-correction.ts'
 import { createClock } from './clock.ts'
 import { type CustomersPage, pageIn } from './customers-page.ts'
-import { customersAt, type Question, refuseImpossible, refuseOpenWire, type Window } from './customers-url.ts'
+import {
+  customersAt,
+  LARGEST_SIZE,
+  type Question,
+  refuseImpossible,
+  refuseOpenWire,
+  type Window,
+} from './customers-url.ts'
 import type { IdleAgents } from './idle-agents.ts'
 import { type Asking, createRateLimit, type RateLimit } from './rate-limit.ts'
 import { createRetry, type WaitingEvent } from './retry.ts'
@@ -127,9 +134,6 @@ export type SourceOptions = {
 
 /** What a source reports while it works, for a progress line or a log. Times in milliseconds. */
 export type SourceEvent = WaitingEvent | ClockCorrected
-
-/** The documented maximum of `per_page`. */
-const LARGEST_SIZE = 100
 
 /**
  * After everything that can happen in this turn of the event loop, when there are room and time for a page. When several answers come

@@ -112,6 +112,23 @@ test.each([
   expect(server.requests).toHaveLength(1)
 })
 
+test.each<[string, object, RegExp | undefined]>([
+  ['a larger size', { per_page: 100 }, /scan: plain. with a pageSize of at least 100 reads it, without a proof/],
+  ['more records than it says', { per_page: 2 }, /scan: plain. with a pageSize of at least 13 reads it/],
+  ['a size that cannot be asked for', { per_page: 101 }, undefined],
+  ['a size of nothing', { per_page: 0 }, undefined],
+])('an answer with %s says which scan reads a service with one size, if one does', async (_, meta, advice) => {
+  await using server = await faultServer(list(250, { meta }))
+  const error = await rejection(aSource(server).source.readPage({ page: 2, size: 13 }, PATIENT))
+
+  expect(error).toMatchObject({
+    code: 'size-mismatch',
+    message: expect.stringContaining('Look for a cache or a proxy'),
+  })
+  if (advice === undefined) expect(String(error)).not.toContain('scan: plain')
+  else expect(String(error)).toMatch(advice)
+})
+
 test('a page refused for its size is refused for good, naming the setting: another size would be another page', async () => {
   await using server = await faultServer(refusal(422, 'validation', 'The per page may not be greater than 50.'))
   const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
