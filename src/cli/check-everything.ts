@@ -110,6 +110,8 @@ function warnOf({ file, what, mode, isOwn }: ExposedSecret, organization: string
   }
 }
 
+const EMPTY_FIX = 'Ask the owner of the service why its list is empty, and look for a cache or a proxy in between.'
+
 /** One signed request, without retry, and what its answer means. */
 async function checkOrganization(organization: Organization, signal: AbortSignal): Promise<Finding> {
   const what = organization.id
@@ -124,10 +126,11 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
     try {
       const page = await source.probe(organization.pageSize, { signal })
       const { total, size, askedSize } = page
-      const records = page.records()
-      const customers = total === undefined ? `${records.length} on the first page` : count(total, 'customer')
+      const received = page.records().length
       const capped = size < askedSize ? `; the service caps pages at ${size}` : ''
-      return { what, said: `answered, ${customers}${capped}, ${clockWords(source.clockOffsetMs)}`, decides: true }
+      const said = `answered, ${customersWords(total, received)}${capped}, ${clockWords(source.clockOffsetMs)}`
+      const warning = isLeftEmpty(total, received) ? { isWarning: true, fix: EMPTY_FIX } : {}
+      return { what, said, decides: true, ...warning }
     } finally {
       await source.close()
     }
@@ -137,6 +140,15 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
     const { title, fix } = explainFailure(error)
     return { what, said: `${title}. ${error.message}`, error, fix: fix.replaceAll('<organization>', organization.id) }
   }
+}
+
+function customersWords(total: number | undefined, received: number): string {
+  if (total === undefined) return `${received} on the first page`
+  return `${count(total, 'customer')}${isLeftEmpty(total, received) ? ' by its total, and none on the first page' : ''}`
+}
+
+function isLeftEmpty(total: number | undefined, received: number): boolean {
+  return received === 0 && (total ?? 0) > 0
 }
 
 function clockWords(offsetMs: number | undefined): string {

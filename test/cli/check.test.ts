@@ -125,6 +125,24 @@ test("a clock within the service's tolerance is reported, without a failure", as
   expect(lineOf(done, 'acme')).toMatch(/its clock is (2 min|2 min 1 s|1 min 59 s) ahead of ours$/)
 })
 
+test('a first page without customers, whose total promises some, is a warning', async () => {
+  const server = await aFaultServer(list(2450, { envelope: { data: [] } }))
+  const done = await check(aWorkplace([organizationAt(server)]))
+
+  expect(done.code).toBe(0)
+  expect(lineOf(done, 'acme')).toBe(
+    '! acme: answered, 2,450 customers by its total, and none on the first page, clock unknown',
+  )
+  expect(fixOf(done, 'acme')).toContain('Ask the owner of the service why its list is empty')
+})
+
+test('a list without customers is no warning', async () => {
+  const done = await check(aWorkplace([organizationAt(await aFaultServer(list(0)))]))
+
+  expect(done.code).toBe(0)
+  expect(lineOf(done, 'acme')).toMatch(/^✔ acme: answered, 0 customers/)
+})
+
 test('a service that caps its pages is reported', async () => {
   const server = await aFaultServer(list(30, { meta: { per_page: 10, current_page: 1 }, envelope: { data: [] } }))
   const done = await check(aWorkplace([organizationAt(server)]))
