@@ -56,6 +56,17 @@ test.each(someOf(Object.entries(WORKING)))(
   },
 )
 
+test('a customer that the list hides is not removed where the search finds no customer that the list shows', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  await night(mirror, 2, { shown: WITHOUT_50 })
+
+  const { report } = await night(mirror, 3, { shown: WITHOUT_50, listed: [aDatedCustomer(50)] })
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'unproven', reasons: ['contradicted'], removed: 0 })
+  expect(fateOf(mirror, 50)).toBe('listed')
+})
+
 test('a customer that the list always hides is never removed, and each run that would remove it reports this', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, { shown: LIST })

@@ -1,7 +1,10 @@
 import type { Absent, RemovalRule, RemovingProof, Searched } from '../run.ts'
 
-/** This few absences at once are never held back, whatever their share. */
+/** This few absences at once are never held back for their share. */
 const ALWAYS_BELIEVED = 20
+
+/** So many absences at once, or more, are held back if no customer known before is left. */
+const WHOLE_LIST = 3
 
 /** Everything the decision about absent customers depends on. */
 export type Evidence = {
@@ -67,13 +70,19 @@ export function isCandidate(
   return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
 }
 
-/** Whether too many are absent at once to be marked: a large share of those listed before, who are counted only then, or all. */
+/**
+ * Whether too many are absent at once to be marked: the list is empty, or lacks all customers listed before, or a large share of them.
+ * Those listed before are counted only where their number decides.
+ */
 export function areTooMany(
   absent: number,
   listed: { before: () => number; now: number },
   { maxShare }: RemovalRule,
 ): boolean {
-  return listed.now === 0 || (absent > ALWAYS_BELIEVED && absent > maxShare * listed.before())
+  if (listed.now === 0) return true
+  if (absent < WHOLE_LIST) return false
+  const before = listed.before()
+  return absent >= before || (absent > ALWAYS_BELIEVED && absent > maxShare * before)
 }
 
 /** Whether the searches allow the removal of the customer. */

@@ -1,7 +1,8 @@
-import type { Candidate, Listed, Named, Searched } from '../run.ts'
+import type { Candidate, Listed, Searched } from '../run.ts'
 import { factsOf } from '../errors.ts'
 import type { CustomersPage } from '../source/customers.ts'
 import { windowFailureOf } from '../window-failure.ts'
+import { FIELDS, isTelling, textsOfCandidate, type Field, type Text } from './search-texts.ts'
 
 /** Searches the service for a text, and returns the first page of matches. */
 export type Search = (text: string) => Promise<CustomersPage>
@@ -20,6 +21,8 @@ export type Searching = {
    * and whose field has changed by which the list is sorted: a search by that field misses them too.
    */
   everyField?: boolean | undefined
+  /** Whether a customer may be removed whose absence no search confirms, so that kinds of search which find no control are tried too. */
+  everyKind?: boolean | undefined
 }
 
 /** How many listed customers each kind of search is tested with, so that one odd name does not fail the test. */
@@ -33,40 +36,83 @@ export const MOST_REQUESTS = 100
  * enough to be whole, and the same kind of search finds one of `controls`, who are known to be listed. A kind of search that
  * finds no control, or that the service refuses, is not used. With `everyField`, all fields that were searched have to confirm the
  * absence, or two of them where another one leaves it open. A candidate is `unanswered` where the service refuses each search
- * that was to be made. Where a hundred requests are not enough, a random sample is searched for, until one is found. An outage
- * postpones: nothing is concluded from a search that could not be made.
+ * that was to be made. With `everyKind`, a kind of search that finds no control is used where no other one confirms the absence: the
+ * list may be the wrong one, and the controls with it. There only a customer found proves anything. Where a hundred requests are not
+ * enough, a random sample is searched for, until one is found. An outage postpones: nothing is concluded from a search that could not
+ * be made.
  */
 export async function confirmAbsences(
   candidates: readonly Candidate[],
   controls: readonly Listed[],
   searching: Searching,
 ): Promise<Searched> {
-  const room = roomOf(searching)
   const found = new Set<string>()
-  const search = noting(found, candidates, searching.search)
-  const fates = { absent: new Set<string>(), unknown: new Set<string>(), unanswered: new Set<string>() }
-  let isSample = false
+  const looking: Looking = {
+    search: noting(found, candidates, searching.search),
+    room: roomOf(searching),
+    random: searching.random,
+    found,
+    isSample: false,
+  }
+  const [absent, unknown, unanswered] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  const fates = { found, absent, unknown, unanswered }
   let isPostponed = false
   try {
-    const kinds = await tryKinds(candidates, controls, search)
-    const textsOf = (candidate: Candidate) =>
-      textsOfCandidate(candidate).filter(({ field }) => kinds[field] !== 'fails')
-    isSample = candidates.reduce((sum, candidate) => sum + textsOf(candidate).length, 0) > room()
-    for (const candidate of isSample ? shuffled(candidates, searching.random) : candidates) {
-      if (textsOf(candidate).length > room()) isSample = true
-      if (isSample && (textsOf(candidate).length > room() || found.size > 0)) break
-      if (found.has(candidate.id)) continue
-      const fate = await lookFor(candidate, textsOf(candidate), { ...searching, kinds, search })
-      if (fate !== 'found') fates[fate].add(candidate.id)
-    }
+    const kinds = await tryKinds(candidates, controls, looking.search)
+    await lookForEach(candidates, textsBy(kinds, ['works', 'unsure']), looking, async (candidate, texts) => {
+      const fate = await lookFor(candidate, texts, { ...searching, kinds, search: looking.search })
+      fates[fate].add(candidate.id)
+    })
+    // A sample with mostly unanswered searches decides for no other customer.
+    if (looking.isSample && unanswered.size > absent.size + unknown.size) isPostponed = true
+    const unconfirmed = candidates.filter(({ id }) => unknown.has(id))
+    if (searching.everyKind === true && found.size === 0) await lookWithoutControl(unconfirmed, kinds, looking)
   } catch (error) {
     if (factsOf(error).from !== 'outage' && !searching.signal.aborted) throw error
     isPostponed = true
   }
-  const { absent, unknown, unanswered } = fates
-  // A sample with mostly unanswered searches decides for no other customer.
-  if (isSample && unanswered.size > absent.size + unknown.size) isPostponed = true
-  return { confirmed: absent.difference(found), found, unanswered, isSample, isPostponed }
+  return { confirmed: absent.difference(found), found, unanswered, isSample: looking.isSample, isPostponed }
+}
+
+/** What the searches for candidates share. `isSample` becomes true when the requests do not suffice for all of them. */
+type Looking = {
+  readonly search: Search
+  /** How many requests the searches may still make. */
+  readonly room: () => number
+  readonly random: () => number
+  readonly found: ReadonlySet<string>
+  isSample: boolean
+}
+
+/** Looks for each candidate that is not found yet, or for a random sample until one is found. */
+async function lookForEach(
+  candidates: readonly Candidate[],
+  textsOf: (candidate: Candidate) => Text[],
+  looking: Looking,
+  look: (candidate: Candidate, texts: readonly Text[]) => Promise<void>,
+): Promise<void> {
+  const { room, random, found } = looking
+  if (candidates.reduce((sum, candidate) => sum + textsOf(candidate).length, 0) > room()) looking.isSample = true
+  for (const candidate of looking.isSample ? shuffled(candidates, random) : candidates) {
+    const texts = textsOf(candidate)
+    if (texts.length > room()) looking.isSample = true
+    if (looking.isSample && (texts.length > room() || found.size > 0)) break
+    if (!found.has(candidate.id)) await look(candidate, texts)
+  }
+}
+
+/** Searches by the kinds that find no control. One that the service refuses as often as there are controls is not used any more. */
+async function lookWithoutControl(candidates: readonly Candidate[], kinds: Kinds, looking: Looking): Promise<void> {
+  const refused: Field[] = []
+  const isRefused = (field: Field) => refused.filter((each) => each === field).length >= MOST_CONTROLS
+  await lookForEach(candidates, textsBy(kinds, ['fails']), looking, async ({ id }, texts) => {
+    for (const { field, text } of texts) {
+      if (isRefused(field)) continue
+      const answer = await answerTo(text, looking.search)
+      if (answer === undefined) refused.push(field)
+      else if (holds(answer, id)) return
+    }
+  })
 }
 
 /** A search that adds every candidate in any of its answers to `found`, whatever the searched text. */
@@ -80,35 +126,18 @@ function noting(found: Set<string>, candidates: readonly Candidate[], search: Se
   }
 }
 
-type Field = keyof Named
-const FIELDS: readonly Field[] = ['email', 'username', 'name']
-
-/** Whether a kind of search finds customers known to be listed; `unsure` where more match than one page holds. */
-type Kind = 'works' | 'unsure' | 'fails'
+/**
+ * Whether a kind of search finds customers known to be listed; `unsure` where more match than one page holds, `refused` where no
+ * search is answered.
+ */
+type Kind = 'works' | 'unsure' | 'fails' | 'refused'
 type Kinds = Record<Field, Kind>
-
-type Text = { field: Field; text: string }
 
 type Answer = Pick<CustomersPage, 'total' | 'size'> & { records: readonly unknown[] }
 
-/** The most searches that are made for a candidate. */
-export function searchesFor(candidate: Candidate): number {
-  return textsOfCandidate(candidate).length
-}
-
-function textsOfCandidate(candidate: Candidate): Text[] {
-  const texts = new Map<string, Text>()
-  for (const field of FIELDS) {
-    for (const { [field]: text } of [candidate, ...candidate.earlier]) {
-      if (isTelling(text) && !texts.has(text)) texts.set(text, { field, text })
-    }
-  }
-  return [...texts.values()]
-}
-
-/** A letter or two would match half the list, though two signs may be a Chinese name; a page of text is too long for an address. */
-function isTelling(text: string | null): text is string {
-  return text !== null && Buffer.byteLength(text.trim()) >= 3 && text.length <= 255
+/** The texts that are searched for by one of these kinds of search. */
+function textsBy(kinds: Kinds, used: readonly Kind[]): (candidate: Candidate) => Text[] {
+  return (candidate) => textsOfCandidate(candidate).filter(({ field }) => used.includes(kinds[field]))
 }
 
 async function tryKinds(candidates: readonly Candidate[], controls: readonly Listed[], search: Search): Promise<Kinds> {
@@ -119,15 +148,16 @@ async function tryKinds(candidates: readonly Candidate[], controls: readonly Lis
 }
 
 async function tryKind(field: Field, controls: readonly Listed[], search: Search): Promise<Kind> {
-  let kind: Kind = 'fails'
+  const kinds = new Set<Kind>()
   for (const control of controls.slice(0, MOST_CONTROLS)) {
     const text = control[field]
-    const answer = isTelling(text) ? await answerTo(text, search) : undefined
-    if (answer === undefined) continue
-    if (holds(answer, control.id)) return 'works'
-    if (!isWhole(answer)) kind = 'unsure'
+    if (!isTelling(text)) continue
+    const answer = await answerTo(text, search)
+    if (answer !== undefined && holds(answer, control.id)) return 'works'
+    if (answer === undefined) kinds.add('refused')
+    else kinds.add(isWhole(answer) ? 'fails' : 'unsure')
   }
-  return kind
+  return (['unsure', 'fails', 'refused'] as const).find((kind) => kinds.has(kind)) ?? 'fails'
 }
 
 async function lookFor(

@@ -32,6 +32,7 @@ export async function searchForAbsent(
     random,
     signal,
     everyField: proof === 'settled',
+    everyKind: proof === 'proven',
   })
 }
 

@@ -1,8 +1,9 @@
 import type { Candidate, Run } from '../run.ts'
 import type { Conclusion } from '../scan/quick/conclusion.ts'
 import type { Mirror } from '../store.ts'
-import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS, searchesFor } from './confirm-absences.ts'
+import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from './confirm-absences.ts'
 import type { LimitedSource } from './request-limit.ts'
+import { searchesFor } from './search-texts.ts'
 
 type SearchSettings = {
   source: Pick<LimitedSource, 'search' | 'counters' | 'room'>

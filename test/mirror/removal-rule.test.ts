@@ -119,6 +119,10 @@ test.each([
   [21, { before: 210, now: 189 }, false],
   [21, { before: 209, now: 188 }, true],
   [1, { before: 1, now: 0 }, true],
+  [2, { before: 2, now: 1 }, false],
+  [3, { before: 3, now: 1 }, true],
+  [3, { before: 4, now: 1 }, false],
+  [20, { before: 20, now: 500 }, true],
 ])('%i absent of %o are too many: %s', (absent, listed, expected) => {
   const { before, now } = listed
 
@@ -128,7 +132,7 @@ test.each([
 test('customers listed before are counted only where their number decides', () => {
   const before = () => expect.unreachable()
 
-  expect(areTooMany(20, { before, now: 1 }, RULE)).toBe(false)
+  expect(areTooMany(2, { before, now: 1 }, RULE)).toBe(false)
   expect(areTooMany(1, { before, now: 0 }, RULE)).toBe(true)
 })
 

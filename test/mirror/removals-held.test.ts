@@ -64,6 +64,44 @@ test.each([1, 2, 20, 500])('a list that is suddenly empty is held, were it of %d
   expect(fates(mirror)).toEqual({ listed: known, missing: 0, removed: 0 })
 })
 
+test.each([
+  [2, 0],
+  [3, 3],
+  [15, 15],
+])('a list that suddenly has none of its %d customers, but as many others: %d are held', async (known, held) => {
+  const mirror = await aMirror()
+  const rule = { after: 1, maxShare: 1 }
+  await night(mirror, 1, customers(1, known))
+
+  const report = await night(mirror, 2, customers(101, 100 + known), { rule })
+
+  expect(report).toMatchObject({ inserted: known, missing: 0, removed: known - held, held })
+})
+
+test('the other customers are as new on later nights: those absent stay held until they are approved', async () => {
+  const mirror = await aMirror()
+  const others = customers(101, 115)
+  await night(mirror, 1, customers(1, 15))
+  await night(mirror, 2, others)
+  await night(mirror, 3, others, { proof: 'unproven' })
+  await night(mirror, 4, [...others, aCustomer(116)])
+  const { runId = 0, held } = await night(mirror, 5, [...others, aCustomer(116)])
+  expect(held).toBe(15)
+
+  await mirror.approveRemovals(runId, AT_MS)
+
+  expect(fates(mirror)).toEqual({ listed: 16, missing: 0, removed: 15 })
+  expect(await night(mirror, 31, customers(106, 116))).toMatchObject({ missing: 5, held: 0 })
+})
+
+test('those that come while removals are held do not make the absent a smaller share', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  await night(mirror, 2, customers(31, 500))
+
+  expect(await night(mirror, 3, customers(31, 500))).toMatchObject({ missing: 0, held: 30 })
+})
+
 test('a list that was always empty, or whose customers are all removed, holds no removals', async () => {
   const mirror = await aMirror()
   expect(await night(mirror, 1, [])).toMatchObject({ held: 0 })

@@ -387,6 +387,104 @@ test.each([
   expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL')).toEqual([])
 })
 
+const EVERY_KIND = { everyKind: true } as const
+
+test('where a customer may be removed without a confirmation, one is found by a search that does not find the control', async () => {
+  const { asked, search } = searchOf(customers(3, 4))
+  const candidates = [absent(3), absent(9), absent(4)]
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search, EVERY_KIND))
+
+  const found = new Set([customerId(3), customerId(4)])
+  expect(searched).toEqual({ confirmed: new Set(), found, unanswered: new Set(), isSample: false, isPostponed: false })
+  expect(asked).toHaveLength(2 + 1 + 2 + 1)
+})
+
+test.each<[string, Listed[]]>([
+  ['the control is not found', [CONTROL]],
+  ['the control has nothing to be searched by', [{ ...CONTROL, email: null, username: null }]],
+  ['there is no control', []],
+])('where %s, such a search that finds no customer proves nothing', async (_, controls) => {
+  const { search } = searchOf([])
+
+  const searched = await confirmAbsences([absent(8), absent(9)], controls, searchingBy(search, EVERY_KIND))
+
+  expect(searched).toMatchObject({ confirmed: new Set(), found: new Set(), unanswered: new Set(), isPostponed: false })
+})
+
+test('such a search is not made for a customer whose absence another one confirms, nor after one is found', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const control = { ...CONTROL, username: 'not listed' }
+  const [gone, stays] = [absent(9), absent(3)]
+
+  expect((await confirmAbsences([gone], [control], searchingBy(search, EVERY_KIND))).confirmed.size).toBe(1)
+  expect((await confirmAbsences([gone, stays], [control], searchingBy(search, EVERY_KIND))).found?.size).toBe(1)
+  expect(asked).not.toContain('customer-9')
+})
+
+test('a customer that the kind of search which works leaves open is looked for by another kind', async () => {
+  const { search } = searchOf([aCustomer(1), aCustomer(9, { email: 'other@example.com' })])
+  const unsure: Search = async (text) =>
+    text === 'customer-9@example.com' ? pageOfList(customers(101, 200), { page: 1, size: 100 }) : search(text)
+  const control = { ...CONTROL, username: 'not listed' }
+
+  const searched = await confirmAbsences([absent(9)], [control], searchingBy(unsure, EVERY_KIND))
+
+  expect(searched.found).toEqual(new Set([customerId(9)]))
+})
+
+test('a service that refuses to search for the control is asked for no other customer', async () => {
+  const asked: string[] = []
+  const refusing: Search = async (text) => {
+    asked.push(text)
+    throw REFUSED
+  }
+
+  const searched = await confirmAbsences([absent(8), absent(9)], [CONTROL], searchingBy(refusing, EVERY_KIND))
+
+  expect(asked).toEqual([CONTROL.email, CONTROL.username])
+  expect(searched).toMatchObject({ confirmed: new Set(), unanswered: new Set(), isPostponed: false })
+})
+
+test('a kind of search that does not find the control, and is refused for two customers, is asked for no other one', async () => {
+  const { asked, search } = searchOf([])
+  const refusing: Search = async (text) => {
+    const page = await search(text)
+    if (text.startsWith('customer-10')) throw REFUSED
+    return page
+  }
+  const candidates = Array.from({ length: 20 }, (_, index) => absent(1000 + index))
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(refusing, EVERY_KIND))
+
+  expect(asked).toHaveLength(2 + 2 * 2)
+  expect(searched).toMatchObject({ unanswered: new Set(), isPostponed: false })
+})
+
+test('searches that do not find the control are part of the hundred requests, and go to a random sample', async () => {
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
+  const none = searchOf([])
+  const all = searchOf(customers(2000, 2249))
+
+  const silent = await confirmAbsences(candidates, [CONTROL], searchingBy(none.search, EVERY_KIND))
+  const first = await confirmAbsences(candidates, [CONTROL], searchingBy(all.search, EVERY_KIND))
+
+  expect(none.asked).toHaveLength(100)
+  expect(silent).toMatchObject({ found: new Set(), isSample: true, isPostponed: false })
+  expect(all.asked).toHaveLength(3)
+  expect(first).toMatchObject({ found: { size: 1 }, isSample: true })
+})
+
+test('an outage during searches that do not find the control postpones removals', async () => {
+  const { asked, search } = searchOf([])
+  const failing: Search = (text) =>
+    asked.length === 3 ? Promise.reject(new SourceUnavailable('no answer', { code: 'timeout' })) : search(text)
+
+  const searched = await confirmAbsences([absent(8), absent(9)], [CONTROL], searchingBy(failing, EVERY_KIND))
+
+  expect(searched).toMatchObject({ found: new Set(), isPostponed: true })
+})
+
 /** Searches a list of five, with other answers to some texts. */
 function searchWith(special: Special): Search {
   const { search } = searchOf(customers(1, 5))

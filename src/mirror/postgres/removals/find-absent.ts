@@ -90,13 +90,16 @@ async function countListed(session: Session, organization: string): Promise<numb
 
 /**
  * The customers inserted by this run and those it continued, which share the start of their scan, and by quick runs since the last full
- * one: they are as new to the list.
+ * one: they are as new to the list. While removals are held back, so are those inserted since the first run that held them: otherwise
+ * the next night would find fewer absent by comparison, and no longer hold them.
  */
 async function countInserted(session: Session, { organization, id, dataAsOfMs }: Run): Promise<number> {
   const inserted = await session.first<{ sum: number }>(
-    `SELECT coalesce(sum(inserted), 0) AS sum FROM runs WHERE organization = $1 AND (data_as_of = $2::timestamptz
-       OR (${IS_QUICK} AND id > (SELECT coalesce(max(id), 0) FROM runs
-         WHERE organization = $1 AND status = 'complete' AND id < $3)))`,
+    `WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = $1) AS is_held)
+     SELECT coalesce(sum(inserted), 0) AS sum FROM runs, waiting WHERE organization = $1 AND (data_as_of = $2::timestamptz
+       OR ((is_held OR ${IS_QUICK}) AND id > (SELECT coalesce(max(id), 0) FROM runs
+         WHERE organization = $1 AND status = 'complete' AND id < $3
+           AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
     organization,
     sqlTime(dataAsOfMs),
     id,

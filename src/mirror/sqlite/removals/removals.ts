@@ -139,15 +139,18 @@ function countListed(db: Connection, organization: string): number {
 
 /**
  * The customers inserted by this run and those it continued, which share the start of their scan, and by quick runs since the last full
- * one: they are as new to the list.
+ * one: they are as new to the list. While removals are held back, so are those inserted since the first run that held them: otherwise
+ * the next night would find fewer absent by comparison, and no longer hold them.
  */
 function countInserted(db: Connection, run: Run): number {
   return (
     statement<[Record<string, unknown>], number>(
       db,
-      `SELECT SUM(inserted) FROM runs WHERE organization = @organization AND (data_as_of = @dataAsOf
-         OR (${IS_QUICK} AND id > (SELECT coalesce(MAX(id), 0) FROM runs
-           WHERE organization = @organization AND status = 'complete' AND id < @id)))`,
+      `WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = @organization) AS is_held)
+       SELECT SUM(inserted) FROM runs, waiting WHERE organization = @organization AND (data_as_of = @dataAsOf
+         OR ((is_held OR ${IS_QUICK}) AND id > (SELECT coalesce(MAX(id), 0) FROM runs
+           WHERE organization = @organization AND status = 'complete' AND id < @id
+             AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
     )
       .pluck()
       .get({ organization: run.organization, dataAsOf: sqlTime(run.dataAsOfMs), id: run.id }) ?? 0

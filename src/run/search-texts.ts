@@ -1,0 +1,27 @@
+import type { Candidate, Named } from '../run.ts'
+
+export type Field = keyof Named
+export const FIELDS: readonly Field[] = ['email', 'username', 'name']
+
+export type Text = { field: Field; text: string }
+
+/** The most searches that are made for a candidate. */
+export function searchesFor(candidate: Candidate): number {
+  return textsOfCandidate(candidate).length
+}
+
+/** The texts to search for a candidate by, each once. */
+export function textsOfCandidate(candidate: Candidate): Text[] {
+  const texts = new Map<string, Text>()
+  for (const field of FIELDS) {
+    for (const { [field]: text } of [candidate, ...candidate.earlier]) {
+      if (isTelling(text) && !texts.has(text)) texts.set(text, { field, text })
+    }
+  }
+  return [...texts.values()]
+}
+
+/** A letter or two would match half the list, though two signs may be a Chinese name; a page of text is too long for an address. */
+export function isTelling(text: string | null): text is string {
+  return text !== null && Buffer.byteLength(text.trim()) >= 3 && text.length <= 255
+}
