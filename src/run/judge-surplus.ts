@@ -6,16 +6,16 @@ const FEW = 20
 const FEW_SHARE = 0.01
 
 /**
- * Takes the proof from a scan whose run received many more customers than the service counts: an answer that was asked for again may
- * have brought them, and they are not listed.
+ * Takes the proof from a scan whose run received many more customers than the service counts, as many of them new: an answer that was
+ * asked for again may have brought them, and they are not listed.
  */
 export function judgeSurplus(
   certificate: Certificate,
-  { seen, rejectedIds }: Pick<Run, 'seen' | 'rejectedIds'>,
+  { seen, rejectedIds, records }: Pick<Run, 'seen' | 'rejectedIds' | 'records'>,
 ): Certificate {
   const { proof, total, reasons } = certificate
   if (proof === 'unproven' || total === undefined) return certificate
-  const surplus = seen.size + rejectedIds.size - total
+  const surplus = Math.min(seen.size + rejectedIds.size - total, records.inserted)
   if (surplus <= Math.max(FEW, total * FEW_SHARE)) return certificate
   return { ...certificate, proof: 'unproven', reasons: [...reasons, 'total-mismatch'] }
 }
