@@ -104,7 +104,7 @@ describe('a mirror that cannot be used is not changed', () => {
   test('a folder', async () => {
     mkdirSync(workplace.mirror)
 
-    expectMirrorRefused(await sync(), `${workplace.mirror}: is a folder; 'mirror' must name a file`)
+    expectMirrorRefused(await sync(), `${workplace.mirror}: is a folder; name a file in it, e.g. `)
   })
 
   test('a file of something else', async () => {

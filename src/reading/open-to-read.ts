@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { MirrorUnusable } from '../errors.ts'
 import { APPLICATION_ID, refuseNewer, type Connection } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
+import { requireRegularFile } from '../mirror/sqlite/regular-file.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
@@ -45,13 +46,7 @@ export function openToRead(file: string): OpenedToRead {
 /** The file itself, where journals lie beside it, and not a link to it. */
 function existingFile(file: string): string {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) throw missing(file)
-  if (statSync(file).isDirectory())
-    throw new MirrorUnusable(`${file}: is a folder; name a file in it, e.g. ${join(file, 'customers.db')}`, {
-      code: 'directory',
-    })
-  // A pipe would be waited for without end.
-  if (!statSync(file).isFile())
-    throw new MirrorUnusable(`${file}: is not a file, but a pipe or a device. Name another file.`, { code: 'foreign' })
+  requireRegularFile(file)
   const real = realpathSync(file)
   accessSync(real, constants.R_OK)
   return real

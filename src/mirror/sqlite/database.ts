@@ -1,11 +1,12 @@
 import Database from 'better-sqlite3'
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../../errors.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { createReadingIndexes } from './reading-indexes.ts'
+import { requireRegularFile } from './regular-file.ts'
 import { forgetStamp } from './update-stamp.ts'
 
 export type Connection = Database.Database
@@ -65,7 +66,7 @@ export function openDatabase(
   }
   try {
     if (access === 'write') createPrivately(file)
-    refuseDirectory(file)
+    requireRegularFile(file)
     const db = openChecked(file, access, complete)
     if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
     db.close()
@@ -112,13 +113,6 @@ export function findDamage(db: Connection): string[] {
 function createPrivately(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-}
-
-function refuseDirectory(file: string): void {
-  if (!statSync(file).isDirectory()) return
-  throw new MirrorUnusable(`${file}: is a folder; 'mirror' must name a file, e.g. ${file}/customers.db`, {
-    code: 'directory',
-  })
 }
 
 function openChecked(file: string, access: 'read' | 'write', complete: (db: Connection) => void): Connection {

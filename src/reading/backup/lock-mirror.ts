@@ -4,6 +4,7 @@ import { MirrorUnusable, OrganizationLeased } from '../../errors.ts'
 import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'
+import { requireRegularFile } from '../../mirror/sqlite/regular-file.ts'
 import { hasTable } from '../has-table.ts'
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
@@ -22,7 +23,9 @@ type Clocks = { nowMs: number; monotonicMs: number }
  * for a run that is under way, and MirrorUnusable `mirror-locked` for any other program that has the file open.
  */
 export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefined {
-  if (!existsSync(file) || statSync(file).size === 0) return undefined
+  if (!existsSync(file)) return undefined
+  requireRegularFile(file)
+  if (statSync(file).size === 0) return undefined
   let db: Database.Database | undefined
   try {
     db = new Database(file, { fileMustExist: true, timeout: 500 })

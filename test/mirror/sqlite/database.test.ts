@@ -1,8 +1,9 @@
 import type { Mirror } from '../../../src/store.ts'
 import Database from 'better-sqlite3'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors.ts'
 import { APPLICATION_ID } from '../../../src/mirror/sqlite/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
@@ -114,6 +115,18 @@ test('a folder in the place of the mirror is refused', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
+test('a pipe in the place of the mirror is refused before anything is touched, as a device is', async () => {
+  const file = aPipe()
+
+  for (const open of [openMirror, openMirrorToRead, (name: string) => rehearseMirror(name, ['acme'])]) {
+    const error = await refusalOf(open(file))
+    expect(error.code).toBe('mirror-foreign')
+    expect(error.message).toBe(`${file}: is not a file, but a pipe or a device. Name another file.`)
+  }
+  expect(modeOf(file)).toBe('666')
+  expect(readdirSync(dirname(file))).toEqual(['customers.db'])
+})
+
 test('a file in the place of a folder is refused', async () => {
   const file = join(temporaryFolder(), 'notes.txt')
   writeFileSync(file, 'notes')
@@ -152,6 +165,16 @@ async function refusalOf(promise: Promise<unknown>): Promise<MirrorUnusable> {
 
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8)
+}
+
+/** A descriptor of it stays open, so that a program that opens it fails and does not wait. */
+function aPipe(): string {
+  const file = join(temporaryFolder(), 'customers.db')
+  execFileSync('mkfifo', [file])
+  chmodSync(file, 0o666)
+  const held = openSync(file, 'r+')
+  onTestFinished(() => closeSync(held))
+  return file
 }
 
 function makeSqlite(file: string, sql: string): void {

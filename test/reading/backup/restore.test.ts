@@ -156,6 +156,15 @@ describe('a restore', () => {
 })
 
 describe('nothing is changed', () => {
+  test('where the mirror is a pipe or a device', async () => {
+    const { mirror, backup } = await aBackup()
+    const pipe = aPipe(`${mirror}.pipe`)
+
+    await expect(restore(backup, pipe)).rejects.toMatchObject({ code: 'mirror-foreign' })
+    expect(statSync(pipe).isFIFO()).toBe(true)
+    expect(namesBeside(mirror)).toEqual(['customers.db', 'customers.db.pipe'])
+  })
+
   test('while a run is under way: the message names it', async () => {
     const { mirror, backup } = await aBackup()
     const used = await openMirror(mirror)
