@@ -1,5 +1,4 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import { readFile } from 'node:fs/promises'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Io } from './io.ts'
 
@@ -116,9 +115,11 @@ async function readSecret({ env, file }: { env?: string | undefined; file?: stri
 }
 
 async function readNamedFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${file}: cannot be read. Check the path and who may read it.`, { cause: error })
-  }
+  const { readBytes } = await import('../config/read-bytes.ts')
+  const content = await readBytes(file, { maxBytes: MAX_BYTES })
+  if ('problem' in content) throw new UsageError(`${file}: ${content.problem}. Check the path and who may read it.`)
+  if (content.bytes.length > MAX_BYTES) throw new UsageError(`${file}: is larger than ${MAX_BYTES / 1024 ** 2} MiB.`)
+  return content.bytes.toString('utf8')
 }
+
+const MAX_BYTES = 16 * 1024 * 1024

@@ -16,6 +16,7 @@ import {
   type Recipe,
 } from '../../src/source/signing.ts'
 import { onlyRun } from '../support/json-output.ts'
+import { heldPipe } from '../support/held-pipe.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
@@ -166,6 +167,15 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(/secret|no-such-file/)
   expect(stderr).not.toMatch(/^\s+at /m)
+})
+
+test('solve does not wait for a named pipe', async () => {
+  const cwd = temporaryFolder()
+  heldPipe(join(cwd, 'pipe'))
+  const request = ['--url', 'https://acme.example.com/api/v1/customers', '--timestamp', '1', '--signature', 'aa']
+  const solved = await runCli(['signing', 'solve', ...request, '--secret-file', 'pipe'], { cwd })
+
+  expect(solved).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('pipe: is a pipe, not a file') })
 })
 
 test('solve takes no secret on the command line, where every user of the machine could read it', async () => {

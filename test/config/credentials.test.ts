@@ -5,6 +5,7 @@ import { readCredentials } from '../../src/config/credentials.ts'
 import type { Organization, SecretReference } from '../../src/config/organization.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
 import type { SecretEncoding } from '../../src/source/signing.ts'
+import { heldPipe } from '../support/held-pipe.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
 type Part = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
@@ -38,6 +39,13 @@ test('a directory in place of a secret file is named', async () => {
   await mkdir(file)
   expect(await linesOf(readCredentials(organization({ file }), { KEY: 'k' }))).toEqual([
     `${file} (the secret of organization acme) is a directory, not a file`,
+  ])
+})
+
+test('a named pipe in place of a secret file is named, and not waited for', async () => {
+  const { path } = heldPipe(join(await aFolder(), 'pipe'))
+  expect(await linesOf(readCredentials(organization({ file: path }), { KEY: 'k' }))).toEqual([
+    `${path} (the secret of organization acme) is a pipe, not a file`,
   ])
 })
 

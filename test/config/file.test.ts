@@ -2,6 +2,7 @@ import { chmod, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
+import { heldPipe } from '../support/held-pipe.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
 test.each([
@@ -76,6 +77,12 @@ test('a directory is refused', async () => {
   expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
     'customer-mirror.yaml is a directory, not a file',
   ])
+})
+
+test('a named pipe is refused', async () => {
+  const cwd = await aFolder()
+  heldPipe(join(cwd, 'customer-mirror.yaml'))
+  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual(['customer-mirror.yaml is a pipe, not a file'])
 })
 
 test('a file without permission is refused', async () => {

@@ -1,14 +1,14 @@
 import type { Mirror } from '../../../src/store.ts'
 import Database from 'better-sqlite3'
-import { execFileSync } from 'node:child_process'
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors.ts'
 import { APPLICATION_ID } from '../../../src/mirror/sqlite/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/mirror/mirror.ts'
 import { customers, START_MS } from '../../support/builders.ts'
+import { heldPipe } from '../../support/held-pipe.ts'
 import { aMirror, aMirrorFile, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
@@ -116,7 +116,9 @@ test('a folder in the place of the mirror is refused', async () => {
 })
 
 test('a pipe in the place of the mirror is refused before anything is touched, as a device is', async () => {
-  const file = aPipe()
+  const file = aMirrorFile()
+  heldPipe(file)
+  chmodSync(file, 0o666)
 
   for (const open of [openMirror, openMirrorToRead, (name: string) => rehearseMirror(name, ['acme'])]) {
     const error = await refusalOf(open(file))
@@ -165,16 +167,6 @@ async function refusalOf(promise: Promise<unknown>): Promise<MirrorUnusable> {
 
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8)
-}
-
-/** A descriptor of it stays open, so that a program that opens it fails and does not wait. */
-function aPipe(): string {
-  const file = join(temporaryFolder(), 'customers.db')
-  execFileSync('mkfifo', [file])
-  chmodSync(file, 0o666)
-  const held = openSync(file, 'r+')
-  onTestFinished(() => closeSync(held))
-  return file
 }
 
 function makeSqlite(file: string, sql: string): void {
