@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { readText } from '../config/read-text.ts'
 import { UsageError } from '../errors.ts'
 import { startSandbox } from '../service/sandbox.ts'
-import { SANDBOX_HEADING, writeConfig } from '../service/write-config.ts'
+import { writeConfig } from '../service/write-config.ts'
+import { isOfDemo, markedAsDemo } from './demo-mark.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
@@ -20,11 +22,13 @@ const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
  * through that queue, and prints what to try next.
  */
 export async function runDemo(folder: string, io: Io): Promise<void> {
+  if (folder.trim() === '') throw new UsageError('The name of the folder is empty: --folder names a folder.')
   const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
   await clearAway(config, mirror)
   const sandbox = await startSandbox({ customers: CUSTOMERS, rateLimits: [RATE_LIMIT] })
   try {
-    await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule: SCHEDULE })
+    const settings = { mirror: './customers.db', queue: 'embedded', schedule: SCHEDULE }
+    await writeConfig(config, sandbox, { ...settings, finished: markedAsDemo })
     io.stderr.write(
       `A sandbox with three organizations listens at ${sandbox.origin}.\n` +
         'They are scheduled for every night at two; the queue is kept beside the mirror, with no server installed.\n\n' +
@@ -55,16 +59,25 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
   }
 }
 
-/** Removes what an earlier demo left; throws UsageError for files that no demo made. */
+/** Removes what an earlier demo left; throws UsageError for a folder with anything that no demo made, or that was changed since. */
 async function clearAway(config: string, mirror: string): Promise<void> {
-  const others = [mirror, `${mirror}-wal`, `${mirror}-shm`, join(dirname(mirror), 'queue')]
-  const text = await readFile(config, 'utf8').catch(() => undefined)
-  const isOurs = text === undefined ? !others.some((file) => existsSync(file)) : text.startsWith(SANDBOX_HEADING)
+  const folder = dirname(mirror)
+  const others = [mirror, `${mirror}-wal`, `${mirror}-shm`, join(folder, 'queue')]
+  const found = await readText(config, { maxBytes: MAX_BYTES })
+  if ('problem' in found && !found.missing)
+    throw new UsageError(`${config} ${found.problem}. Name another folder with --folder.`)
+  const isOurs = 'text' in found ? isOfDemo(found.text) : !others.some((file) => existsSync(file))
   if (!isOurs) {
-    throw new UsageError(`${dirname(mirror)} holds files that no demo made. Name another folder with --folder.`)
+    throw new UsageError(
+      `${folder} holds files that no demo made, or whose configuration was changed since. They were left as they are; move them ` +
+        'away, or name another folder with --folder.',
+    )
   }
-  for (const file of [config, ...others]) await rm(file, { force: true, recursive: true })
+  // The configuration goes last: without it the rest would be taken for files of someone else.
+  for (const file of [...others, config]) await rm(file, { force: true, recursive: true })
 }
+
+const MAX_BYTES = 64 * 1024
 
 function nextSteps(config: string, mirror: string): string {
   return `Try next:

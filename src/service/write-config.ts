@@ -10,6 +10,11 @@ import type { Sandbox } from './sandbox.ts'
 /** Top-level settings of the configuration; without a schedule and a queue it is only for `sync`. */
 export type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }
 
+type Written = SandboxConfig & {
+  /** What becomes of the text before it is written. */
+  finished?: (text: string) => string
+}
+
 /**
  * Writes a configuration that mirrors every organization of the sandbox, readable by its owner only. Throws a
  * UsageError when the file exists already or cannot be written.
@@ -17,7 +22,7 @@ export type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron
 export async function writeConfig(
   file: string,
   sandbox: Pick<Sandbox, 'organizations' | 'recipe'>,
-  { mirror = './data/customers.db', ...others }: SandboxConfig = {},
+  { mirror = './data/customers.db', finished = (text) => text, ...others }: Written = {},
 ): Promise<void> {
   const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
   if (distant) {
@@ -26,7 +31,7 @@ export async function writeConfig(
         'Start the sandbox with --host 127.0.0.1.',
     )
   }
-  const text = configText(sandbox, { mirror, ...others })
+  const text = finished(configText(sandbox, { mirror, ...others }))
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     // `wx` fails when the file exists, without a separate check before.
@@ -72,6 +77,6 @@ function explain(file: string, error: unknown): string {
 }
 
 /** The first lines of every configuration written here. */
-export const SANDBOX_HEADING = `# Mirrors the organizations of a sandbox. The keys and secrets below open nothing else; those of a real service
+const SANDBOX_HEADING = `# Mirrors the organizations of a sandbox. The keys and secrets below open nothing else; those of a real service
 # do not belong in a file like this: name them as { env: NAME } or { file: path }.
 `

@@ -1,12 +1,15 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
+import { isOfDemo, markedAsDemo } from '../../src/cli/demo-mark.ts'
 import { sandboxCommand } from '../../src/cli/sandbox.ts'
+import { writeConfig } from '../../src/service/write-config.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { aSandbox } from '../support/workplace.ts'
 
 test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
   const cwd = temporaryFolder()
@@ -65,6 +68,7 @@ test('a demo that is stopped while it waits for the rate limit says so, and its 
   expect(stderr).toMatch(/^globex +asked to slow down; continues in /m)
   expect(stderr).toMatch(/^globex +stopped: /m)
   expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+  expect(isOfDemo(readFileSync(join(cwd, 'data/demo/customer-mirror.yaml'), 'utf8'))).toBe(true)
   expect(statSync(mirror).mode & 0o777).toBe(0o600)
 })
 
@@ -78,6 +82,49 @@ test('the demo does not delete a configuration or a mirror that is not its own',
   expect(existsSync(join(cwd, 'customer-mirror.yaml'))).toBe(true)
   expect(readFileSync(join(cwd, 'customer-mirror.yaml'), 'utf8')).toBe('organizations: []  # mine\n')
   expect(readFileSync(join(cwd, 'customers.db'), 'utf8')).toBe('mine')
+})
+
+test.each<[what: string, change: (config: string) => string]>([
+  ['with a note', (text) => `# mine\n${text}`],
+  ['as the sandbox wrote it', (text) => text],
+])('the demo does not delete the configuration of a sandbox %s, nor what is beside it', async (_, change) => {
+  const cwd = temporaryFolder()
+  const config = join(cwd, 'customer-mirror.yaml')
+  const sandbox = await aSandbox({ customers: [1] })
+  await writeConfig(config, sandbox, { mirror: './customers.db' })
+  const written = change(readFileSync(config, 'utf8'))
+  writeFileSync(config, written)
+  writeFileSync(join(cwd, 'customers.db'), 'mine')
+  const { code, stderr } = await runCli(['demo', '--folder', '.'], { cwd })
+
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^\. holds files that no demo made.*move them away, or name another folder with --folder\.$/m)
+  expect(readFileSync(config, 'utf8')).toBe(written)
+  expect(readFileSync(join(cwd, 'customers.db'), 'utf8')).toBe('mine')
+})
+
+test('the next demo replaces the configuration of a demo, as long as it is unchanged', () => {
+  const written = markedAsDemo('mirror: ./customers.db\n')
+
+  expect(isOfDemo(written)).toBe(true)
+  for (const changed of [`# mine\n${written}`, `${written}# mine\n`, written.replace('./customers.db', './mine.db')])
+    expect(isOfDemo(changed)).toBe(false)
+})
+
+test.each([
+  ['', /^The name of the folder is empty: --folder names a folder\.$/m],
+  ['file', /^file\/customer-mirror\.yaml does not exist: part of the path before it is a file\. Name another folder/],
+  ['file/x', /^file\/x\/customer-mirror\.yaml does not exist: part of the path before it is a file\. Name another/],
+  ['made', /^made\/customer-mirror\.yaml is a directory, not a file\. Name another folder/],
+])('a demo in the folder "%s" is refused as a mistake', async (folder, said) => {
+  const cwd = temporaryFolder()
+  writeFileSync(join(cwd, 'file'), 'mine')
+  mkdirSync(join(cwd, 'made', 'customer-mirror.yaml'), { recursive: true })
+  const { code, stdout, stderr } = await runCli(['demo', '--folder', folder], { cwd })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(said)
+  expect(readdirSync(cwd).toSorted()).toEqual(['file', 'made'])
 })
 
 test('the demo does not delete a folder that happens to be called queue', async () => {
