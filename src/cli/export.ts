@@ -5,7 +5,7 @@ import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/f
 import { isTerminal, type Io } from './io.ts'
 import { namedFile } from './named-file.ts'
 import { fileToRead } from './reading-options.ts'
-import type { ExportPlan } from './export-plan.ts'
+import type { Wanted } from './run-export.ts'
 import { timeArgument } from './time-argument.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
@@ -63,7 +63,7 @@ type Options = {
   excel?: true
 }
 
-async function planOf(options: Options, io: Io): Promise<Omit<ExportPlan, 'to' | 'withProgress'>> {
+async function planOf(options: Options, io: Io): Promise<Omit<Wanted, 'output'>> {
   const { org = [], includeRemoved, asOf, changesSince, excel = false } = options
   const format = formatOf(options.format ?? (options.to === undefined ? undefined : 'parquet'))
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv.')

@@ -39,16 +39,18 @@ export function layoutOf(
   return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
 }
 
+type ToRead = Pick<ReadingPlan, 'file' | 'configured'> & {
+  /** The configuration that was read; undefined where none was. */
+  configuration: string | undefined
+}
+
 /** The file to read: the one named, or the mirror of the configuration. */
-export async function fileToRead({
-  config: file,
-  mirror,
-}: ReadingOptions): Promise<Pick<ReadingPlan, 'file' | 'configured'>> {
+export async function fileToRead({ config: file, mirror }: ReadingOptions): Promise<ToRead> {
   if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
-  if (mirror !== undefined) return { file: namedMirror(mirror), configured: [] }
+  if (mirror !== undefined) return { file: namedMirror(mirror), configured: [], configuration: undefined }
   const { readConfig } = await import('../config/read-config.ts')
   const config = await readConfig({ file, cwd: process.cwd() })
-  return { file: config.mirror, configured: config.organizations.map(({ id }) => id) }
+  return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
 }

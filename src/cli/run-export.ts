@@ -7,13 +7,16 @@ import { plainText } from './output/plain-text.ts'
 import { count } from './output/wording.ts'
 import { startApart } from './run-apart.ts'
 
-/** An export with the file that is to be replaced; undefined for standard output. */
-type Wanted = Omit<ExportPlan, 'to' | 'withProgress'> & { output: string | undefined }
+/** An export with the file that is to be replaced, undefined for standard output, and the configuration that was read for it. */
+export type Wanted = Omit<ExportPlan, 'to' | 'withProgress'> & {
+  output: string | undefined
+  configuration: string | undefined
+}
 
 /** Exports in a process of its own, and says on standard error what was exported. A file is in its place as a whole, or not at all. */
-export async function runExport({ output, ...plan }: Wanted, io: Io): Promise<void> {
+export async function runExport({ output, configuration, ...plan }: Wanted, io: Io): Promise<void> {
   const progress = await progressOf(plan, output, io)
-  const to = output === undefined ? undefined : await placeFor(output, plan.file)
+  const to = output === undefined ? undefined : await placeFor(output, plan.file, configuration)
   const apart = startApart<ExportPlan, ExportReport>('write-export', io)
   try {
     const { last, signal } = await apart.run({ ...plan, to, withProgress: progress !== undefined }, (report) => {
@@ -45,18 +48,26 @@ async function tidy(folder: string): Promise<void> {
 }
 
 /** Throws UsageError and ExportFailed for a file that cannot be replaced. */
-async function placeFor(file: string, mirror: string): Promise<{ path: string; file: string }> {
+async function placeFor(
+  file: string,
+  mirror: string,
+  configuration: string | undefined,
+): Promise<{ path: string; file: string }> {
   const [{ requireReplaceable }, { EXPORTING }, { privateName }] = await Promise.all([
     import('../reading/export/export-target.ts'),
     import('../reading/export/export-file.ts'),
     import('../reading/private-name.ts'),
   ])
-  requireReplaceable(file, mirror)
+  requireReplaceable(file, { mirror, configuration })
   return { path: privateName(file, EXPORTING), file }
 }
 
 /** On a terminal, unless rows appear there too. */
-async function progressOf({ selection, isForTerminal }: Omit<Wanted, 'output'>, output: string | undefined, io: Io) {
+async function progressOf(
+  { selection, isForTerminal }: Pick<Wanted, 'selection' | 'isForTerminal'>,
+  output: string | undefined,
+  io: Io,
+) {
   const screen = screenOf(io.stderr)
   if (screen === undefined || (output === undefined && isForTerminal)) return undefined
   const { exportProgress } = await import('./output/export-progress.ts')

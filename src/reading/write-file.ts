@@ -22,7 +22,7 @@ export function writeFileWhole(
   text: string,
   { mirror, example, mayReplace, mode = 0o600 }: Target,
 ): void {
-  requireReplaceable(file, mirror, example)
+  requireReplaceable(file, { mirror, example })
   try {
     mayReplace(file)
   } catch (error) {

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { linkSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
 import { eventually } from '../support/eventually.ts'
@@ -12,6 +12,7 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
 import { runInShell } from '../support/run-in-shell.ts'
 import { LAUNCHER } from '../support/launcher.ts'
+import { organizationAt } from '../support/workplace.ts'
 
 /** Signals that do the same are tried by one of them, except in a deep run. */
 const firstOf = <Case>(signals: readonly Case[]): readonly Case[] => signals.slice(0, inject('isDeep') ? 2 : 1)
@@ -155,6 +156,37 @@ describe('a target that cannot be replaced', () => {
     const { code, stderr } = await startCli(started('-o', other.file), { cwd: folder }).ended
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: `${other.file}: is a database; name another file.\n` })
+  })
+
+  test.each(['-wal', '-shm', '-journal'])(
+    'what SQLite would take for the %s of another database is refused',
+    async (ending) => {
+      const other = await aMirror()
+      await other.close()
+      const target = `${other.file}${ending}`
+      const { code, stderr } = await runCli(started('-o', target), { cwd: folder })
+
+      expect(code).toBe(2)
+      expect(stderr).toBe(`${target}: is where SQLite keeps a part of a database; name another file.\n`)
+      expect(readdirSync(dirname(other.file))).toEqual(['customers.db'])
+    },
+  )
+
+  test('the configuration that was read is refused, by any of its names', async () => {
+    const config = join(folder, 'customer-mirror.yaml')
+    const written = JSON.stringify({
+      mirror: mirror.file,
+      organizations: [organizationAt({ baseUrl: new URL('http://127.0.0.1:9/') })],
+    })
+    writeFileSync(config, written)
+    linkSync(config, join(folder, 'other.yaml'))
+
+    for (const name of ['customer-mirror.yaml', 'other.yaml']) {
+      const { code, stderr } = await runCli(['export', '--format', 'csv', '-o', name], { cwd: folder })
+      expect(code).toBe(2)
+      expect(stderr).toBe(`${join(folder, name)}: is the configuration; name another file.\n`)
+    }
+    expect(readFileSync(config, 'utf8')).toBe(written)
   })
 
   function linked(link: (to: string, path: string) => void): string {

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import { isTheMirror } from '../publish/copy-target.ts'
 import { kindOfFile } from '../file-kind.ts'
+import { isPlaceOfJournal } from '../journal-place.ts'
 import { backupTakenAt } from './backup-mark.ts'
 import { JOURNALS } from './unfinished-file.ts'
 
@@ -17,6 +18,7 @@ export function requireBackupTarget(file: string, mirror: string): void {
   if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
     throw refused(file, `has a name that is too long; at most ${LONGEST_NAME} bytes leave room for the names beside it`)
   if (isTheMirror(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
+  if (isPlaceOfJournal(file)) throw refused(file, 'is where SQLite keeps a part of a database; name another file')
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found?.isSymbolicLink() === true) throw refused(file, 'is a symbolic link; name the file itself')
   if (found?.isDirectory() === true) throw refused(file, `is a folder; name a file in it, e.g. ${example}`)

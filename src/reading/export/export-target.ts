@@ -1,16 +1,26 @@
-import { closeSync, lstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors.ts'
+import { isDatabase, isPlaceOfJournal } from '../journal-place.ts'
 import { exportError } from './export-error.ts'
 
 /** File systems allow 255 bytes; the name of an unfinished export is longer than its own. */
 const LONGEST_NAME = 200
 
+/** What an export was made from, and must not replace. */
+type Sources = {
+  mirror: string
+  /** The configuration that was read; undefined where none was. */
+  configuration?: string | undefined
+  /** The name of a file to propose where a folder was named. */
+  example?: string
+}
+
 /**
- * Throws UsageError unless `file` is free, or a file that an export may replace: no folder, no link, no database. Throws ExportFailed
- * for a place that cannot be reached. `example` is the name of a file to propose where a folder was named.
+ * Throws UsageError unless `file` is free, or a file that an export may replace: no folder, no link, no database, no journal of one.
+ * Throws ExportFailed for a place that cannot be reached.
  */
-export function requireReplaceable(file: string, mirror: string, example = 'customers.csv'): void {
+export function requireReplaceable(file: string, { mirror, configuration, example = 'customers.csv' }: Sources): void {
   try {
     if (/[/\\]$/.test(file)) throw isFolder(file, example)
     if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
@@ -19,6 +29,9 @@ export function requireReplaceable(file: string, mirror: string, example = 'cust
         `has a name that is too long; at most ${LONGEST_NAME} bytes leave room for the name beside it`,
       )
     if (isPlaceOfMirror(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
+    if (configuration !== undefined && isSame(file, configuration))
+      throw refused(file, 'is the configuration; name another file')
+    if (isPlaceOfJournal(file)) throw refused(file, 'is where SQLite keeps a part of a database; name another file')
     requireFile(file, example)
   } catch (error) {
     throw exportError(error, file)
@@ -38,24 +51,17 @@ function requireFile(file: string, example: string): void {
 
 /** By its name, by a link to it, or by the names of what SQLite keeps beside it. */
 function isPlaceOfMirror(file: string, mirror: string): boolean {
-  const opened = statSync(mirror, { bigint: true, throwIfNoEntry: false })
-  if (opened === undefined) return false
+  if (statSync(mirror, { throwIfNoEntry: false }) === undefined) return false
+  if (isSame(file, mirror)) return true
   const real = realpathSync(mirror)
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-  if (found !== undefined && found.dev === opened.dev && found.ino === opened.ino) return true
   const place = join(realpathSync(dirname(file)), basename(file))
   return ['', '-wal', '-shm', '-journal'].some((ending) => place === real + ending)
 }
 
-function isDatabase(file: string): boolean {
-  const header = Buffer.alloc(16)
-  const descriptor = openSync(file, 'r')
-  try {
-    readSync(descriptor, header, 0, header.length, 0)
-    return header.toString('latin1') === 'SQLite format 3\0'
-  } finally {
-    closeSync(descriptor)
-  }
+/** Whether both names lead to one file. */
+function isSame(file: string, other: string): boolean {
+  const [one, two] = [file, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
+  return one !== undefined && one.dev === two?.dev && one.ino === two.ino
 }
 
 function isFolder(file: string, example: string): UsageError {

@@ -3,6 +3,7 @@ import { basename, dirname, extname, join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { kindOfFile } from '../file-kind.ts'
+import { isPlaceOfJournal } from '../journal-place.ts'
 
 /** A copy to be made: of all organizations, or of one. */
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
@@ -42,6 +43,7 @@ export function requireReplaceable(file: string, mirror: string): void {
   if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
     throw refused(file, `has a name that is too long; at most ${LONGEST_NAME} bytes leave room for the names beside it`)
   requireNotTheMirror(file, mirror)
+  if (isPlaceOfJournal(file)) throw refused(file, 'is where SQLite keeps a part of a database; name another file')
   const found = lstatSync(file, { bigint: true, throwIfNoEntry: false })
   if (found !== undefined) requireOurs(file, found)
   for (const ending of ['-journal', '-wal', '-shm'])

@@ -117,6 +117,11 @@ describe('a target that cannot be replaced is refused, and left as it is', () =>
     someOf<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
       ['the mirror', (mirror) => mirror, /is the mirror itself/],
       ['the WAL of the mirror', (mirror) => `${mirror}-wal`, /is the mirror itself/],
+      [
+        'the WAL of another database',
+        (_, folder) => `${written(join(folder, 'other.db'), '')}-wal`,
+        /is where SQLite keeps a part of a database/,
+      ],
       ['a folder', (_, folder) => folder, /is a folder; name a file in it/],
       ['a name that ends in a slash', (_, folder) => `${folder}/new/`, /is a folder; name a file in it/],
       ['a link to the mirror', (mirror, folder) => linked(mirror, join(folder, 'link.db')), /is the mirror itself/],

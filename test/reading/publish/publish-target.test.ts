@@ -157,6 +157,14 @@ describe('a target that is not a copy is refused, and left as it is', () => {
     someOf<[what: string, said: RegExp, make: (file: string, mirror: string) => string | void]>([
       ['the mirror itself', /is the mirror itself/, (_, mirror) => mirror],
       ['the WAL of the mirror', /is the mirror itself/, (_, mirror) => `${mirror}-wal`],
+      [
+        'the WAL of another database',
+        /is where SQLite keeps a part of a database/,
+        (file) => {
+          writeFileSync(file, '')
+          return `${file}-wal`
+        },
+      ],
       ['a hard link to the mirror', /is the mirror itself/, (file, mirror) => linkSync(mirror, file)],
       ['a link to the mirror', /is the mirror itself/, (file, mirror) => symlinkSync(mirror, file)],
       ['a link to nowhere', /is a symbolic link/, (file) => symlinkSync('/nowhere', file)],
