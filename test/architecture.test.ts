@@ -100,6 +100,10 @@ describe('which files may import which', () => {
     expect(matching(product, pattern)).toHaveLength(1)
   })
 
+  test('no folder is made in a way that never ends in /proc', () => {
+    expect(matching(product, /\bmkdir(Sync)?\(.*recursive/)).toEqual([])
+  })
+
   test('the mirror is used only through its verbs', () => {
     const doors = ['src/mirror/mirror.ts']
     const outside = product.filter(({ path }) => !/^src\/(mirror|reading)\//.test(path))

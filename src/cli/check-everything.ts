@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
@@ -70,7 +70,7 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
   const what = 'mirror'
   try {
     if (!existsSync(file)) {
-      await access(nearestFolder(file), constants.W_OK | constants.X_OK)
+      tryFolder(nearestFolder(file))
       return { what, said: `${file} will be created by the first sync` }
     }
     const mirror = await openMirrorToRead(file)
@@ -89,6 +89,11 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
     const unwritable = new MirrorUnusable(`${file}: cannot be written by this user`, { code: 'read-only' })
     return { what, said: unwritable.message, error: unwritable, fix: 'Make the file and its folder writable.' }
   }
+}
+
+/** Rights alone do not show whether anything can be made in a folder: in /proc, nothing can. */
+function tryFolder(folder: string): void {
+  rmdirSync(mkdtempSync(join(folder, '.customer-mirror-check-')))
 }
 
 async function checkDisk({ mirror }: Config): Promise<Finding> {

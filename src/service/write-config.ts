@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { stringify } from 'yaml'
 import { isLoopback } from '../config/base-url.ts'
 import { UsageError } from '../errors.ts'
+import { makeFolder } from '../make-folder.ts'
 import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, recipeOf } from '../source/signing.ts'
 import type { Recipe } from '../source/signing.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -33,7 +34,7 @@ export async function writeConfig(
   }
   const text = finished(configText(sandbox, { mirror, ...others }))
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     // `wx` fails when the file exists, without a separate check before.
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
   } catch (error) {

@@ -223,6 +223,15 @@ test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
   expect(lineOf(done, 'acme')).toMatch(/^✔/)
 })
 
+test('a mirror in a place where nothing can be made is reported, also to a user who may do anything', async () => {
+  const organizations = organizationsOf(await aSandbox({ customers: [1] }))
+  const workplace = aWorkplace(organizations, { mirror: '/proc/none/customers.db' })
+  const done = await check(workplace)
+
+  expect(done.code).not.toBe(0)
+  expect(lineOf(done, 'mirror')).toBe('✖ mirror: /proc/none/customers.db: cannot be written by this user')
+})
+
 const PLAIN_USER = asPlainUser()
 
 if (PLAIN_USER !== undefined) {

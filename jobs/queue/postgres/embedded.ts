@@ -1,8 +1,9 @@
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { createPostgresBackend, DEFAULT_SCHEMA, runMigrations } from 'bullmq'
 import { QueueUnavailable } from '../../../src/errors.ts'
+import { makeFolder } from '../../../src/make-folder.ts'
 import type { Store } from '../backend.ts'
 import { EmbeddedPool } from './embedded-pool.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -14,7 +15,7 @@ import { postgresValues } from './postgres-values.ts'
 
 /** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   await chmod(folder, 0o700)
   const lock = await lockFolder(folder)
   try {

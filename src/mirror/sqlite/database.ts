@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../../errors.ts'
+import { makeFolder } from '../../make-folder.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
@@ -111,7 +112,7 @@ export function findDamage(db: Connection): string[] {
 
 /** SQLite gives its `-wal` and `-shm` files the mode of the main file, so the main file is created first, with its mode. */
 function createPrivately(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
 }
 

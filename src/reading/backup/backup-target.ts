@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors.ts'
+import { makeFolder } from '../../make-folder.ts'
 import { isTheMirror } from '../publish/copy-target.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { isPlaceOfJournal } from '../journal-place.ts'
@@ -38,7 +39,7 @@ export function requireBackupTarget(file: string, mirror: string): void {
 
 /** Makes the folder of a backup where it is missing, 0700. */
 export function prepareBackupFolder(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
 }
 
 function refused(file: string, what: string): UsageError {

@@ -1,8 +1,9 @@
 import Database from 'better-sqlite3'
-import { chownSync, existsSync, linkSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, MirrorUnusable, UsageError } from '../../errors.ts'
+import { makeFolder } from '../../make-folder.ts'
 import { findDamage, openDatabase } from '../../mirror/sqlite/database.ts'
 import { writeDictionary } from '../../mirror/sqlite/dictionary.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
@@ -64,7 +65,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
   try {
     // Before a long copy, and again at its end.
     lockUnlessDamaged(mirror, plan.force, clocks)?.release()
-    mkdirSync(dirname(mirror), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(mirror))
     const folder = lockRestore(mirror)
     try {
       removeUnfinished(mirror, 'restore')

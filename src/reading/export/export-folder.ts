@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ExportFailed, UsageError } from '../../errors.ts'
+import { makeFolder } from '../../make-folder.ts'
 import { lock as takeLock } from '../folder-lock.ts'
 import { flushFolder } from '../flush.ts'
 import { exportError } from './export-error.ts'
@@ -86,17 +87,6 @@ function requireFolder(folder: string): void {
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found !== undefined && !found.isDirectory())
     throw new UsageError(`${folder}: is not a folder; --to names the folder that the partitions go into.`)
-}
-
-/** With those above it; mkdir with `recursive` calls a read-only file system a missing folder. */
-function makeFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return
-  makeFolder(dirname(folder))
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (error) {
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
-  }
 }
 
 function busy(folder: string, cause: Error): ExportFailed {

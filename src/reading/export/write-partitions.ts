@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../make-folder.ts'
 import { exportError } from './export-error.ts'
 import { openExportFolder, unfinishedName } from './export-folder.ts'
 import type { PartitionSink } from './export-rows.ts'
@@ -51,7 +52,7 @@ export function beginPartitions(
 /** Private, in a folder that is made where it is missing. */
 function makeFile(path: string): number {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     return openSync(path, 'wx', 0o600)
   } catch (error) {
     throw exportError(error, dirname(path))

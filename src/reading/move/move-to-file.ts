@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, renameSync } from 'node:fs'
+import { lstatSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MirrorUnusable, UsageError } from '../../errors.ts'
+import { makeFolder } from '../../make-folder.ts'
 import { shownMirror } from '../../mirror-address.ts'
 import { postgresSide } from '../../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
@@ -20,7 +21,7 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
   const server = await openServer(from, 'read')
   try {
     requireFree(file)
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     const folder = lock(join(dirname(file), '.move.lock'), 0, () => busy(file))
     try {
       removeUnfinished(file, 'move')
