@@ -134,6 +134,25 @@ describe('opening', () => {
     await expect(openDatabase(address, 'read', { connect })).rejects.toThrow(/of an older version, .* primary server/)
   })
 
+  test('each function of a mirror looks for names in pg_catalog alone, also in one that an older version made', async () => {
+    const address = anAddress()
+    const settings = async ({ schema }: Database) => {
+      const found = `SELECT proname AS name, proconfig AS settings FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace`
+      return (await server.query(`${found} ORDER BY proname`)).rows
+    }
+    const made = await open(address)
+    const before = await settings(made)
+    await server.exec(
+      FUNCTIONS.map((name) => `ALTER FUNCTION ${made.schema}.${name}() RESET search_path`).join('; ') +
+        `; UPDATE ${made.schema}.mirror_schema SET version = 2`,
+    )
+
+    const migrated = await settings(await open(address))
+
+    expect(before).toEqual(FUNCTIONS.map((name) => ({ name, settings: ['search_path=pg_catalog, pg_temp'] })))
+    expect(migrated).toEqual(before)
+  })
+
   test('neither user nor password are in what is shown', async () => {
     const { address } = await openDatabase('postgres://ann:s3cret@db.test/crm?schema=shown', 'write', onPglite)
 
@@ -148,6 +167,8 @@ describe('opening', () => {
     await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
   })
 })
+
+const FUNCTIONS = ['note_deleted', 'note_edited', 'note_truncated']
 
 test.each([
   ['is complete', 'SELECT 1', ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY']],
