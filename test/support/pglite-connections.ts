@@ -29,8 +29,11 @@ export function pgliteConnections(database: PGlite): Connections {
 }
 
 function clientOf(database: PGlite, giveBack: () => void): Client {
+  let isBegun = false
   return {
     query: async (sql, parameters) => {
+      if (!isBegun) requireSafe(sql)
+      isBegun = isBegun ? !ENDS.test(sql) : BEGINS.test(sql)
       const answer =
         parameters === undefined
           ? (await database.exec(sql, { parsers: PARSERS })).at(-1)
@@ -40,6 +43,16 @@ function clientOf(database: PGlite, giveBack: () => void): Client {
     // A connection that is closed with an error rolls its transaction back.
     release: (error) => void (error === undefined ? Promise.resolve() : database.exec('ROLLBACK')).then(giveBack),
   }
+}
+
+/** A transaction in which names mean what they do in PostgreSQL and in the mirror, as `begin.ts` has it. */
+const BEGINS = /^BEGIN [^;]*; SET LOCAL search_path = "[^"]+", pg_temp;/
+const ENDS = /^(?:COMMIT|ROLLBACK)$/
+
+/** Each statement is in such a transaction, or calls nothing by a name: another role may have given it to a function of its own. */
+function requireSafe(sql: string): void {
+  const isSafe = BEGINS.test(sql) || /^(?:VACUUM \(ANALYZE\)|ANALYZE) "?[a-z_0-9]+"?\./.test(sql)
+  if (!isSafe) throw new Error(`A statement is sent in the search path of the role: ${sql}`)
 }
 
 const PARSERS = { ...Object.fromEntries(VALUE_TYPES), [17]: (text: string) => Buffer.from(text.slice(2), 'hex') }

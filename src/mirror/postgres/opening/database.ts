@@ -1,10 +1,10 @@
 import { MirrorUnusable } from '../../../errors.ts'
 import { shownMirror } from '../../../mirror-address.ts'
+import { beginning } from './begin.ts'
 import { openPool } from './connections.ts'
 import { openSchema, type Completion } from './open-schema.ts'
 import { postgresError } from './postgres-errors.ts'
 import { schemaOf } from './connection-settings.ts'
-import { quoted } from '../quoted.ts'
 import type { Connections, Database } from '../session.ts'
 import { onceTransactions, statementAlone, transaction } from './transaction.ts'
 
@@ -41,10 +41,11 @@ async function refuse(shown: string): Promise<never> {
 }
 
 function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {
-  const reading = begin(schema, 'ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  const reading = beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, SETTINGS)
   // Without READ WRITE: an administrator may have made the database read-only by its settings.
-  const writing = `${begin(schema, 'ISOLATION LEVEL READ COMMITTED')}; SELECT pg_current_xact_id()::text AS xid`
-  const write = onceTransactions(connections, writing)
+  const begin = beginning('ISOLATION LEVEL READ COMMITTED', schema, SETTINGS)
+  const writing = `${begin}; SELECT pg_current_xact_id()::text AS xid`
+  const write = onceTransactions(connections, { writing, reading })
   let closed: Promise<void> | undefined
   return {
     address,
@@ -56,25 +57,14 @@ function databaseOf(connections: Connections, { address, schema }: Pick<Database
   }
 }
 
-/**
- * All of it in one round trip, and for this transaction only: through a pooler the next one may come over another connection. A
- * process that is frozen must not keep others waiting.
- */
-function begin(schema: string, mode: string): string {
-  return [
-    `BEGIN ${mode}`,
-    `SET LOCAL search_path = ${quoted(schema)}, pg_temp`,
-    `SET LOCAL timezone = 'UTC'`,
-    `SET LOCAL datestyle = 'ISO, YMD'`,
-    `SET LOCAL bytea_output = 'hex'`,
-    'SET LOCAL standard_conforming_strings = on',
-    'SET LOCAL array_nulls = on',
-    `SET LOCAL lock_timeout = '15s'`,
-    `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
-    `SET LOCAL statement_timeout = '300s'`,
-    'SET LOCAL jit = off',
-  ].join('; ')
-}
+/** A process that is frozen must not keep others waiting. */
+const SETTINGS = [
+  'SET LOCAL standard_conforming_strings = on',
+  'SET LOCAL array_nulls = on',
+  `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
+  `SET LOCAL statement_timeout = '300s'`,
+  'SET LOCAL jit = off',
+]
 
 /** Runs work that throws errors of PostgreSQL, and throws those of the mirror instead. */
 async function described<Result>(address: string, work: () => Promise<Result>): Promise<Result> {

@@ -1,4 +1,5 @@
 import { shownMirror } from '../../../mirror-address.ts'
+import { beginning } from './begin.ts'
 import { MirrorClient } from './client.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'
 import { LATEST_VERSION } from './versions.ts'
@@ -32,10 +33,12 @@ export async function examineServer(address: string): Promise<Examined> {
     try {
       await client.connect()
       const schema = schemaOf(address)
+      await client.query(beginning('READ ONLY', schema))
       const found: { rows: Found[] } = await client.query(EXAMINE, [schema])
       const [first] = found.rows
       if (first === undefined) throw new Error('the server did not describe itself')
-      const version = first.is_marked && first.may_use ? await versionIn(client, schema) : undefined
+      const version = first.is_marked && first.may_use ? await versionIn(client) : undefined
+      await client.query('COMMIT')
       return {
         ...{ server: first.server, schema, version, latestVersion: LATEST_VERSION },
         isEncrypted: settings.ssl !== false,
@@ -79,8 +82,8 @@ const EXAMINE = `
   LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r'
     AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
-async function versionIn(client: MirrorClient, schema: string): Promise<number | undefined> {
-  const found: { rows: { version: number }[] } = await client.query(`SELECT version FROM "${schema}".mirror_schema`)
+async function versionIn(client: MirrorClient): Promise<number | undefined> {
+  const found: { rows: { version: number }[] } = await client.query('SELECT version FROM mirror_schema')
   return found.rows[0]?.version
 }
 

@@ -36,29 +36,32 @@ export async function statementAlone(connections: Connections, sql: string): Pro
   }
 }
 
-/** Transactions of which each is committed once, even if the server's answer is lost. `script` returns its number. */
+/** What begins a transaction that writes, and returns its number; and what begins one that reads. */
+type Scripts = { writing: string; reading: string }
+
+/** Transactions of which each is committed once, even if the server's answer is lost. */
 export type OnceTransactions = <Result>(work: Work<Result>, once: object | undefined) => Promise<Result>
 
-export function onceTransactions(connections: Connections, script: string): OnceTransactions {
+export function onceTransactions(connections: Connections, { writing, reading }: Scripts): OnceTransactions {
   const unanswered = new WeakMap<object, { number: string; result: unknown }>()
   return <Result>(work: Work<Result>, once: object = {}) =>
     untilUndisturbed(async () => {
       const earlier = unanswered.get(once)
       if (earlier !== undefined) {
-        const wasCommitted = await isCommitted(connections, earlier.number)
+        const wasCommitted = await isCommitted(connections, reading, earlier.number)
         unanswered.delete(once)
         // The same object names the same work, with the same type of result.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         if (wasCommitted) return earlier.result as Result
       }
-      const { client, number } = await begin(connections, script)
+      const { client, number } = await begin(connections, writing)
       const result = await workOn(client, work)
       try {
         await commit(client)
       } catch (error) {
         if (!isLost(error)) throw error
         unanswered.set(once, { number, result })
-        const wasCommitted = await isCommitted(connections, number).catch(() => undefined)
+        const wasCommitted = await isCommitted(connections, reading, number).catch(() => undefined)
         if (wasCommitted === undefined) throw error
         unanswered.delete(once)
         if (!wasCommitted) throw error
@@ -152,24 +155,26 @@ async function commit(client: Client): Promise<void> {
 }
 
 /** Whether a transaction was committed, of which the server gave no answer. */
-async function isCommitted(connections: Connections, number: string): Promise<boolean> {
+async function isCommitted(connections: Connections, reading: string, number: string): Promise<boolean> {
   for (let asked = 1; ; asked += 1) {
-    const client = await connections.connect()
-    let status: unknown
-    try {
-      const [row] = (await client.query('SELECT pg_xact_status($1::text::xid8) AS status', [number])).rows
-      status = typeof row === 'object' && row !== null && 'status' in row ? row.status : undefined
-      client.release()
-    } catch (error) {
-      client.release(asError(error))
-      // A server that took over from the lost one may never have heard of it.
-      if (error instanceof Error && 'code' in error && error.code === '22023') return false
-      throw error
-    }
+    const status = await transaction(connections, reading, (session) => statusOf(session, number)).catch(notKnown)
     if (status !== 'in progress') return status === 'committed'
     if (asked >= ASKED) throw new Error('timeout expired')
     await wait(ASK_AGAIN_MS)
   }
+}
+
+async function statusOf(session: Session, number: string): Promise<string | null> {
+  const found = await session.first<{ status: string | null }>(STATUS, number)
+  return found?.status ?? null
+}
+
+const STATUS = 'SELECT pg_xact_status($1::text::xid8) AS status'
+
+/** A server that took over from the lost one may never have heard of the transaction. */
+function notKnown(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === '22023') return null
+  throw error
 }
 
 function asError(error: unknown): Error {

@@ -1,10 +1,10 @@
 import { DatabaseError, types as builtIn } from 'pg'
 import { isOurs, UsageError } from '../../../errors.ts'
 import { shownMirror } from '../../../mirror-address.ts'
+import { beginning } from '../opening/begin.ts'
 import { MirrorClient } from '../opening/client.ts'
 import { connectionSettings, schemaOf } from '../opening/connection-settings.ts'
 import { postgresError } from '../opening/postgres-errors.ts'
-import { quoted } from '../quoted.ts'
 import { lookAtSchema, requireReadable } from '../opening/require-mirror.ts'
 import type { Session } from '../session.ts'
 import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
@@ -80,18 +80,12 @@ function asSession(client: MirrorClient): Pick<Session, 'first'> {
 
 /** A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for. */
 function begin(schema: string, limitMs: number): string {
-  return [
-    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    `SET LOCAL search_path = ${quoted(schema)}, pg_temp`,
-    `SET LOCAL timezone = 'UTC'`,
-    `SET LOCAL datestyle = 'ISO, YMD'`,
-    `SET LOCAL bytea_output = 'hex'`,
-    `SET LOCAL lock_timeout = '15s'`,
+  return beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, [
     `SET LOCAL idle_in_transaction_session_timeout = '10min'`,
     `SET LOCAL statement_timeout = ${Math.ceil(limitMs)}`,
     // Some systems cannot look whether a client is gone.
     `DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '2s', true); EXCEPTION WHEN OTHERS THEN NULL; END $$`,
-  ].join('; ')
+  ])
 }
 
 async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly unknown[]): AsyncGenerator<SomeRows> {

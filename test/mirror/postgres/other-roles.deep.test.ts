@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { oneStatement, startPostgres } from '../../../bench/postgres-server.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
+
+/* What roles other than the owner of a mirror can do to it, on a server of their own. */
+
+test('no command runs anything that another role has made in public', async () => {
+  const { url, run } = await aServerWith({ search_path: 'public, pg_catalog' })
+  await oneStatement(url, HOSTILE_PUBLIC)
+  const copy = join(temporaryFolder(), 'copy.csv')
+
+  expect(await run('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('will be made by the first') })
+  expect(await run('sync')).toMatchObject({ code: 0 })
+  expect(await run('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('sound and writable') })
+  for (const args of READING) expect({ args, ...(await run(...args)) }).toMatchObject({ args, code: 0, stderr: '' })
+  expect(await run('export', '--format', 'csv', '-o', copy)).toMatchObject({ code: 0 })
+  const [id = ''] = readFileSync(copy, 'utf8').match(/[\da-f]{8}-[-\da-f]{27}/) ?? []
+  expect(await run('sync', '--dry-run')).toMatchObject({ code: 0 })
+  expect(await run('sync', '--quick')).toMatchObject({ code: 0 })
+  expect(await run('forget', 'acme', id, '--json')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('released'),
+  })
+  expect(await run('organizations', 'rename', 'acme', 'other')).toMatchObject({ code: 0 })
+})
+
+const READING = [
+  ['status'],
+  ['runs'],
+  ['runs', 'show', '1'],
+  ['rejects'],
+  ['removals'],
+  ['query', '--search', 'a', '--limit', '1'],
+  ['sql', 'SELECT name FROM customers WHERE row_id = 1'],
+  ['sql', '--tables'],
+  ['organizations', 'list'],
+]
+
+const HOSTILE_PUBLIC = readFileSync(new URL('../../support/postgres/hostile-public.sql', import.meta.url), 'utf8')
+
+/** A server on which the role of the mirror, no superuser, has these settings; and commands with that mirror. */
+async function aServerWith(settings: Readonly<Record<string, string>>) {
+  const server = await startPostgres({ isDurable: false })
+  onTestFinished(() => server.close())
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [300] })), { defaults: { scan: 'chain' } })
+  await oneStatement(server.url, 'CREATE ROLE careful LOGIN; GRANT CREATE ON DATABASE mirrors TO careful')
+  for (const [name, value] of Object.entries(settings))
+    await oneStatement(server.url, `ALTER ROLE careful SET ${name} = ${value}`)
+  const as = (user: string) => Object.assign(new URL(server.url), { username: user }).href
+  const run = (...args: string[]) =>
+    runCli(args, { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: as('careful'), COLUMNS: '80' } })
+  return { url: server.url, as, run, folder }
+}
