@@ -15,7 +15,7 @@ export type Organizations = {
   isUnfinished(organization: string): Promise<boolean>
   /**
    * Deletes everything of an organization, and the bytes that it leaves in the file. Returns false if another program or a full disk
-   * prevented the latter; the same call does the rest later.
+   * prevented the latter, and throws MirrorUnusable if a server did; the same call does the rest later.
    */
   forget(organization: string, clocks: Clocks): Promise<boolean>
   close(): Promise<void>

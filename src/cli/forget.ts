@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
+import { isOurs } from '../errors.ts'
 import type { Mirror } from '../store.ts'
 import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
@@ -24,6 +25,7 @@ export function forgetCommand(io: Io) {
       const report = await forget(customer, config)
       const { forgottenCustomerText } = await import('./output/customer-forgotten.ts')
       io.stdout.write(json ? jsonDocument(asJson(report)) : forgottenCustomerText(report))
+      if (report.failure !== undefined) throw report.failure
       if (report.erased !== 'busy') return
       const { unfinishedText } = await import('./output/unfinished-text.ts')
       io.stderr.write(unfinishedText(report.mirror, `customer-mirror forget ${organization} ${id}`))
@@ -44,10 +46,17 @@ async function forget({ organization, id }: Customer, config: Config): Promise<F
     mirror.forgetCustomer(forgetting),
   )
   const { deleted, traces, forgottenAtMs, wasForgotten } = asked
-  const erased = await eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
+  const erasing = eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
+  const { erased, failure } = await erasing.then((done) => ({ erased: done, failure: undefined }), asFailed)
   const copies = copiesThatHold(config, organization)
   const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: shownMirror(config.mirror) }
-  return { ...report, copies, replaced: replacedMirrors(config.mirror) }
+  return { ...report, copies, replaced: replacedMirrors(config.mirror), failure }
+}
+
+/** The rows are deleted all the same, so that is reported first. */
+function asFailed(failure: unknown) {
+  if (isOurs(failure)) return { erased: 'failed', failure } as const
+  throw failure
 }
 
 async function readmit(

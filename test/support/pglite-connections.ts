@@ -51,7 +51,7 @@ const ENDS = /^(?:COMMIT|ROLLBACK)$/
 
 /** Each statement is in such a transaction, or calls nothing by a name: another role may have given it to a function of its own. */
 function requireSafe(sql: string): void {
-  const isSafe = BEGINS.test(sql) || /^(?:VACUUM \(ANALYZE\)|ANALYZE) "?[a-z_0-9]+"?\./.test(sql)
+  const isSafe = BEGINS.test(sql) || /^(?:SET|RESET) |^(?:VACUUM \(ANALYZE\)|ANALYZE) "?[a-z_0-9]+"?\./.test(sql)
   if (!isSafe) throw new Error(`A statement is sent in the search path of the role: ${sql}`)
 }
 

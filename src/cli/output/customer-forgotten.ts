@@ -6,7 +6,9 @@ export type ForgetReport = Omit<ForgottenCustomer, 'traces'> & {
   organization: string
   id: string
   mirror: string
-  erased: Erased
+  /** `failed`: the rows are deleted, and `failure` says why their bytes are not. */
+  erased: Erased | 'failed'
+  failure: Error | undefined
   /** Copies for readers that exist now. */
   copies: readonly string[]
   /** Mirrors that restores have replaced, and that are still there. */
@@ -34,12 +36,13 @@ function doneLines({ organization, deleted, forgottenAtMs, wasForgotten, erased,
 const FROM_NOW = `When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run
 reads every record of the organization.`
 
-const BYTES: Record<Erased, (mirror: string) => string[]> = {
+const BYTES: Record<ForgetReport['erased'], (mirror: string) => string[]> = {
   erased: (mirror) => [`No byte of ${mirror} holds this customer.`],
   held: (mirror) => [
     `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.`,
   ],
   busy: () => [],
+  failed: () => [],
   released: (mirror) => [
     `No query of ${mirror} finds this customer.`,
     "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL,",

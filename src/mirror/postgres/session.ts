@@ -9,7 +9,14 @@ export type Connections = {
  * last.
  */
 export type Client = {
-  query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
+  /** The number of the server's process, as it was told when the connection was made: a pooler gives one of its own. */
+  readonly process?: number | undefined
+  /** An answer is waited for no longer than `limitMs`, or as long as the connection has it. */
+  query(
+    sql: string,
+    parameters?: unknown[],
+    limits?: { limitMs: number },
+  ): Promise<{ rows: unknown[]; rowCount: number | null }>
   /** With an error, the connection is closed and not used again. */
   release(error?: Error): void
 }
@@ -36,7 +43,10 @@ export type Database = {
    * result if it was.
    */
   write<Result>(work: (session: Session) => Promise<Result>, once?: object): Promise<Result>
-  /** One statement outside a transaction, for those that cannot be in one. Tables are named with their schema. */
+  /**
+   * One statement outside a transaction, for those that cannot be in one, however long it takes. Tables are named with their schema, and
+   * nothing else is named.
+   */
   maintain(sql: string): Promise<void>
   close(): Promise<void>
 }

@@ -9,9 +9,9 @@ const ASK_AGAIN_MS = 50
 
 /**
  * Has the server free what deleted and replaced rows leave in these tables, and in the samples of values that it keeps to plan queries: no
- * statement finds it from then on. False if a transaction that began before still sees them, or the server did not do it; nothing is
- * lost, and it can be tried again. What the server wrote elsewhere stays: its WAL, replicas, backups, and bytes in free space of its
- * files until it uses them again.
+ * statement finds it from then on. False if a transaction that began before still sees them. Throws MirrorUnusable if the server does
+ * not do it. In both cases nothing is lost, and it can be tried again. What the server wrote elsewhere stays: its WAL, replicas,
+ * backups, and bytes in free space of its files until it uses them again.
  */
 export async function vacuum(
   database: Database,
@@ -25,9 +25,14 @@ export async function vacuum(
     await database.write(emptySamples)
     return true
   } catch (error) {
-    if (error instanceof MirrorUnusable) return false
+    if (error instanceof MirrorUnusable) error.message = notFreed(error.message, database.address)
     throw error
   }
+}
+
+function notFreed(message: string, address: string): string {
+  const why = message.replace(`${address}: `, '')
+  return `${address}: the rows are deleted, but the server has not freed what they held: ${why}`
 }
 
 /** Whether the transactions end that may still see what was deleted before now. */

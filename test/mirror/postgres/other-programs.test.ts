@@ -9,6 +9,7 @@ import type { Database } from '../../../src/mirror/postgres/session.ts'
 import { vacuum } from '../../../src/mirror/postgres/vacuum.ts'
 import type { Ending, Run } from '../../../src/run.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { through } from '../../support/breaking-connections.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
@@ -143,9 +144,33 @@ test('TRUNCATE ends the runs under way, and nothing refers to the rows that were
   expect(next.seen.size).toBe(0)
 })
 
-test('deleted rows are called freed only where the server has freed them', async () => {
+test('deleted rows are called freed only where the server has freed them, and a failure is reported as what it is', async () => {
   expect(await vacuum(database, HOLDING_TABLES)).toBe(true)
-  expect(await vacuum(database, ['a_table_that_is_not_there'])).toBe(false)
+  await expect(vacuum(database, ['a_table_that_is_not_there'])).rejects.toMatchObject({
+    code: 'mirror-replaced',
+    message: expect.stringMatching(
+      /the rows are deleted, but the server has not freed what they held: tables of the mirror/,
+    ),
+  })
+})
+
+test.each([
+  ['directly, VACUUM has no limit of the role', 'direct', ['SET', 'VACUUM', 'RESET']],
+  ['through a pooler, nothing is set that other programs would get', 'pooler', ['VACUUM']],
+])('%s', async (_, way, expected) => {
+  const { rows: processes } = await server.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const process = way === 'pooler' ? 4711 : processes[0]?.pid
+  const sent: string[] = []
+  const real = through(pgliteConnections(server), (client, sql, parameters) => {
+    sent.push(...(/^(?:SET|RESET|VACUUM)/.exec(sql) ?? []))
+    return client.query(sql, parameters)
+  })
+  const connect = () => ({ ...real, connect: async () => ({ ...(await real.connect()), process }) })
+  const there = await openDatabase(database.address, 'write', { connect })
+
+  await there.maintain(`VACUUM (ANALYZE) ${there.schema}.customers`)
+
+  expect(sent).toEqual(expected)
 })
 
 const A_WINDOW = { page: 1, size: 100, perPage: 100, total: 6, lastPage: 1, beyondEnd: false }

@@ -7,6 +7,7 @@ import { vacuum } from '../vacuum.ts'
 /**
  * Has the server free what deleted rows leave in the tables of the mirror. No statement finds it from then on; whether bytes of it stay in
  * the files of the server, its WAL, its replicas or its backups cannot be seen from here, so they are `released`, and never `erased`.
+ * Throws MirrorUnusable if the server does not free them.
  */
 export async function eraseTraces(
   database: Database,

@@ -8,3 +8,8 @@ export class MirrorClient extends Client {
     usePasswordFile(this)
   }
 }
+
+/** The number of the server's process, as the driver was told when it connected. */
+export function processOf(client: object): number | undefined {
+  return 'processID' in client && typeof client.processID === 'number' ? client.processID : undefined
+}

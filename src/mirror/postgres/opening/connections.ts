@@ -1,6 +1,6 @@
 import { Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
 import { arrayLiteral } from './array-literal.ts'
-import { MirrorClient } from './client.ts'
+import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings } from './connection-settings.ts'
 import type * as Port from '../session.ts'
 import { VALUE_TYPES } from './value-types.ts'
@@ -56,8 +56,10 @@ function asSent(parameter: unknown): unknown {
 
 function clientOf(client: PoolClient): Port.Client {
   return {
-    query: async (sql, parameters) => {
-      const answer: QueryResult | QueryResult[] = await client.query(sql, parameters?.map(asSent))
+    process: processOf(client),
+    query: async (text, parameters, { limitMs } = { limitMs: ANSWER_MS }) => {
+      const limited = { text, query_timeout: limitMs }
+      const answer: QueryResult | QueryResult[] = await client.query(limited, parameters?.map(asSent))
       const { rows, rowCount } = (Array.isArray(answer) ? answer.at(-1) : answer) ?? { rows: [], rowCount: null }
       return { rows, rowCount }
     },

@@ -6,7 +6,8 @@ import { openSchema, type Completion } from './open-schema.ts'
 import { postgresError } from './postgres-errors.ts'
 import { schemaOf } from './connection-settings.ts'
 import type { Connections, Database } from '../session.ts'
-import { onceTransactions, statementAlone, transaction } from './transaction.ts'
+import { statementAlone } from './statement-alone.ts'
+import { onceTransactions, transaction } from './transaction.ts'
 
 export type Opening = {
   completion?: Completion | undefined
@@ -52,7 +53,7 @@ function databaseOf(connections: Connections, { address, schema }: Pick<Database
     schema,
     read: (work) => described(address, () => transaction(connections, reading, work)),
     write: (work, once) => described(address, () => write(work, once)),
-    maintain: (sql) => described(address, () => statementAlone(connections, sql)),
+    maintain: (sql) => described(address, () => statementAlone(connections, reading, sql)),
     close: () => (closed ??= connections.end()),
   }
 }

@@ -1,6 +1,6 @@
 import { shownMirror } from '../../../mirror-address.ts'
 import { beginning } from './begin.ts'
-import { MirrorClient } from './client.ts'
+import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'
 import { LATEST_VERSION } from './versions.ts'
 import { postgresError } from './postgres-errors.ts'
@@ -33,7 +33,7 @@ export async function examineServer(address: string): Promise<Examined> {
     try {
       await client.connect()
       const schema = schemaOf(address)
-      await client.query(beginning('READ ONLY', schema))
+      await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
       const found: { rows: Found[] } = await client.query(EXAMINE, [schema])
       const [first] = found.rows
       if (first === undefined) throw new Error('the server did not describe itself')
@@ -85,9 +85,4 @@ const EXAMINE = `
 async function versionIn(client: MirrorClient): Promise<number | undefined> {
   const found: { rows: { version: number }[] } = await client.query('SELECT version FROM mirror_schema')
   return found.rows[0]?.version
-}
-
-/** The number of the server's process, as the driver was told when it connected. */
-function processOf(client: MirrorClient): unknown {
-  return 'processID' in client ? client.processID : undefined
 }

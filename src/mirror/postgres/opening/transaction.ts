@@ -24,18 +24,6 @@ export function transaction<Result>(connections: Connections, script: string, wo
   })
 }
 
-/** Runs one statement outside a transaction. */
-export async function statementAlone(connections: Connections, sql: string): Promise<void> {
-  const client = await connections.connect()
-  try {
-    await client.query(sql)
-    client.release()
-  } catch (error) {
-    client.release(asError(error))
-    throw error
-  }
-}
-
 /** What begins a transaction that writes, and returns its number; and what begins one that reads. */
 type Scripts = { writing: string; reading: string }
 
@@ -177,6 +165,6 @@ function notKnown(error: unknown): null {
   throw error
 }
 
-function asError(error: unknown): Error {
+export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }

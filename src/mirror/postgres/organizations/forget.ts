@@ -6,8 +6,8 @@ import { changeUnnoticed, deleteRows } from './organization-rows.ts'
 import { requireUnleased } from './unleased.ts'
 
 /**
- * Deletes every row of an organization in one transaction, then has the server free what they leave. Returns whether that was possible.
- * If not, or if the process is killed before, the organization stays noted as not wholly forgotten, and the same call does the rest.
+ * Deletes every row of an organization in one transaction, then has the server free what they leave. Returns false if a transaction that
+ * began before still sees them, and throws MirrorUnusable if the server does not do it. Then, or if the process is killed before, the organization stays noted as not wholly forgotten, and the same call does the rest.
  */
 export async function forgetOrganization(database: Database, organization: string): Promise<boolean> {
   await database.write((session) => deleteAll(session, organization))
