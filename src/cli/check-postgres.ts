@@ -63,6 +63,9 @@ function tlsWords(address: string, isEncrypted: boolean): string {
     : 'TLS with a certificate whose name is not checked (sslmode=verify-full does)'
 }
 
-function soundWords({ schema, version }: Examined): string {
-  return `schema ${schema} version ${version ?? '?'}, sound and writable`
+function soundWords({ schema, version, mayVacuum }: Examined): string {
+  const sound = `schema ${schema} version ${version ?? '?'}, sound and writable`
+  return mayVacuum
+    ? sound
+    : `${sound}; this user does not own its tables, and only their owner can finish forget (VACUUM)`
 }

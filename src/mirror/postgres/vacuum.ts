@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { MirrorUnusable } from '../../errors.ts'
+import { mayVacuum } from './opening/may-vacuum.ts'
 import { quoted } from './quoted.ts'
 import type { Database, Session } from './session.ts'
 
@@ -19,6 +20,7 @@ export async function vacuum(
   { patienceMs = PATIENCE_MS } = {},
 ): Promise<boolean> {
   try {
+    await requireOwned(database, tables)
     if (!(await isSeenByNobody(database, patienceMs))) return false
     const names = tables.map((table) => `${quoted(database.schema)}.${table}`)
     await database.maintain(`VACUUM (ANALYZE) ${names.join(', ')}`)
@@ -34,6 +36,26 @@ function notFreed(message: string, address: string): string {
   const why = message.replace(`${address}: `, '')
   return `${address}: the rows are deleted, but the server has not freed what they held: ${why}`
 }
+
+/** Throws MirrorUnusable where the server would only warn, and skip a table. */
+async function requireOwned(database: Database, tables: readonly string[]): Promise<void> {
+  const unowned = await database.read((session) => session.first<{ owner: string }>(UNOWNED, tables))
+  if (unowned === undefined) return
+  const { owner } = unowned
+  const { address, schema } = database
+  throw new MirrorUnusable(
+    `${address}: it does that for the owner of the tables alone, who is ${owner}. Run the same command with the user ${owner} in the ` +
+      `address, or have ${owner} run: VACUUM (ANALYZE) ${tables.map((table) => `${schema}.${table}`).join(', ')}`,
+    { code: 'unreadable' },
+  )
+}
+
+/** Partitions may have another owner than their table. */
+const UNOWNED = `
+  WITH named AS (SELECT to_regclass(name) AS oid FROM unnest($1::text[]) AS name)
+  SELECT pg_get_userbyid(relowner) AS owner FROM pg_class
+  WHERE oid IN (SELECT oid FROM named UNION SELECT inhrelid FROM pg_inherits JOIN named ON named.oid = inhparent)
+    AND NOT ${mayVacuum('pg_class')} LIMIT 1`
 
 /** Whether the transactions end that may still see what was deleted before now. */
 async function isSeenByNobody(database: Database, patienceMs: number): Promise<boolean> {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { oneStatement, startPostgres } from '../../../bench/postgres-server.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
@@ -51,6 +52,29 @@ test('a role whose statements may take half a second forgets, however long VACUU
 
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"erased": "released"') })
 })
+
+test('a role that may write every table, and owns none, forgets, and is told that the owner has to finish it', async () => {
+  const { url, run } = await aServerWith({})
+  await oneStatement(url, 'CREATE SCHEMA customer_mirror')
+  await (await openMirror(url)).close()
+  await oneStatement(url, WRITER)
+  expect(await run('sync')).toMatchObject({ code: 0 })
+
+  const checked = await run('check')
+  const forgotten = await run('forget', 'acme', await firstId(run), '--json')
+
+  expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('only their owner can finish forget') })
+  expect(forgotten).toMatchObject({
+    code: 7,
+    stdout: expect.stringContaining('"erased": "failed"'),
+    stderr: expect.stringContaining('have mirror run: VACUUM (ANALYZE) customer_mirror.customers, '),
+  })
+  expect(JSON.parse(forgotten.stdout)).toMatchObject({ deleted: { customers: 1 } })
+})
+
+const WRITER = `
+  GRANT USAGE ON SCHEMA customer_mirror TO careful;
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA customer_mirror TO careful`
 
 const VACUUM = 'VACUUM (ANALYZE) customer_mirror.customers'
 

@@ -1,6 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
+import { vacuum } from '../../../src/mirror/postgres/vacuum.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
@@ -29,6 +30,23 @@ const LIES_IN_WAIT = `
   BEGIN
     RAISE EXCEPTION 'ran as %', current_user;
   END $$`
+
+test('a role that may write every table, and owns none, is told who can free what deleted rows held', async () => {
+  const { database, schema } = await aMirrorWithCustomers()
+  await server.exec(`CREATE ROLE writer; GRANT USAGE ON SCHEMA ${schema} TO writer;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO writer; SET ROLE writer`)
+
+  const freeing = await vacuum(database, ['customers', 'changes']).catch((error: unknown) => error)
+
+  await server.exec('SET ROLE postgres; DROP OWNED BY writer; DROP ROLE writer')
+  expect(freeing).toMatchObject({
+    code: 'mirror-unreadable',
+    message: expect.stringMatching(
+      /the rows are deleted, .* who is postgres\. .* VACUUM \(ANALYZE\) mirror_\d+\.customers, mirror_\d+\.changes$/,
+    ),
+  })
+  expect(await vacuum(database, ['customers', 'changes'])).toBe(true)
+})
 
 async function aMirrorWithCustomers() {
   const address = await anEmptyMirror()

@@ -2,6 +2,7 @@ import { shownMirror } from '../../../mirror-address.ts'
 import { beginning } from './begin.ts'
 import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'
+import { mayVacuum } from './may-vacuum.ts'
 import { LATEST_VERSION } from './versions.ts'
 import { postgresError } from './postgres-errors.ts'
 
@@ -19,6 +20,8 @@ export type Examined = {
   latestVersion: number
   /** Whether this user may write the mirror, or make it where there is none. */
   mayWrite: boolean
+  /** Whether this user may have the server free what deleted rows held. */
+  mayVacuum: boolean
   /** Whether the server takes no writes: it is a standby, or read-only by its settings. */
   isReadOnly: boolean
 }
@@ -45,6 +48,7 @@ export async function examineServer(address: string): Promise<Examined> {
         // A pooler gives its clients numbers of its own.
         isPooled: processOf(client) !== first.process,
         mayWrite: first.may_write,
+        mayVacuum: first.may_vacuum,
         isReadOnly: first.is_read_only,
       }
     } finally {
@@ -61,6 +65,7 @@ type Found = {
   is_marked: boolean
   may_use: boolean
   may_write: boolean
+  may_vacuum: boolean
   is_read_only: boolean
 }
 
@@ -76,7 +81,8 @@ const EXAMINE = `
           WHERE relnamespace = space.oid AND relkind IN ('r', 'p'))
       WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
       ELSE has_database_privilege(current_database(), 'CREATE')
-    END AS may_write
+    END AS may_write,
+    mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum
   FROM (SELECT $1::text AS name) AS asked
   LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
   LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r'
