@@ -1,18 +1,24 @@
-import type { LastRun } from '../../src/store.ts'
+import type { Organization } from '../../src/config/organization.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { openMirrorIfThere } from '../../src/mirror/mirror.ts'
-import { comingRuns, localTime, type Schedule } from '../schedule/due-times.ts'
+import { pauseOf, type Pause } from '../../src/pause.ts'
+import type { LastRun } from '../../src/store.ts'
+import { readSharedPauses } from '../pauses/read-shared-pauses.ts'
+import { comingRuns, localTime } from '../schedule/due-times.ts'
 import { quickSchedule, spreadBetween } from '../schedule/quick-times.ts'
 import { checkSchedules } from '../schedule/reconcile.ts'
-import { isDue } from '../schedule/schedule-plan.ts'
+import { runsAfterPause } from '../schedule/runs-after-pause.ts'
+import { isDue, type Wanted } from '../schedule/schedule-plan.ts'
 
 /** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */
 export type ScheduleLine = {
   organization: string
   cron: string | undefined
   timezone: string | undefined
-  /** Whether it was due after its last complete reading: a worker that starts now mirrors it at once. */
+  /** Whether it was due after its last complete reading and is not paused: a worker that starts now mirrors it at once. */
   dueNow: boolean
+  /** Undefined where it is not paused, or where that is not known. */
+  paused: Pause | undefined
   runs: Moment[]
   /** Its quick runs, apart from the others; undefined if it has none. */
   quick: { cron: string; runs: Moment[] } | undefined
@@ -21,26 +27,49 @@ export type ScheduleLine = {
 /** A future run. `local` is its time in the time zone of the schedule. */
 type Moment = { atMs: number; local: string; clocksChange: boolean }
 
-/** The next `count` runs of every organization of the configuration. Reads past runs from the mirror, and uses no queue. */
+/**
+ * The next `count` runs of every organization of the configuration, those of a paused one after its pause. Reads past runs from the
+ * mirror, and pauses from a queue on a server.
+ */
 export async function listSchedule(
   file: string | undefined,
   { nowMs, count }: { nowMs: number; count: number },
 ): Promise<ScheduleLine[]> {
   const config = await readConfig({ file, cwd: process.cwd() })
   checkSchedules(config, nowMs)
-  const lastRuns = await readLastRuns(config.mirror)
-  return config.organizations.map(({ id: organization, schedule }) => {
-    if (schedule === undefined)
-      return { organization, cron: undefined, timezone: undefined, dueNow: false, runs: [], quick: undefined }
-    const { cron, timezone } = schedule
-    const lastRun = lastRuns.find((run) => run.organization === organization)
-    const moments = (of: Schedule) =>
-      comingRuns(organization, of, nowMs, count).map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
-    const dueNow = isDue({ organization, schedule }, lastRun, nowMs)
-    const between = quickSchedule(schedule)
-    const quick = between && { cron: between.cron, runs: moments(spreadBetween(between, nowMs)) }
-    return { organization, cron, timezone, dueNow, runs: moments(schedule), quick }
+  const [lastRuns, pauses] = await Promise.all([readLastRuns(config.mirror), readSharedPauses(config)])
+  return config.organizations.map((organization) => {
+    const lastRun = lastRuns.find((run) => run.organization === organization.id)
+    const paused = pauses && pauseOf(pauses, organization.id, nowMs)
+    return lineOf(organization, { lastRun, paused }, { nowMs, count })
   })
+}
+
+type Known = { lastRun: LastRun | undefined; paused: Pause | undefined }
+
+function lineOf(
+  { id: organization, schedule }: Organization,
+  { lastRun, paused }: Known,
+  { nowMs, count }: { nowMs: number; count: number },
+): ScheduleLine {
+  if (schedule === undefined)
+    return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], quick: undefined }
+  const { cron, timezone } = schedule
+  const moments = (wanted: Wanted) => {
+    const runs =
+      paused === undefined
+        ? comingRuns(organization, wanted.schedule, nowMs, count)
+        : runsAfterPause(wanted, lastRun, paused, count)
+    return runs.map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
+  }
+  const wanted = { organization, schedule }
+  const dueNow = paused === undefined && isDue(wanted, lastRun, nowMs)
+  const between = quickSchedule(schedule)
+  const quick = between && {
+    cron: between.cron,
+    runs: moments({ organization, schedule: spreadBetween(between, paused?.untilMs ?? nowMs), isQuick: true }),
+  }
+  return { organization, cron, timezone, dueNow, paused, runs: moments(wanted), quick }
 }
 
 async function readLastRuns(address: string): Promise<LastRun[]> {

@@ -39,8 +39,13 @@ export function comingRuns(organization: string, schedule: Schedule, nowMs: numb
   let atMs = nowMs
   return Array.from({ length: count }, () => {
     atMs = nextStart(schedule, delayMs, atMs)
-    return { atMs, clocksChange: clocksChange(atMs, schedule.timezone) }
+    return runAt(atMs, schedule)
   })
+}
+
+/** A run at this moment. */
+export function runAt(atMs: number, { timezone }: Pick<Schedule, 'timezone'>): ComingRun {
+  return { atMs, clocksChange: clocksChange(atMs, timezone) }
 }
 
 /** The first start after a moment, within the hours of starts. */

@@ -64,7 +64,11 @@ export function planSchedules({ wanted, found, ...input }: PlanInput): ScheduleP
 }
 
 /** Whether the organization was due after its last complete reading. */
-export function isDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
+export function isDue(
+  { organization, schedule }: Wanted,
+  lastRun: Pick<LastRun, 'completeAsOfMs'> | undefined,
+  nowMs: number,
+): boolean {
   return !wasReadSince(previousDueMs(organization, schedule, nowMs), lastRun, nowMs)
 }
 

@@ -1,9 +1,11 @@
 import { Command } from '@commander-js/extra-typings'
+import type { Pause } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
+import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { isoTime, jsonDocument } from './reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
-/** `customer-mirror schedule`: shows when each organization is mirrored next. Does not use the queue. */
+/** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
   return new Command('schedule')
     .description('show when each organization is mirrored next, and which are due now')
@@ -15,7 +17,9 @@ export function scheduleCommand(io: Io) {
       const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       io.stdout.write(
-        json ? jsonDocument({ organizations: lines.map(asJson) }) : await asTable(lines, screenOf(io.stdout)),
+        json
+          ? jsonDocument({ organizations: lines.map(asJson) })
+          : (await asTable(lines, screenOf(io.stdout))) + (await pausedLines(lines)),
       )
     })
 }
@@ -26,18 +30,20 @@ type Line = {
   cron: string | undefined
   timezone: string | undefined
   dueNow: boolean
+  paused: Pause | undefined
   runs: readonly Moment[]
   quick: { cron: string; runs: readonly Moment[] } | undefined
 }
 
 type Moment = { atMs: number; local: string; clocksChange: boolean }
 
-function asJson({ organization, cron, timezone, dueNow, runs, quick }: Line) {
+function asJson({ organization, cron, timezone, dueNow, paused, runs, quick }: Line) {
   return {
     organization,
     cron: cron ?? null,
     timezone: timezone ?? null,
     dueNow,
+    paused: pauseAsJson(paused),
     runs: runs.map(momentAsJson),
     quick: quick === undefined ? null : { cron: quick.cron, runs: quick.runs.map(momentAsJson) },
   }
@@ -57,11 +63,12 @@ async function asTable(lines: readonly Line[], screen: Screen | undefined): Prom
   ]
   const nights = renderTable(
     ['organization', 'due now', 'next runs', 'UTC', 'time zone', ''],
-    lines.flatMap(({ organization, timezone, dueNow, runs }) => {
+    lines.flatMap(({ organization, timezone, dueNow, paused, runs }) => {
       if (timezone === undefined) return [[organization, 'no schedule', '–', '–', '–', '']]
+      if (runs.length === 0) return [[organization, 'paused', '–', '–', timezone, '']]
       return runs.map((run, index) => [
         index === 0 ? organization : '',
-        index === 0 ? (dueNow ? 'yes' : 'no') : '',
+        index === 0 ? dueWords(dueNow, paused) : '',
         ...row(run, timezone),
       ])
     }),
@@ -72,6 +79,11 @@ async function asTable(lines: readonly Line[], screen: Screen | undefined): Prom
   )
   if (quick.length === 0) return nights
   return `${nights}\n${renderTable(['organization', 'next quick runs', 'UTC', 'time zone', ''], quick, screen)}`
+}
+
+function dueWords(dueNow: boolean, paused: Pause | undefined): string {
+  if (paused !== undefined) return 'paused'
+  return dueNow ? 'yes' : 'no'
 }
 
 const EXAMPLES = `

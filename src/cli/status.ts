@@ -9,6 +9,7 @@ import { pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { durationArgument } from './duration-argument.ts'
 import { FUTURE_DATE, futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
+import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 import { formOf, FORMS, showMetrics, showPage } from './status-form.ts'
 
@@ -122,12 +123,6 @@ async function lastQuickLines(lines: readonly StatusLine[]): Promise<string> {
   return found.map(({ organization, lastQuick }) => lastQuickText(organization, lastQuick)).join('')
 }
 
-async function pausedLines(lines: readonly StatusLine[]): Promise<string> {
-  if (lines.every(({ paused }) => paused === undefined)) return ''
-  const { pausedSince } = await import('./output/pause-text.ts')
-  return lines.map(({ organization, paused }) => (paused ? pausedSince(organization, paused) : '')).join('')
-}
-
 async function leftText(left: readonly Freshness[]): Promise<string> {
   if (left.length === 0) return ''
   const { leftBehindText } = await import('./output/left-behind.ts')
@@ -179,7 +174,7 @@ function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, to
     openRejects: freshness?.openRejects ?? 0,
     tooOld,
     why,
-    paused: paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null,
+    paused: pauseAsJson(paused),
     lastQuick: freshness?.lastQuick === undefined ? null : quickAsJson(freshness.lastQuick),
   }
 }

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { pauseCommand } from '../../src/cli/pause.ts'
+import { scheduleCommand } from '../../src/cli/schedule.ts'
+import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
+import { runCommand } from '../support/run-command.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -15,6 +19,7 @@ const printed = z.strictObject({
       cron: z.string().nullable(),
       timezone: z.string().nullable(),
       dueNow: z.boolean(),
+      paused: z.strictObject({ since: z.iso.datetime(), until: z.iso.datetime().nullable() }).nullable(),
       runs: moments,
       quick: z.strictObject({ cron: z.string(), runs: moments }).nullable(),
     }),
@@ -92,3 +97,31 @@ test('without a schedule there are no runs to show', async () => {
 
   expect((await runCli(['schedule'], { cwd: folder })).stdout).toMatch(/acme +no schedule/)
 })
+
+if (!isEmbedded) {
+  test('a paused organization is shown as paused, with its runs after the pause', async () => {
+    const sandbox = await aSandbox({ customers: [1, 1, 1] })
+    const { config } = aJobsWorkplace(organizationsOf(sandbox), {
+      schedule: { cron: '0 6 * * *', timezone: 'UTC', quick: '*/15 * * * *' },
+    })
+    await runCommand(pauseCommand, ['acme', '--until', '2999-12-24 05:30', '--config', config])
+    await runCommand(pauseCommand, ['globex', '--config', config])
+    const asked = ['--next', '2', '--config', config]
+    const { stdout } = await runCommand(scheduleCommand, asked)
+    const { organizations } = printed.parse(
+      JSON.parse((await runCommand(scheduleCommand, [...asked, '--json'])).stdout),
+    )
+
+    expect(stdout).toMatch(/^acme +paused +2999-12-24 05:30 GMT .*\n +2999-12-24 06:00 GMT/m)
+    expect(stdout).toMatch(/^acme +2999-12-24 05:45 GMT/m)
+    expect(stdout).toMatch(/^globex +paused +– +–/m)
+    expect(stdout).toMatch(/^initech +yes/m)
+    expect(stdout).toMatch(/^acme: paused since .*, until 2999-12-24 05:30 UTC: customer-mirror resume acme$/m)
+    expect(stdout).toMatch(/^globex: paused since .* UTC: customer-mirror resume globex$/m)
+    expect(organizations).toMatchObject([
+      { dueNow: false, paused: { until: '2999-12-24T05:30:00.000Z' }, runs: [{ at: '2999-12-24T05:30:00.000Z' }, {}] },
+      { dueNow: false, paused: { until: null }, runs: [], quick: { runs: [] } },
+      { dueNow: true, paused: null, runs: { length: 2 } },
+    ])
+  })
+}

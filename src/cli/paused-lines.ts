@@ -1,0 +1,17 @@
+import type { Pause } from '../pause.ts'
+import { isoTime } from './reading.ts'
+
+/** An organization of a list, and its pause where it has one. */
+type Line = { organization: string; paused: Pause | undefined }
+
+/** A line for each paused organization, below a table of all. */
+export async function pausedLines(lines: readonly Line[]): Promise<string> {
+  if (lines.every(({ paused }) => paused === undefined)) return ''
+  const { pausedSince } = await import('./output/pause-text.ts')
+  return lines.map(({ organization, paused }) => (paused ? pausedSince(organization, paused) : '')).join('')
+}
+
+/** The key `paused` of a JSON document. */
+export function pauseAsJson(paused: Pause | undefined) {
+  return paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null
+}
