@@ -27,6 +27,8 @@ export type Finding = {
   isWarning?: boolean
   /** Whether the exit code counts it although nothing is wrong: an organization that answered. */
   decides?: boolean
+  /** Whether its error concerns every organization, also one that answered. */
+  isCommon?: boolean
 }
 
 /** Free space below which a mirror should not be started. */
@@ -58,11 +60,11 @@ export async function* checkEverything(
 async function* checkPlace(config: Config): AsyncGenerator<Finding> {
   if (isPostgres(config.mirror)) {
     const { checkPostgres } = await import('./check-postgres.ts')
-    yield await checkPostgres(config.mirror)
+    yield { ...(await checkPostgres(config.mirror)), isCommon: true }
     return
   }
-  yield await checkMirror(config)
-  yield await checkDisk(config)
+  yield { ...(await checkMirror(config)), isCommon: true }
+  yield { ...(await checkDisk(config)), isCommon: true }
 }
 
 /** Opens the mirror and has SQLite read all of it. If there is none yet, checks that one can be created. */

@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
-import { exitCodeOfAll } from './exit-code.ts'
+import type { Finding } from './check-everything.ts'
+import { exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
@@ -11,15 +12,23 @@ export function checkCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config }) => {
       const { checkEverything } = await import('./check-everything.ts')
-      const findings = []
+      const findings: Finding[] = []
       for await (const finding of checkEverything(ids, config, io.signal)) {
         const mark = finding.error !== undefined ? '✖' : finding.isWarning ? '!' : '✔'
         const fix = finding.fix === undefined ? '' : `\n    fix: ${finding.fix}`
         io.stdout.write(`${mark} ${finding.what}: ${finding.said}${fix}\n`)
         findings.push(finding)
       }
-      io.exitWith(exitCodeOfAll(findings.flatMap(({ error, decides }) => (decides || error ? [error] : []))))
+      io.exitWith(exitCodeOfFindings(findings))
     })
+}
+
+/** An organization that answered counts beside the problems of others, and not beside one that it has too. */
+function exitCodeOfFindings(findings: readonly Finding[]): ExitCode {
+  const wrong = findings.filter(({ error }) => error !== undefined)
+  const isAllCommon = wrong.length > 0 && wrong.every(({ isCommon }) => isCommon)
+  const counted = isAllCommon ? wrong : findings.filter(({ error, decides }) => decides || error !== undefined)
+  return exitCodeOfAll(counted.map(({ error }) => error))
 }
 
 const EXAMPLES = `

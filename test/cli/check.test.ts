@@ -215,7 +215,7 @@ test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
   spoil(workplace.mirror)
   const done = await check(workplace)
 
-  expect(done.code).not.toBe(0)
+  expect(done.code).toBe(7)
   expect(lineOf(done, 'mirror')).toMatch(/^✖ mirror: /)
   expect(lineOf(done, 'mirror')).toContain(workplace.mirror)
   expect(lineOf(done, 'mirror')).toMatch(said)
@@ -232,6 +232,14 @@ test('a mirror in a place where nothing can be made is reported, also to a user 
   expect(lineOf(done, 'mirror')).toBe('✖ mirror: /proc/none/customers.db: cannot be written by this user')
 })
 
+test('a mirror that cannot be used and an organization that is refused end with 3', async () => {
+  const server = await aFaultServer(refusal(403, 'forbidden', 'Upgrade.'))
+  const workplace = aWorkplace([organizationAt(server)])
+  mkdirSync(workplace.mirror)
+
+  expect((await check(workplace)).code).toBe(3)
+})
+
 const PLAIN_USER = asPlainUser()
 
 if (PLAIN_USER !== undefined) {
@@ -241,7 +249,7 @@ if (PLAIN_USER !== undefined) {
     const done = await startCli(['check'], { cwd: folder, ...PLAIN_USER }).ended
     for (const place of [folder, join(folder, 'data')]) chmodSync(place, 0o700)
 
-    expect(done.code).not.toBe(0)
+    expect(done.code).toBe(7)
     expect(done.stdout).toMatch(/^✖ mirror: .*cannot be written by this user/m)
     expect(done.stdout).toContain('    fix: Make the file and its folder writable.\n')
   })
