@@ -5,7 +5,7 @@ import { openEmbedded } from './postgres/embedded.ts'
 import type { FreeJobs } from './left-jobs.ts'
 import { openPostgres } from './postgres/postgres.ts'
 import { neverOpened } from './queue-refusal.ts'
-import { DEFAULT_PREFIX, parseAddress } from './prefixed-address.ts'
+import { DEFAULT_PREFIX, parseAddress, placeOf } from './prefixed-address.ts'
 import { openRedis } from './redis/redis.ts'
 import type { SharedLimits } from '../limits/shared-limits.ts'
 import type { SharedValues } from './shared-values.ts'
@@ -54,7 +54,7 @@ export async function openBackend(address: string, { folder: parent }: { folder:
     return { kind: 'embedded', place: folder, prefix: DEFAULT_PREFIX, telemetry, ...store }
   }
   const { url, prefix } = parseAddress(address)
-  const place = `${url.protocol}//${url.host}${url.pathname}`
+  const place = placeOf(url)
   const kind = url.protocol.startsWith('redis') ? 'redis' : 'postgres'
   const open = kind === 'redis' ? openRedis : openPostgres
   return { kind, place, prefix, telemetry, ...(await openWritable(() => open(url.href, CONNECT_MS, prefix), place)) }

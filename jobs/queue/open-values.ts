@@ -2,7 +2,12 @@ import { parseAddress } from './prefixed-address.ts'
 import type { SharedValues } from './shared-values.ts'
 
 /** Shared values to be read. */
-type Readable = { values: Pick<SharedValues, 'read' | 'list'>; close(): Promise<void> }
+type Readable = {
+  values: Pick<SharedValues, 'read' | 'list'>
+  /** Rejects with the reason where the server cannot be reached, or does not let us in. */
+  ping: () => Promise<void>
+  close(): Promise<void>
+}
 
 /**
  * The shared values of a queue on a server, to be read and nothing else: nothing is written, no job is touched, and little of this
@@ -22,7 +27,11 @@ async function openInRedis({ address, connectMs, prefix }: Place): Promise<Reada
   const client = new Redis(address, settings)
   // The verbs report the failure; without this listener it would be printed, with its password.
   client.on('error', () => {})
-  return { values: redisValues(client, prefix), close: async () => client.disconnect() }
+  const failed = new Promise<never>((_, reject) => client.once('error', reject))
+  failed.catch(() => {})
+  // The reason is reported only as an event.
+  const ping = async () => void (await Promise.race([client.ping(), failed]))
+  return { values: redisValues(client, prefix), ping, close: async () => client.disconnect() }
 }
 
 async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Readable> {
@@ -34,5 +43,6 @@ async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Re
     query_timeout: connectMs,
   })
   pool.on('error', () => {})
-  return { values: postgresValues(pool, prefix), close: () => pool.end() }
+  const ping = async () => void (await pool.query('SELECT 1'))
+  return { values: postgresValues(pool, prefix), ping, close: () => pool.end() }
 }

@@ -12,3 +12,8 @@ export function parseAddress(address: string): { url: URL; prefix: string } {
   url.searchParams.delete('prefix')
   return { url, prefix }
 }
+
+/** The address for messages, without user and password. */
+export function placeOf({ protocol, host, pathname }: URL): string {
+  return `${protocol}//${host}${pathname}`
+}

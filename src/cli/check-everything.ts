@@ -12,6 +12,7 @@ import { openConfiguredSource } from '../run-organization.ts'
 import { checkNotify } from './check-notify.ts'
 import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
+import { checkQueue } from './check-queue.ts'
 import { checkQuick } from './check-quick.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
@@ -47,6 +48,7 @@ export async function* checkEverything(
   yield* checkPlace(config)
   yield* checkPublish(config)
   yield* checkNotify(config)
+  yield* checkQueue(config)
   for (const organization of organizations) {
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)

@@ -6,7 +6,9 @@ import type { Io } from './io.ts'
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
   return new Command('check')
-    .description('check Node, configuration, secrets, mirror, disk, copies and clock, and ask each organization once')
+    .description(
+      'check Node, configuration, secrets, mirror, disk, copies, queue and clock, and ask each organization once',
+    )
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)

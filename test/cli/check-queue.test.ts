@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { checkCommand } from '../../src/cli/check.ts'
+import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+async function checked(settings: Parameters<typeof aWorkplace>[1]) {
+  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
+  return runCommand(checkCommand, ['--config', config])
+}
+
+test.each([undefined, 'embedded'])('there is nothing to report of the queue %s', async (queue) => {
+  const { code, stdout } = await checked(queue === undefined ? {} : { queue })
+
+  expect(code).toBe(0)
+  expect(stdout).not.toContain('queue')
+})
+
+test.each(['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123@127.0.0.1:1/jobs'])(
+  'a queue that cannot be reached ends with 5, without its password: %s',
+  async (queue) => {
+    const { code, stdout } = await checked({ queue })
+
+    expect(code).toBe(5)
+    expect(stdout).toMatch(/^✖ queue: The queue at (redis|postgres):\/\/127\.0\.0\.1:1\/\w+ cannot be used: .*REFUSED/m)
+    expect(stdout).toContain('\n    fix: Repair the queue named above')
+    expect(stdout).not.toContain('pw123')
+    expect(stdout).toMatch(/^✔ acme: answered/m)
+  },
+)
+
+test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is given up', async (kind) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  const { code, stdout } = await checked({
+    queue: `${kind}://127.0.0.1:${typeof address === 'object' && address?.port}/`,
+  })
+
+  expect(code).toBe(5)
+  expect(stdout).toMatch(/^✖ queue: .* cannot be used: (no answer within 2 s|.*time)/m)
+})
+
+if (!isEmbedded) {
+  test('a queue that answers is reported', async () => {
+    const { config, queue } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+    const { code, stdout } = await runCommand(checkCommand, ['--config', config])
+
+    expect(code).toBe(0)
+    expect(stdout).toContain(`✔ queue: ${queue.split('?')[0]} answered\n`)
+  })
+}
