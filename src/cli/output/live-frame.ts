@@ -4,8 +4,8 @@ import { grouped } from './wording.ts'
 /** An active organization, with its status in several lengths, longest first. */
 export type UnderWay = { id: string; words: readonly string[] }
 
-/** How many organizations wait, and are done (including failed ones); and whether the program is stopping. */
-export type Others = { waiting: number; done: number; failed: number; isStopping?: boolean }
+/** How many organizations wait, and how those ended that have; and whether the program is stopping. */
+export type Others = { waiting: number; done: number; stopped: number; failed: number; isStopping?: boolean }
 
 /**
  * The lines on the screen while organizations are mirrored: one for each active organization, as many as fit, and one that
@@ -13,7 +13,7 @@ export type Others = { waiting: number; done: number; failed: number; isStopping
  */
 export function liveFrame(
   underWay: readonly UnderWay[],
-  { waiting, done, failed, isStopping = false }: Others,
+  { waiting, done, stopped, failed, isStopping = false }: Others,
   { columns, rows = 24 }: { columns: number; rows?: number | undefined },
 ): string[] {
   const width = columns - 1
@@ -29,15 +29,23 @@ export function liveFrame(
   const counts = [
     [hidden, 'more under way'],
     [waiting, 'not begun'],
-    [done - failed, 'done'],
+    [done, 'done'],
+    [stopped, 'stopped'],
     [failed, 'failed'],
   ] as const
   const others = counts.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
-  const said = isStopping ? [STOPPING, ...others] : others
-  return said.length === 0 ? lines : [...lines, cutText(`… ${said.join(', ')}`, width)]
+  const fronts = isStopping ? STOPPING : [[]]
+  const texts = fronts.map((front) => [...front, ...others].join(', ')).filter((text) => text !== '')
+  const fitting = texts.find((text) => columnsOf(text) <= width - 2) ?? texts.at(-1)
+  return fitting === undefined ? lines : [...lines, cutText(`… ${fitting}`, width)]
 }
 
-const STOPPING = 'stopping: saving what has arrived (Ctrl-C again ends at once)'
+/** What a stop does, longest first. */
+const STOPPING = [
+  ['stopping: saving what has arrived (Ctrl-C again ends at once)'],
+  ['stopping (Ctrl-C again ends at once)'],
+  ['stopping'],
+]
 
 function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - columnsOf(text)))

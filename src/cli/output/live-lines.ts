@@ -26,11 +26,11 @@ export function liveLines(
   const lines = redrawnLines(screen)
   const name = Math.min(Math.max(...ids.map((id) => id.length)), 24)
   const underWay = new Map<string, Run>()
-  let [done, failed] = [0, 0]
+  let [done, stopped, failed] = [0, 0, 0]
   const draw = () => {
     const shown = [...underWay].map(([id, run]) => ({ id, words: wordsOf(run, monotonicMs()) }))
-    const others = { waiting: ids.length - underWay.size - done, done, failed, isStopping: stop?.aborted === true }
-    lines.draw(liveFrame(shown, others, screen))
+    const waiting = ids.length - underWay.size - done - stopped - failed
+    lines.draw(liveFrame(shown, { waiting, done, stopped, failed, isStopping: stop?.aborted === true }, screen))
   }
   const print = (mark: string, id: string, text: string) => {
     const indent = ' '.repeat(name + 4)
@@ -59,8 +59,9 @@ export function liveLines(
     },
     ended(id, outcome) {
       underWay.delete(id)
-      done += 1
-      if (outcome.error !== undefined) failed += 1
+      if (outcome.error === undefined) done += 1
+      else if (outcome.report.status === 'interrupted') stopped += 1
+      else failed += 1
       print(...lastWords(id, outcome))
       draw()
     },

@@ -3,7 +3,7 @@ import { columnsOf } from '../../../src/cli/output/fit-text.ts'
 import { liveFrame } from '../../../src/cli/output/live-frame.ts'
 import { showProgress, type Talk } from '../../../src/cli/output/progress.ts'
 import type { Outcome } from '../../../src/mirror-organization.ts'
-import { SourceRefused } from '../../../src/errors.ts'
+import { Interrupted, SourceRefused } from '../../../src/errors.ts'
 import { emptyReport } from '../../../src/report.ts'
 import { START_MS } from '../../support/builders.ts'
 import { FakeScreen } from '../../support/screen.ts'
@@ -22,7 +22,7 @@ test.each([
       id,
       words: ['1,200 of 2,500 customers · 48 %', '1,200/2,500'],
     }))
-    const frame = liveFrame(underWay, { waiting: 49, done: 3, failed: 1 }, { columns, rows })
+    const frame = liveFrame(underWay, { waiting: 49, done: 2, stopped: 0, failed: 1 }, { columns, rows })
 
     expect(frame.length).toBeLessThan(rows)
     expect(Math.max(...frame.map(columnsOf))).toBeLessThan(columns)
@@ -34,9 +34,9 @@ test.each([
 )
 
 test('while all organizations are active, nothing is counted', () => {
-  expect(liveFrame([{ id: 'acme', words: ['5'] }], { waiting: 0, done: 0, failed: 0 }, { columns: 80 })).toEqual([
-    'acme  5',
-  ])
+  const none = { waiting: 0, done: 0, stopped: 0, failed: 0 }
+
+  expect(liveFrame([{ id: 'acme', words: ['5'] }], none, { columns: 80 })).toEqual(['acme  5'])
 })
 
 test('an active organization shows its progress; its last line stays after its live line is gone', async () => {
@@ -94,6 +94,35 @@ test('a stop is shown at once, while active organizations save the pages they re
   expect(screen.text).toBe('✖ acme  failed: forbidden')
 })
 
+test('an organization that was stopped is not counted as failed', async () => {
+  const screen = new FakeScreen()
+  const stop = new AbortController()
+  const stopped = Promise.withResolvers<void>()
+  const work = async ({ id }: { id: string }) => {
+    stop.abort()
+    if (id === 'acme') return interrupted(id)
+    await stopped.promise
+    return interrupted(id)
+  }
+  const shown = showProgress([{ id: 'acme' }, { id: 'globex' }], screen, work, { stop: stop.signal })
+  await expect.poll(() => screen.text).toMatch(/… stopping: .*, 1 stopped$/)
+  stopped.resolve()
+  await shown
+
+  expect(screen.text).not.toContain('failed')
+})
+
+test.each([
+  [80, '… stopping (Ctrl-C again ends at once), 6 more under way, 1 stopped'],
+  [60, '… stopping, 6 more under way, 1 stopped'],
+  [100, '… stopping: saving what has arrived (Ctrl-C again ends at once), 6 more under way, 1 stopped'],
+])('while it stops, the counts fit on %d columns', (columns, expected) => {
+  const underWay = NAMES.slice(0, 8).map(({ id }) => ({ id, words: ['1,200'] }))
+  const others = { waiting: 0, done: 0, stopped: 1, failed: 0, isStopping: true }
+
+  expect(liveFrame(underWay, others, { columns, rows: 4 }).at(-1)).toBe(expected)
+})
+
 test('a name that is too long for its column gets its own line', async () => {
   const screen = new FakeScreen({ columns: 50 })
   const id = 'an-organization-with-a-name-that-goes-on'
@@ -106,6 +135,12 @@ test('a name that is too long for its column gets its own line', async () => {
   ])
   expect(screen.broken).toEqual([])
 })
+
+function interrupted(id: string): Outcome {
+  const error = new Interrupted('stopped as asked')
+  const report = emptyReport({ organization: id, trigger: 'sync', startedAtMs: START_MS })
+  return { report: { ...report, status: 'interrupted', error: { code: error.code, message: error.message } }, error }
+}
 
 function failed(id: string): Outcome {
   const error = new SourceRefused('answered 403', { code: 'forbidden', status: 403 })
