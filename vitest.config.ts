@@ -40,6 +40,9 @@ export default defineConfig({
     env: {
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/customer-mirror-tests', import.meta.url)),
       ...(folder !== undefined && { TMPDIR: folder }),
+      // A terminal of a test is one that redraws its lines, wherever the tests run.
+      TERM: 'xterm',
+      CI: '',
       // The addresses of mirrors in messages name no user.
       ...(onPostgres && { PGUSER: POSTGRES_USER }),
     },

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
-import { screenOf, type Io } from './io.ts'
+import { redrawableScreenOf, type Io } from './io.ts'
 import { plainText } from './output/plain-text.ts'
 import { count } from './output/wording.ts'
 import { startApart } from './run-apart.ts'
@@ -68,7 +68,7 @@ async function progressOf(
   output: string | undefined,
   io: Io,
 ) {
-  const screen = screenOf(io.stderr)
+  const screen = redrawableScreenOf(io.stderr)
   if (screen === undefined || (output === undefined && isForTerminal)) return undefined
   const { exportProgress } = await import('./output/export-progress.ts')
   return exportProgress(screen, {

@@ -1,7 +1,7 @@
 import type { Outcome, Progress } from '../../mirror-organization.ts'
 import { monotonicMs } from '../../monotonic-clock.ts'
 import type { SourceEvent } from '../../source/customers.ts'
-import { screenOf } from '../io.ts'
+import { redrawableScreenOf } from '../io.ts'
 import { plainLines, type ProgressReporter } from './progress-reporter.ts'
 
 /** The callbacks through which a run reports its progress. */
@@ -59,7 +59,7 @@ async function reporterFor(
   stop?: AbortSignal,
 ): Promise<ProgressReporter> {
   const ids = items.map(({ id }) => id)
-  const screen = screenOf(stderr)
+  const screen = redrawableScreenOf(stderr)
   if (screen === undefined) return plainLines(ids, stderr)
   const { liveLines } = await import('./live-lines.ts')
   return liveLines(ids, screen, monotonicMs, stop)

@@ -1,4 +1,4 @@
-import { screenOf, type Io } from '../io.ts'
+import { redrawableScreenOf, type Io } from '../io.ts'
 import { redrawnLines } from './redrawn-lines.ts'
 
 /** A line on a terminal that says how much of something is done; nothing where there is no terminal. */
@@ -9,7 +9,7 @@ export type ShareProgress = {
 }
 
 export function shareProgress(what: string, { stderr }: Pick<Io, 'stderr'>): ShareProgress {
-  const screen = screenOf(stderr)
+  const screen = redrawableScreenOf(stderr)
   if (screen === undefined) return { show: () => {}, close: () => {} }
   const lines = redrawnLines(screen)
   return {
