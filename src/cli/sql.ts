@@ -1,4 +1,4 @@
-import { Command } from '@commander-js/extra-typings'
+import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
@@ -16,7 +16,11 @@ export function sqlCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
     .option('--tables', 'list the public tables and their columns')
-    .option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m', TIMEOUT, 30_000)
+    .addOption(
+      new Option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m')
+        .argParser(TIMEOUT)
+        .default(30_000, '30s'),
+    )
     .addOption(jsonOption())
     .addOption(csvOption())
     .addOption(jsonLinesOption())

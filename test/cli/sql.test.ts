@@ -112,6 +112,12 @@ describe('a statement that is refused ends with 2 and says why', () => {
   })
 })
 
+test('the help shows the default of --timeout as the option wants it', async () => {
+  const { stdout } = await runCli(['sql', '--help'], { cwd: temporaryFolder() })
+
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(default: 30s)')
+})
+
 test('a statement that takes longer than --timeout is ended with 5', async () => {
   const { code, stdout, stderr } = await sql(ENDLESS, '--timeout', '50ms')
 
