@@ -149,15 +149,7 @@ describe('the program and the table', () => {
 
     // The wishes of a queue, a command line, a timer, a transaction and an output that is closed: they become an error of the table or none.
     expect(new Set(others)).toEqual(
-      new Set([
-        'CommandLineEnded',
-        'RunFailed',
-        'TimedOut',
-        'Unread',
-        'Unwritten',
-        'ValueUnwritable',
-        'WrittenMeanwhile',
-      ]),
+      new Set(['CommandLineEnded', 'RunFailed', 'TimedOut', 'Unread', 'ValueUnwritable', 'WrittenMeanwhile']),
     )
   })
 

@@ -1,6 +1,8 @@
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
-import type { ExitCode } from './exit-code.ts'
+import { describeError } from '../errors.ts'
+import { resultsError } from '../reading/results-error.ts'
+import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { runProgram } from './program.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
@@ -9,7 +11,7 @@ import { monotonicMs } from '../monotonic-clock.ts'
 async function main(): Promise<void> {
   // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)
-  process.stdout.on('error', endWhenNobodyReads)
+  process.stdout.on('error', endWithoutReader)
   process.stderr.on('error', goOnInSilence)
   const stopped = listenForStop()
   const io: Io = {
@@ -81,10 +83,11 @@ function isTerminalGone(): boolean {
 }
 
 /** A closed reader of standard output needs no results, but a full disk behind it loses them. */
-function endWhenNobodyReads(error: NodeJS.ErrnoException): void {
+function endWithoutReader(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE)
-  process.stderr.write(`The results could not be written: ${error.message}\n`)
-  process.exit(1)
+  const lost = resultsError(error)
+  process.stderr.write(`${describeError(lost).message}\n`)
+  process.exit(exitCodeOf(lost))
 }
 
 /** The work continues when standard error is closed. */

@@ -4,6 +4,7 @@ import { describeError } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
 import { customersStatement, organizationsIn } from '../reading/customers-statement.ts'
 import { openToRead } from '../reading/open-to-read.ts'
+import { resultsError } from '../reading/results-error.ts'
 import { prepareToRead, type SqlValue } from '../reading/readable-statement.ts'
 import { statementError } from '../reading/statement-error.ts'
 import { writeAll } from '../reading/write-all.ts'
@@ -22,11 +23,7 @@ async function main(): Promise<void> {
   try {
     report(isPostgres(plan.file) ? await readServer(plan) : readRows(plan))
   } catch (error) {
-    report(
-      error instanceof Unwritten
-        ? ['unwritten', error.message]
-        : ['failed', describeError(isPostgres(plan.file) ? error : statementError(error, plan.file))],
-    )
+    report(['failed', describeError(isPostgres(plan.file) ? error : statementError(error, plan.file))])
   }
 }
 
@@ -111,14 +108,11 @@ function write(text: string): boolean {
   try {
     if (!writeAll(1, Buffer.from(text))) return false
   } catch (error) {
-    throw new Unwritten(String(error))
+    throw resultsError(error)
   }
   report(['reading'])
   return true
 }
-
-/** Standard output took no more, for another reason than that its reader has closed it. */
-class Unwritten extends Error {}
 
 function report(line: ReadingReport): void {
   writeSync(3, `${JSON.stringify(line)}\n`)

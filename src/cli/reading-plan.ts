@@ -26,5 +26,4 @@ export type ReadingReport =
   | ['reading' | 'writing' | 'unread']
   | ['done', { more: boolean }]
   | ['unknown-organization', UnknownOrganization]
-  | ['unwritten', string]
   | ['failed', { code: string; message: string }]

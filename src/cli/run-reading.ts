@@ -44,11 +44,6 @@ function tooLong(io: Io, limitMs: number): undefined {
 
 function endOf(last: ReadingReport | undefined, signal: NodeJS.Signals | null, io: Io): ReadingReport | undefined {
   if (last?.[0] === 'failed') throw reportedError(last[1])
-  if (last?.[0] === 'unwritten') {
-    io.stderr.write(`The results could not be written: ${last[1]}\n`)
-    io.exitWith(1)
-    return undefined
-  }
   if (last !== undefined && last[0] !== 'reading' && last[0] !== 'writing') return last
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The statement was stopped.')
   io.stderr.write(

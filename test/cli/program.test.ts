@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
 import { version } from '../../src/version.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
+import { runInShell } from '../support/run-in-shell.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
@@ -125,6 +127,16 @@ test.each(someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check'],
     expect(stderr).not.toMatch(/Error|^\s+at /m)
   },
 )
+
+test.runIf(existsSync('/dev/full'))('a full disk behind the results ends every command with 5', () => {
+  const { code, stderr } = runInShell('customer-mirror schema > /dev/full', { cwd: temporaryFolder() })
+
+  expect({ code, stderr }).toEqual({
+    code: 5,
+    stderr:
+      'standard output: the disk is full, a quota is used up, or the disk failed. What was written is not all of it. (ENOSPC)\n',
+  })
+})
 
 test('sync finishes its work and prints its results even if standard error is closed', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7] })))

@@ -171,8 +171,10 @@ test('a reader that has enough is no error', () => {
 
 test('a full disk behind the results is reported', () => {
   expect(shell(`customer-mirror sql --mirror customers.db 'SELECT 1' > /dev/full`)).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/^The results could not be written: .*ENOSPC/),
+    code: 5,
+    stderr: expect.stringMatching(
+      /^standard output: the disk is full, .* What was written is not all of it\. \(ENOSPC\)\n$/,
+    ),
   })
 })
 
