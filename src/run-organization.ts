@@ -83,10 +83,19 @@ export async function openConfiguredSource(
   settings: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
 ): Promise<Source> {
   const { agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
-  const { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
+  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
   const quotesAnswers = organization.privacy === undefined
   return openSource({
-    settings: { baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs, quotesAnswers },
+    settings: {
+      baseUrl,
+      signing,
+      requestTimeoutMs,
+      concurrency,
+      maxWaitMs,
+      longestWaitMs,
+      quotesAnswers,
+      organization: id,
+    },
     credentials: await readCredentials(organization),
     rateLimit: rateLimitOf(organization, settings),
     agents,

@@ -17,6 +17,7 @@ import { checkQuick } from './check-quick.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
+import { unwritableMirror } from './unwritable-mirror.ts'
 
 /** The result of one check. `error` is set if it would prevent a sync; `fix` is what to do. */
 export type Finding = {
@@ -90,8 +91,7 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
     }
   } catch (error) {
     if (isOurs(error)) return { what, said: error.message, error, fix: explainFailure(error).fix }
-    const unwritable = new MirrorUnusable(`${file}: cannot be written by this user`, { code: 'read-only' })
-    return { what, said: unwritable.message, error: unwritable, fix: 'Make the file and its folder writable.' }
+    return { what, ...unwritableMirror(file, error) }
   }
 }
 

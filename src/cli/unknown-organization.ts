@@ -8,11 +8,19 @@ export function unknownOrganization(
   configured: readonly string[],
 ): UsageError {
   const ids = [...new Set([...configured, ...known.map(plainText)])]
-  const place = configured.length > 0 ? 'the configuration' : 'the file'
-  const listed = ids.slice(0, LISTED).join(', ') + (ids.length > LISTED ? ', …' : '')
-  return new UsageError(
-    `unknown organization "${organization}"${didYouMean(organization, ids)}: ${place} has ${listed}`,
-  )
+  const alone = ids.slice(new Set(configured).size)
+  const places =
+    configured.length === 0
+      ? [`the file has ${listed(alone)}`]
+      : [
+          `the configuration has ${listed(configured)}`,
+          ...(alone.length > 0 ? [`the mirror also has ${listed(alone)}`] : []),
+        ]
+  return new UsageError(`unknown organization "${organization}"${didYouMean(organization, ids)}: ${places.join('; ')}`)
+}
+
+function listed(ids: readonly string[]): string {
+  return ids.slice(0, LISTED).join(', ') + (ids.length > LISTED ? ', …' : '')
 }
 
 const LISTED = 20

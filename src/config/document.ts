@@ -20,6 +20,8 @@ export function parseText(text: string): Parsed | { mistakes: SyntaxMistake[] } 
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
+  const comments = foreignComments(document, text)
+  if (comments.length > 0) return { mistakes: comments.map((at) => ({ message: FOREIGN_COMMENT, place: placeOf(at) })) }
   const mistakes = [...syntaxMistakes([...document.errors, ...document.warnings], placeOf), ...loose(document, placeOf)]
   if (mistakes.length > 0) return { mistakes }
   try {
@@ -55,6 +57,21 @@ const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
   RESOURCE_EXHAUSTION: 'is nested too deeply',
   TAB_AS_INDENT: 'is indented with a tab: use spaces',
   TAG_RESOLVE_FAILED: 'has an unknown tag: remove the !tag',
+}
+
+const FOREIGN_COMMENT = 'begins a comment as in JavaScript, which is none here: begin it with #'
+
+/** The offsets of comments with two slashes, or a slash and a star, that were read as text: at the beginning, or in a key. */
+function foreignComments(document: Document.Parsed, text: string): number[] {
+  const first = /^\uFEFF?\s*(?=\/[/*])/.exec(text)
+  if (first !== null) return [first[0].length]
+  const found: number[] = []
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (isScalar(key) && /^\/[/*]/.test(String(key.value))) found.push(key.range?.[0] ?? 0)
+    },
+  })
+  return found
 }
 
 /** Aliases without an anchor before them. */

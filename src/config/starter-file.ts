@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
 
 /** Writes the starter configuration to `file`, readable by this user only. Throws UsageError when it cannot, or exists. */
@@ -9,9 +11,14 @@ export async function writeStarterFile(file: string): Promise<void> {
     await writeFile(file, STARTER, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new UsageError(`cannot write ${file}: ${REASONS[code] ?? `the system says ${code}`}`, { cause: error })
+    const isRefusedByFolder = code === 'ENOENT' && existsSync(dirname(resolve(file)))
+    const reason = isRefusedByFolder ? NO_FILES : (REASONS[code] ?? `the system says ${code}`)
+    throw new UsageError(`cannot write ${file}: ${reason}`, { cause: error })
   }
 }
+
+/** The system says that such a folder does not exist: /proc. */
+const NO_FILES = 'its folder takes no files; name another place'
 
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'it exists already, and init never overwrites; edit it, or name another file',

@@ -15,6 +15,8 @@ export type RefusalContext = {
   correctionMs: number
   /** Never quoted, even if the service does: key, secret, signature. */
   secrets: readonly string[]
+  /** As in SourceSettings. */
+  organization?: string | undefined
 }
 
 type Refusal = SourceRefused | RateLimited | SourceUnavailable | ContractBroken
@@ -59,9 +61,8 @@ const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (cont
 }
 
 function unauthorizedAdvice(context: RefusalContext): string {
-  const { clockOffsetMs, correctionMs } = context
-  const check =
-    'Check the API key, the secret and the signing recipe; `customer-mirror signing explain <organization>` shows what is signed.'
+  const { clockOffsetMs, correctionMs, organization = '<organization>' } = context
+  const check = `Check the API key, the secret and the signing recipe; \`customer-mirror signing explain ${organization}\` shows what is signed.`
   if (clockOffsetMs === undefined || !isNotable(clockOffsetMs)) return check
   const offset = `The clock of this machine is about ${Math.abs(Math.round(clockOffsetMs / 1000))} s ${clockOffsetMs > 0 ? 'behind' : 'ahead of'} the service's`
   if (!isCorrectable(clockOffsetMs)) return tooFarOff(context)

@@ -22,4 +22,6 @@ export type SourceSettings = {
   maxBodyBytes?: number | undefined
   /** Whether errors repeat what the service said about other things than key and signature: it may be a value. Default true. */
   quotesAnswers?: boolean | undefined
+  /** The id of the organization in the commands that errors name; without it, a placeholder. */
+  organization?: string | undefined
 }

@@ -125,6 +125,7 @@ export class SignedRequests {
       clockOffsetMs: clock.offsetMs,
       correctionMs,
       secrets: [credentials.secret, ...Object.values(headers)],
+      organization: settings.organization,
     })
     if (refusal instanceof RateLimited) this.#throttled += 1
     return refusal

@@ -106,7 +106,7 @@ describe('without room', () => {
 
     expect(code).toBe(5)
     expect(stderr).toBe(
-      `${file}: the disk is full, a quota is used up, or the disk failed. Nothing was exported; a file that was there before is ` +
+      `${file}: the disk is full, a quota is used up, or the disk failed. Nothing was written; a file that was there before is ` +
         'unchanged. (EFBIG)\n',
     )
     expect(readFileSync(file, 'utf8')).toBe('from before')

@@ -75,7 +75,9 @@ test('an organization that is configured and not mirrored yet has no customers',
 
   expect(await ask('soon')).toEqual({ code: 0, stdout: 'No customers found.\n', stderr: '' })
   expect(await ask('acme')).toMatchObject({ code: 0, stderr: '' })
-  expect((await ask('son')).stderr).toContain('(did you mean "soon"?): the configuration has soon')
+  expect((await ask('son')).stderr).toContain(
+    '(did you mean "soon"?): the configuration has soon; the mirror also has acme, globex\n',
+  )
 })
 
 test.each([

@@ -8,6 +8,16 @@ import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-fo
 test.each([
   ['an empty file', '', 'customer-mirror.yaml is empty: `customer-mirror init` writes one to start from'],
   ['comments alone', '# nothing\n', 'customer-mirror.yaml is empty: `customer-mirror init` writes one to start from'],
+  [
+    'a comment with two slashes above JSON',
+    '// ours\n{ "organizations": [] }\n',
+    'customer-mirror.yaml:1:1 begins a comment as in JavaScript, which is none here: begin it with #',
+  ],
+  [
+    'a comment with two slashes in JSON',
+    '{\n  "mirror": "m.db", // ours\n  "organizations": []\n}\n',
+    'customer-mirror.yaml:2:21 begins a comment as in JavaScript, which is none here: begin it with #',
+  ],
   ['a list', '- a\n', 'customer-mirror.yaml:1:1 must be a mapping of keys to values'],
   [
     'a key given twice',

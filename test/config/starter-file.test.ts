@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -49,6 +50,12 @@ test('init never overwrites', async () => {
   expect(await readFile(file, 'utf8')).toBe('precious')
   await expect(initCommand(anIo().io).parseAsync([join(cwd, 'no', 'x.yaml')], { from: 'user' })).rejects.toThrow(
     /folder/,
+  )
+})
+
+test.runIf(existsSync('/proc/self'))('init says of a folder that takes no files that it takes none', async () => {
+  await expect(initCommand(anIo().io).parseAsync(['/proc/x.yaml'], { from: 'user' })).rejects.toThrow(
+    'cannot write /proc/x.yaml: its folder takes no files; name another place',
   )
 })
 

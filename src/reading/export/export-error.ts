@@ -16,7 +16,7 @@ export function exportError(error: unknown, file: string | undefined): unknown {
   return new ExportFailed(`${file}: ${what} ${UNCHANGED} (${code})`, { code: 'export-unwritable' }, { cause: error })
 }
 
-const UNCHANGED = 'Nothing was exported; a file that was there before is unchanged.'
+const UNCHANGED = 'Nothing was written; a file that was there before is unchanged.'
 const DENIED = 'this user may not write there. Check who owns the folder, or name another file.'
 
 const MEANINGS: Readonly<Record<string, string>> = {
