@@ -1,8 +1,9 @@
-import { Command } from '@commander-js/extra-typings'
+import { Command, type OutputConfiguration } from '@commander-js/extra-typings'
 import { isOurs } from '../errors.ts'
 import { loadCommands } from './commands.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
+import { helpColumns, wrapHelp } from './output/help-text.ts'
 import { version } from '../version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
@@ -26,12 +27,28 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
     .addHelpText('after', EXAMPLES + exitCodes())
   for (const command of commands) root.addCommand(command)
   for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
-    command.exitOverride(endAsUsage).configureOutput({
-      writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
-    })
+    command.exitOverride(endAsUsage).configureHelp({ minWidthToWrap: LEAST_TO_WRAP }).configureOutput(outputOf(io))
   }
   return root
+}
+
+/** The list of commands leaves less room for what they do than Commander wraps by itself. */
+const LEAST_TO_WRAP = 20
+
+/** Help is as wide as the terminal that shows it; what is said of a mistake is not wrapped. */
+function outputOf({ stdout, stderr }: Io): OutputConfiguration {
+  const widthOf = (stream: NodeJS.WritableStream) => helpColumns(screenOf(stream)?.columns)
+  const writeHelp = (stream: NodeJS.WritableStream) => (text: string) => {
+    // Commander has wrapped its own part.
+    stream.write(text.startsWith('Usage: ') ? text : wrapHelp(text, widthOf(stream)))
+  }
+  return {
+    writeOut: writeHelp(stdout),
+    writeErr: writeHelp(stderr),
+    outputError: (text) => void stderr.write(text),
+    getOutHelpWidth: () => widthOf(stdout),
+    getErrHelpWidth: () => widthOf(stderr),
+  }
 }
 
 const EXAMPLES = `
