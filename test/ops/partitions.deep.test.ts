@@ -15,12 +15,7 @@ import { aWorkplace } from '../support/workplace.ts'
 const SCRIPT = opsFile('postgres/partition-customers.sql')
 
 test('customers in partitions has the rows, indexes, triggers, views and rights from before', async () => {
-  const file = await aFullMirror()
-  const address = aPostgresMirror()
-  const acme = [{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }]
-  const { config } = aWorkplace(acme, { mirror: file })
-  expect(await runCommand(moveCommand, ['--to', address, '--config', config])).toMatchObject({ code: 0 })
-  const { ask, schema } = await aClient(address)
+  const { file, address, ask, schema } = await aMirror()
   await ask('GRANT SELECT ON customers, active_customers TO PUBLIC')
   const [before, views] = [await ask(MADE, [schema]), await ask(SHOWN)]
 
@@ -36,6 +31,22 @@ test('customers in partitions has the rows, indexes, triggers, views and rights 
   await ask(`DELETE FROM edited_customers; UPDATE customers SET name = 'by hand' WHERE organization = 'globex'`)
   expect(await ask('SELECT count(*)::int AS count FROM edited_customers')).toEqual([{ count: 10 }])
   await expect(ask(SCRIPT)).rejects.toThrow('customers is in partitions already')
+})
+
+test.each([
+  ['updated', `UPDATE PARTITION SET name = 'by hand' WHERE organization = 'globex'`, 10],
+  ['deleted', `DELETE FROM PARTITION WHERE organization = 'globex'`, 10],
+  ['truncated', 'TRUNCATE PARTITION', 0],
+])('rows that are %s in a partition itself are noted as those in customers are', async (_, statement, edited) => {
+  const { ask } = await aMirror()
+  await ask(`DELETE FROM edited_customers; ${SCRIPT}`)
+  const [held] = await ask(`SELECT DISTINCT tableoid::regclass AS part FROM customers WHERE organization = 'globex'`)
+
+  await ask(statement.replace('PARTITION', String(held?.part)))
+
+  const counted = `SELECT count(*)::int FROM edited_customers WHERE organization = 'globex'`
+  expect(await ask(counted)).toEqual([{ count: edited }])
+  expect(await ask('SELECT organization FROM lists')).toEqual(edited === 0 ? [] : [{ organization: 'acme' }])
 })
 
 /** The definitions of what belongs to customers, and who may read it. */
@@ -54,6 +65,16 @@ const MADE = `
 
 const SHOWN = 'SELECT organization, active, removed FROM freshness ORDER BY 1'
 
+/** A full mirror in PostgreSQL, the file from which it came, and statements in its schema. */
+async function aMirror() {
+  const file = await aFullMirror()
+  const address = aPostgresMirror()
+  const acme = [{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }]
+  const { config } = aWorkplace(acme, { mirror: file })
+  expect(await runCommand(moveCommand, ['--to', address, '--config', config])).toMatchObject({ code: 0 })
+  return { file, address, ...(await aClient(address)) }
+}
+
 async function aClient(address: string) {
   const url = new URL(address)
   const schema = url.searchParams.get('schema') ?? ''
@@ -66,10 +87,10 @@ async function aClient(address: string) {
   await client.connect()
   onTestFinished(() => client.end())
   /** Each in a transaction of its own, since the server of the tests may have one session for all. */
-  const ask = async (sql: string, parameters: unknown[] = []): Promise<unknown[]> => {
+  const ask = async (sql: string, parameters: unknown[] = []): Promise<Record<string, unknown>[]> => {
     await client.query(`BEGIN; SET LOCAL search_path = ${schema}; SET LOCAL client_min_messages = error`)
     try {
-      const { rows } = await client.query(sql, parameters)
+      const { rows } = await client.query<Record<string, unknown>>(sql, parameters)
       await client.query('COMMIT')
       return rows
     } catch (error) {

@@ -10,8 +10,8 @@ DECLARE
   gone text[];
   line text;
 BEGIN
-  IF to_regclass('mirror_schema') IS NULL THEN
-    RAISE EXCEPTION 'there is no mirror in the search path: %', current_setting('search_path');
+  IF to_regclass(format('%I.mirror_schema', current_schema())) IS NULL THEN
+    RAISE EXCEPTION 'there is no mirror in the first schema of the search path: %', current_setting('search_path');
   ELSIF (SELECT relkind FROM pg_class WHERE oid = 'customers'::regclass) = 'p' THEN
     RAISE EXCEPTION 'customers is in partitions already';
   END IF;
@@ -59,6 +59,15 @@ BEGIN
   DROP TABLE customers;
   ALTER TABLE customers_in_partitions RENAME TO customers;
   FOREACH line IN ARRAY again LOOP
+    EXECUTE line;
+  END LOOP;
+  -- A statement on customers fires its own triggers for statements, and one on a partition those of the partition alone.
+  FOR line IN
+    SELECT overlay(made PLACING inhrelid::regclass::text FROM strpos(made, named) FOR length(named))
+    FROM pg_inherits, pg_trigger, pg_get_triggerdef(pg_trigger.oid) AS made,
+      format('%I.customers', current_schema()) AS named
+    WHERE inhparent = 'customers'::regclass AND tgrelid = inhparent AND tgtype & 1 = 0 AND NOT tgisinternal
+  LOOP
     EXECUTE line;
   END LOOP;
   ANALYZE customers;
