@@ -20,7 +20,7 @@ let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'read_again', 'of_two', 'older'])
+  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'read_again', 'of_two', 'older', 'in_parts'])
     await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
@@ -78,6 +78,24 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
   for (const args of [['status'], ['query'], ['sql', 'SELECT 1'], ['sync']])
     expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
 })
+
+test('a role that may write customers reads and writes it in partitions, of which it may read none', async () => {
+  await mirrored('in_parts')
+  await server.run('in_parts', WRITER)
+  await partitioned('in_parts')
+  const as = at('in_parts', { user: 'writer' })
+
+  expect(await run(as, 'check')).toMatchObject({ code: 0, stdout: expect.stringContaining('sound and writable') })
+  expect(await run(as, 'sync')).toMatchObject({ code: 0 })
+  expect((await exported(as)).length).toBe(301)
+  expectRefused(await run(as, 'sql', 'SELECT 1 FROM customers_3'), /permission denied for table customers_3/)
+})
+
+const WRITER = `
+  CREATE ROLE writer LOGIN;
+  GRANT USAGE ON SCHEMA customer_mirror TO writer;
+  GRANT ALL ON ALL TABLES IN SCHEMA customer_mirror TO writer;
+  GRANT ALL ON ALL SEQUENCES IN SCHEMA customer_mirror TO writer`
 
 test('a copy of which the server ends a statement is read again from the beginning', async () => {
   await server.run('read_again', 'CREATE ROLE met LOGIN')
@@ -223,6 +241,11 @@ async function mirrored(database: string): Promise<void> {
   const query = database === 'with_tls' ? 'sslmode=require' : ''
   expect(await run(at(database, { query }), 'sync')).toMatchObject({ code: 0 })
   made.add(database)
+}
+
+/** Has the customers of a mirror in partitions. */
+async function partitioned(database: string): Promise<void> {
+  await server.run(database, `SET search_path = customer_mirror; ${opsFile('postgres/partition-customers.sql')}`)
 }
 
 function at(database: string, { user = 'mirror', host = '127.0.0.1', query = '' } = {}): string {

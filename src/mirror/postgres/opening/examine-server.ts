@@ -78,7 +78,7 @@ const EXAMINE = `
       WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE')
         AND (SELECT bool_and(has_table_privilege(oid, needed))
           FROM pg_class, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
-          WHERE relnamespace = space.oid AND relkind IN ('r', 'p'))
+          WHERE relnamespace = space.oid AND relkind IN ('r', 'p') AND NOT relispartition)
       WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
       ELSE has_database_privilege(current_database(), 'CREATE')
     END AS may_write,
