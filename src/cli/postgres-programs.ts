@@ -13,15 +13,28 @@ export function refuseBackup(mirror: string, file: string): void {
   )
 }
 
-/** Throws UsageError for a mirror in PostgreSQL, with the command of PostgreSQL that puts such a backup in its place. */
+/**
+ * Throws UsageError for a mirror in PostgreSQL, with the commands of PostgreSQL that put such a backup in its place. All of the backup is read
+ * before anything is changed, and then all is changed or nothing; the mirror from before stays under another name, and is dropped last.
+ */
 export function refuseRestore(mirror: string, file: string): void {
   if (!isPostgres(mirror)) return
-  const { address } = partsOf(mirror)
+  const { address, schema } = partsOf(mirror)
+  const script = shellWord(`${file}.sql`)
+  const before = `${schema.slice(0, LONGEST_NAME - '_before'.length)}_before`
+  const aside = `DO $$BEGIN ALTER SCHEMA "${schema}" RENAME TO "${before}"; EXCEPTION WHEN invalid_schema_name THEN NULL; END$$`
   throw new UsageError(
-    'The mirror is in PostgreSQL, whose own program puts a backup in its place, once the worker is stopped, as a user with CREATE on the database: ' +
-      `pg_restore --clean --if-exists --single-transaction --dbname=${shellWord(address)} ${shellWord(file)}`,
+    'The mirror is in PostgreSQL, whose own programs put a backup in its place, once the worker is stopped, as a user with CREATE on the database: ' +
+      `pg_restore --file=${script} ${shellWord(file)} && ` +
+      `psql --no-psqlrc --quiet --output=/dev/null --single-transaction --set=ON_ERROR_STOP=1 --command='${aside}' --file=${script} ` +
+      `--command='SELECT version FROM "${schema}".mirror_schema' ${shellWord(address)} && rm ${script}\n` +
+      `The mirror from before is the schema ${before} then. Drop it once the one put back is right: ` +
+      `psql --no-psqlrc --command='DROP SCHEMA "${before}" CASCADE' ${shellWord(address)}`,
   )
 }
+
+/** The bytes of a name in PostgreSQL. */
+const LONGEST_NAME = 63
 
 /** The schema, and the address as programs of PostgreSQL read it, without a password. */
 function partsOf(mirror: string): { address: string; schema: string } {

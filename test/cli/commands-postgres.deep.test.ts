@@ -71,7 +71,7 @@ test('backup and restore name the commands of PostgreSQL, and a copy for readers
 
   for (const [command, program] of [
     ['backup', 'pg_dump --format=custom'],
-    ['restore', 'pg_restore --clean'],
+    ['restore', 'pg_restore --file=night.db.sql'],
   ] as const) {
     const refused = await run(withPassword(address), command, 'night.db')
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(program) })

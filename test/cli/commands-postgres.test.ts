@@ -1,34 +1,8 @@
 import { expect, test } from 'vitest'
-import { backupCommand } from '../../src/cli/backup.ts'
-import { restoreCommand } from '../../src/cli/restore.ts'
 import { runCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
 import { aWorkplace } from '../support/workplace.ts'
 
 const ORGANIZATION = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }
-
-test.each([
-  [
-    'backup',
-    backupCommand,
-    "pg_dump --format=custom --schema=mirror_2 --file='last night.db' 'postgres://ann@db.test/crm?sslmode=require'\n",
-  ],
-  [
-    'restore',
-    restoreCommand,
-    "pg_restore --clean --if-exists --single-transaction --dbname='postgres://ann@db.test/crm?sslmode=require' 'last night.db'\n",
-  ],
-] as const)(
-  '%s names the command of PostgreSQL to run, whole and without a password',
-  async (_name, command, shown) => {
-    const mirror = 'postgres://ann@db.test/crm?schema=mirror_2&sslmode=require'
-    const { config } = aWorkplace([ORGANIZATION], { mirror })
-
-    const refused = await runCommand(command, ['last night.db', '--config', config])
-
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(shown.trim()) })
-  },
-)
 
 test('a sync whose mirror is away waits for it, says so once and for how long, and Ctrl-C ends the wait', async () => {
   const { folder } = aWorkplace([ORGANIZATION], { mirror: AWAY, defaults: { maxWait: '10m' } })

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, readFileSync } from 'node:fs'
+import { chmodSync, chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -9,9 +9,8 @@ import { eventually } from '../support/eventually.ts'
 import { opsFile } from '../support/named-metrics.ts'
 import { PLAIN_USER } from '../support/plain-user-setup.ts'
 import { startStrictServer, type StrictServer } from '../support/postgres/strict-server.ts'
-import { runCli, startCli } from '../support/run-cli.ts'
+import { commandsWith } from '../support/postgres/commands-with.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 /* What only a PostgreSQL of its own has: TLS, rules of who may come in, roles, a full disk, copies and standbys. */
 
@@ -20,7 +19,18 @@ let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'restored', 'of_roles', 'read_only', 'read_again', 'of_two', 'older', 'in_parts'])
+  for (const name of [
+    'with_tls',
+    'restored',
+    'of_roles',
+    'read_only',
+    'read_again',
+    'of_two',
+    'older',
+    'in_parts',
+    'dumped_parts',
+    'restored_parts',
+  ])
     await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
@@ -78,24 +88,6 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
   for (const args of [['status'], ['query'], ['sql', 'SELECT 1'], ['sync']])
     expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
 })
-
-test('a role that may write customers reads and writes it in partitions, of which it may read none', async () => {
-  await mirrored('in_parts')
-  await server.run('in_parts', WRITER)
-  await partitioned('in_parts')
-  const as = at('in_parts', { user: 'writer' })
-
-  expect(await run(as, 'check')).toMatchObject({ code: 0, stdout: expect.stringContaining('sound and writable') })
-  expect(await run(as, 'sync')).toMatchObject({ code: 0 })
-  expect((await exported(as)).length).toBe(301)
-  expectRefused(await run(as, 'sql', 'SELECT 1 FROM customers_3'), /permission denied for table customers_3/)
-})
-
-const WRITER = `
-  CREATE ROLE writer LOGIN;
-  GRANT USAGE ON SCHEMA customer_mirror TO writer;
-  GRANT ALL ON ALL TABLES IN SCHEMA customer_mirror TO writer;
-  GRANT ALL ON ALL SEQUENCES IN SCHEMA customer_mirror TO writer`
 
 test('a copy of which the server ends a statement is read again from the beginning', async () => {
   await server.run('read_again', 'CREATE ROLE met LOGIN')
@@ -162,32 +154,13 @@ const OLDER = `
   DROP INDEX changes_by_day;
   UPDATE mirror_schema SET version = 1`
 
-test('what backup and restore print, run as it is, brings a mirror into another database, where runs go on', async () => {
-  await mirrored('mirrors')
-  const dump = join(temporaryFolder(), 'customers.dump')
-  const printed = async (database: string, command: string) => {
-    const { code, stdout, stderr } = await run(at(database, { user: 'mirror:s3cret' }), command, dump)
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    return /pg_(?:dump|restore) .*/.exec(stderr)?.[0] ?? ''
-  }
-
-  const commands = [await printed('mirrors', 'backup'), await printed('restored', 'restore')]
-  for (const command of [...commands, commands[1] ?? ''])
-    expect(spawnSync('/bin/bash', ['-c', command], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
-
-  expect(await standing('restored')).toEqual(await standing('mirrors'))
-  expect(await exported(at('restored'))).toEqual(await exported(at('mirrors')))
-  const quick = await run(at('restored'), 'sync', '--quick')
-  expect(quick.stdout).toMatch(/nothing new, none missing; [1-9]\d* of \d+ pages trusted without reading/)
-})
-
 test('a standby is read and exported, and a sync to it is refused', async () => {
   await mirrored('mirrors')
   const standby = await startPostgres({ isDurable: false, standbyOf: server.url })
   onTestFinished(() => standby.close())
 
   expect(await run(at('mirrors'), 'sync')).toMatchObject({ code: 0 })
-  const newest = await standing('mirrors')
+  const newest = await standing(at('mirrors'))
   await eventually(
     () => standing(standby.url),
     (found) => isDeepStrictEqual(found, newest),
@@ -233,6 +206,7 @@ function aSmallDisk(size: string): string | undefined {
   return folder
 }
 
+const { run, start, standing, exported } = commandsWith(() => sandbox)
 const made = new Set<string>()
 
 /** Has the organization mirrored in a database, once. */
@@ -243,41 +217,9 @@ async function mirrored(database: string): Promise<void> {
   made.add(database)
 }
 
-/** Has the customers of a mirror in partitions. */
-async function partitioned(database: string): Promise<void> {
-  await server.run(database, `SET search_path = customer_mirror; ${opsFile('postgres/partition-customers.sql')}`)
-}
-
 function at(database: string, { user = 'mirror', host = '127.0.0.1', query = '' } = {}): string {
   const { port } = new URL(server.url)
   return `postgres://${user}@${host}:${port}/${database}?${query}`
-}
-
-/** Runs a command with that mirror, which the environment names. */
-function run(mirror: string, ...args: string[]) {
-  return runCli(args, placeOf(mirror))
-}
-
-function start(mirror: string, ...args: string[]) {
-  return startCli(args, placeOf(mirror))
-}
-
-function placeOf(mirror: string) {
-  const { folder } = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' } })
-  return { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: mirror, COLUMNS: '80' } }
-}
-
-/** How the organizations of a mirror stand, without ages. */
-async function standing(mirror: string): Promise<unknown> {
-  const { stdout } = await run(mirror.includes(':') ? mirror : at(mirror), 'status', '--json')
-  return JSON.parse(stdout, (name, value: unknown) => (/age/i.test(name) ? undefined : value))
-}
-
-/** The lines of an export. */
-async function exported(mirror: string): Promise<string[]> {
-  const file = join(temporaryFolder(), 'exported.csv')
-  expect(await run(mirror, 'export', '--format', 'csv', '-o', file)).toMatchObject({ code: 0 })
-  return readFileSync(file, 'utf8').trimEnd().split('\n')
 }
 
 /** One sentence or two, without a stack trace and without a password. */

@@ -11,7 +11,10 @@ test('backup and restore of a mirror in PostgreSQL print the command to run, wit
     `pg_dump --format=custom --schema=shops --file='/backup/our mirror.dump' ${address}`,
   )
   expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
-    `pg_restore --clean --if-exists --single-transaction --dbname=${address} '/backup/our mirror.dump'`,
+    `pg_restore --file='/backup/our mirror.dump.sql' '/backup/our mirror.dump' && psql `,
+  )
+  expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
+    `--file='/backup/our mirror.dump.sql' --command='SELECT version FROM "shops".mirror_schema' ${address} && rm '/backup/our mirror.dump.sql'\n`,
   )
 })
 
