@@ -60,6 +60,27 @@ test('reading a missing mirror reports it and creates none', async () => {
   expect(isThere(file)).toBe(false)
 })
 
+test('views that were dropped are named as damage, and made anew when the mirror is opened to write', async () => {
+  const file = aMirrorFile()
+  await aClosedMirror(file, 2)
+  const views = ['active_customers', 'customers_daily', 'customers_history', 'freshness']
+  const definitions = () => views.map((name) => rowsOf(file, 'SELECT * FROM pragma_table_info(?)', name))
+  const [made, held] = [definitions(), rowsOf(file, `SELECT * FROM customers_history`)]
+  for (const name of views) tamper(file, `DROP VIEW ${name}`)
+  const reader = await openMirrorToRead(file)
+  onTestFinished(() => reader.close())
+
+  expect(await reader.findDamage()).toEqual(
+    views.map((name) => `the view ${name} is not there; the next sync makes it anew`),
+  )
+  await expect(reader.listFreshness()).rejects.toMatchObject({ code: 'mirror-replaced' })
+  await aMirror(file)
+
+  expect(await reader.findDamage()).toEqual([])
+  expect(definitions()).toEqual(made)
+  expect(rowsOf(file, `SELECT * FROM customers_history`)).toEqual(held)
+})
+
 test('a mirror opened to read refuses to be written, and reads on', async () => {
   const file = aMirrorFile()
   await aClosedMirror(file, 2)

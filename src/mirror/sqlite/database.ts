@@ -6,6 +6,7 @@ import { makeFolder } from '../../make-folder.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
+import { makeMissingViews } from './missing-views.ts'
 import { createReadingIndexes } from './reading-indexes.ts'
 import { requireRegularFile } from './regular-file.ts'
 import { forgetStamp } from './update-stamp.ts'
@@ -192,7 +193,7 @@ function versionOf(db: Connection): number {
   return Number(db.pragma('user_version', { simple: true }))
 }
 
-/** Applies the missing migrations, and creates the key. The caller holds the transaction. */
+/** Applies the missing migrations, and creates the key and views that were dropped. The caller holds the transaction. */
 function migrate(db: Connection): void {
   const version = Number(db.pragma('user_version', { simple: true }))
   // The migrations leave a new file the same, in four times the time.
@@ -200,6 +201,7 @@ function migrate(db: Connection): void {
   const names = isNew ? ['new-mirror.sql'] : MIGRATIONS.slice(version).map((name) => `migrations/${name}`)
   for (const name of names) db.exec(readFileSync(new URL(name, import.meta.url), 'utf8'))
   if (version > 0 && version < LATEST_VERSION) createReadingIndexes(db)
+  makeMissingViews(db)
   fingerprintKey(db)
   if (version < LATEST_VERSION) db.pragma(`user_version = ${LATEST_VERSION}`)
 }

@@ -39,8 +39,14 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
 
 /** A failure of SQLite as MirrorUnusable; any other error unchanged. `room` returns the free space at a file. */
 export function sqliteError(error: unknown, file: string, room = roomAt): unknown {
-  return error instanceof Database.SqliteError ? described(error, codeWith(error.code, file, room), file) : error
+  if (!(error instanceof Database.SqliteError)) return error
+  const view = OUR_VIEW.exec(error.message)?.[1]
+  if (view === undefined) return described(error, codeWith(error.code, file, room), file)
+  const sentence = `the view ${view} is not there; the next sync makes it anew`
+  return new MirrorUnusable(`${file}: ${sentence}`, { code: 'replaced' }, { cause: error })
 }
+
+const OUR_VIEW = /^no such table: (active_customers|customers_daily|customers_history|freshness)$/
 
 /** A failure of SQLite or of the file system while a mirror is opened, as MirrorUnusable; any other error unchanged. */
 export function fileError(error: unknown, file: string): unknown {

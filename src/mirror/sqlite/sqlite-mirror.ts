@@ -29,6 +29,7 @@ import { findGone, findListed, findRemovalCandidates } from './removals/removal-
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
 import { finishRun, startRun } from './runs.ts'
 import { listLastRuns } from './last-runs.ts'
+import { damagedViews } from './missing-views.ts'
 import { listLatestRuns, listUnderway } from './overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
@@ -217,6 +218,6 @@ function readingVerbs(db: Connection, file: string) {
     listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
     listLatestRuns: async (filter) => readTransaction(db, file, () => listLatestRuns(db, filter)),
     listUnderway: async (clocks) => readTransaction(db, file, () => listUnderway(db, clocks)),
-    findDamage: async () => readTransaction(db, file, () => findDamage(db)),
+    findDamage: async () => readTransaction(db, file, () => [...findDamage(db), ...damagedViews(db)]),
   } satisfies Partial<Mirror>
 }

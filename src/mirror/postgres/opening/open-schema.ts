@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { MirrorUnusable } from '../../../errors.ts'
 import { KEY_BYTES } from '../../../fingerprint.ts'
 import { quoted } from '../quoted.ts'
+import { makeMissingViews, missingViews } from './missing-views.ts'
 import { lookAtSchema, requireMirror, requireReadable, requireServer } from './require-mirror.ts'
 import type { Database, Session } from '../session.ts'
 import { LATEST_VERSION, MIGRATIONS } from './versions.ts'
@@ -44,10 +45,12 @@ const OLDER =
   'the mirror is of an older version, and the server accepts no writes. Run customer-mirror status once with the primary server as mirror, which brings it to this version.'
 
 async function isComplete(session: Session, { isThere }: Completion): Promise<boolean> {
-  return (await session.first('SELECT FROM fingerprint_key')) !== undefined && (await isThere(session))
+  if ((await session.first('SELECT FROM fingerprint_key')) === undefined || !(await isThere(session))) return false
+  // A run that may make none needs none.
+  return !(await missingViews(session)).some(({ can_make }) => can_make)
 }
 
-/** Applies the missing migrations, and makes the key. Another program that does the same at the same time is waited for. */
+/** Applies the missing migrations, and makes the key and views that were dropped. Another program that does the same at the same time is waited for. */
 async function migrate(session: Session, database: Database, completion: Completion): Promise<void> {
   await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
   const found = await lookAtSchema(session, database.schema)
@@ -65,5 +68,6 @@ async function migrate(session: Session, database: Database, completion: Complet
   // A run that starts makes it too, and does not wait for the lock.
   const key = 'INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING'
   await session.run(key, randomBytes(KEY_BYTES))
+  await makeMissingViews(session)
   await completion.write(session)
 }

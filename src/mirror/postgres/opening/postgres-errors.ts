@@ -76,7 +76,7 @@ const MEANINGS: Meaning[] = [
   [
     /^(42P01|3F000)$/,
     'replaced',
-    'tables of the mirror were dropped or moved while it was open, so what this run wrote is not there. Sync again: what is missing is made anew. Next time stop everything that writes to the mirror first.',
+    'tables or views of the mirror were dropped or moved, perhaps while it was open, so what a run wrote to them is not there. Sync again: views, or the whole schema, are made anew; where other tables are missing, put back a backup. Next time stop everything that writes to the mirror first.',
   ],
   [
     /^(42P07|42710|42723)$/,

@@ -1,14 +1,27 @@
 import { MirrorUnusable } from '../../../errors.ts'
+import { missingViews } from '../opening/missing-views.ts'
 import type { Database } from '../session.ts'
 
 /** So many damaged indexes are named at most. */
 const MOST = 10
 
+/** Views that are not there, and damage of indexes. */
+export async function findDamage(database: Database): Promise<string[]> {
+  const views = await database.read(missingViews)
+  return [
+    ...views.map(({ name, can_make }) => {
+      const who = can_make ? 'the next sync' : 'a sync by a role with CREATE on the schema'
+      return `the view ${name} is not there; ${who} makes it anew`
+    }),
+    ...(await findDamagedIndexes(database)),
+  ]
+}
+
 /**
  * The damage that the extension amcheck finds in the indexes of the mirror. PostgreSQL has no command of its own that looks for damage:
  * without the extension, or the right to call it, nothing is looked for, and the list is empty.
  */
-export async function findDamage(database: Database): Promise<string[]> {
+async function findDamagedIndexes(database: Database): Promise<string[]> {
   const { check, indexes } = await database.read(async (session) => ({
     check: await session.first<{ name: string }>(CHECK),
     indexes: await session.all<{ oid: string; name: string }>(INDEXES, database.schema),
