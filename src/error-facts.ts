@@ -1,4 +1,5 @@
 import {
+  ACCOUNTING,
   BACKUP,
   BREACH,
   COPY,
@@ -120,7 +121,6 @@ export const ERRORS = {
       fix: 'Close the program that has the mirror open, or try again when it is done.',
     },
     'mirror-unreachable': SERVER_GONE,
-    // Deleted or replaced while it was open.
     'mirror-replaced': {
       ...MIRROR_FOR_NOW,
       fix: 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
@@ -190,7 +190,7 @@ export const ERRORS = {
       fix: 'Make it again. If it happens again, check the disk of the backup, and the mirror with customer-mirror check.',
     },
   },
-  AccountingBroken: { accounting: OURS },
+  AccountingBroken: { accounting: ACCOUNTING },
   Interrupted: {
     interrupted: {
       ...OURS,

@@ -44,6 +44,12 @@ export const OURS: ErrorFacts = {
   fix: 'Please report it.',
 }
 
+export const ACCOUNTING: ErrorFacts = {
+  ...OURS,
+  title: 'the numbers do not add up',
+  fix: 'Change what is named above; if nothing is, please report it.',
+}
+
 export const REFUSED: ErrorFacts = { ...OURS, exitCode: 4, resumable: true, from: 'answer' }
 
 export const OUTAGE: ErrorFacts = {

@@ -159,7 +159,10 @@ export class BackupFailed extends WithCode<CodesOf<'BackupFailed'>> {
   override name = 'BackupFailed' as const
 }
 
-/** The numbers of a page or a run do not add up. A defect of this program; the transaction was rolled back. */
+/**
+ * The numbers of a page or a run do not add up, so the transaction was rolled back. Something added to the mirror keeps rows from being
+ * written, or this program has a defect.
+ */
 export class AccountingBroken extends OurError {
   override name = 'AccountingBroken' as const
   readonly code = 'accounting'

@@ -19,7 +19,7 @@ const PURE = [
   /^src\/mirror\/(removal-rule|older-list-rule|changed-fields|row-ids|sql-time|run-conditions|rows\/[^/]+)\.ts$/,
   /^src\/mirror\/postgres\/(storable-text|removals\/row-ranges)\.ts$/,
   /^src\/mirror\/(decide-pages|page-accounting|saved-page|report-of-run|absences-found|shown-names)\.ts$/,
-  /^src\/mirror\/(resume-rule|stored-windows|policy-of-rows)\.ts$/,
+  /^src\/mirror\/(resume-rule|stored-windows|policy-of-rows|rows-taken)\.ts$/,
   /^src\/mirror\/(retention-rule|customer-texts|organization-tables|hidden-rows)\.ts$/,
 ]
 

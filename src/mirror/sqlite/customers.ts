@@ -9,6 +9,7 @@ import { forgetAbsences } from './removals/absences.ts'
 import { beforeAndAfter, changedFields, ownChanges, type ComparedField } from '../changed-fields.ts'
 import type { Connection } from './database.ts'
 import type { Tallies } from '../page-accounting.ts'
+import { requireTaken } from '../rows-taken.ts'
 import type { CustomersSaved } from '../saved-page.ts'
 import { sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
@@ -74,7 +75,8 @@ class CustomersSaving {
     const rest = ids === undefined ? this.#insertFirst(placed) : this.#insertNew(placed, ids)
     const stored = ids === undefined ? findStored(db, run, rest) : findRows(db, run, rest, ids)
     const twice = this.#saveRest(rest, stored)
-    this.#saveRest(twice, findStored(db, run, twice))
+    const lost = this.#saveRest(twice, findStored(db, run, twice))
+    requireTaken(run, 'customers', { given: twice.length, taken: twice.length - lost.length })
     return { rowIds: this.#rowIds, unchanged: this.#unchanged }
   }
 
@@ -189,7 +191,8 @@ function saveAgain(
     return false
   }
   const recorded = ownChanges({ before, after: customer, differing: changed }, run.privacy?.unfilled)
-  statement<[Record<string, unknown>], never>(db, updateOf({ before, customer, differing: changed })).run({
+  const update = statement<[Record<string, unknown>], never>(db, updateOf({ before, customer, differing: changed }))
+  const { changes } = update.run({
     ...customer,
     changed: recorded.length > 0 ? 1 : 0,
     now: sqlTime(nowMs),
@@ -197,6 +200,7 @@ function saveAgain(
     run_id: run.id,
     row_id: before.row_id,
   })
+  requireTaken(run, 'customers', { given: 1, taken: changes })
   if (before.missing_since !== null) forgetAbsences(db, before.row_id)
   counts.updated += 1
   const fields = recorded.length === 0 ? null : beforeAndAfter(before, customer, recorded)
@@ -218,12 +222,9 @@ export function recordChange(
   fields: string | null,
   nowMs: number,
 ): void {
-  statement(db, 'INSERT INTO changes (run_id, organization, id, change, fields, at) VALUES (?, ?, ?, ?, ?, ?)').run(
-    run.id,
-    run.organization,
-    id,
-    change,
-    fields,
-    sqlTime(nowMs),
-  )
+  const { changes } = statement(
+    db,
+    'INSERT INTO changes (run_id, organization, id, change, fields, at) VALUES (?, ?, ?, ?, ?, ?)',
+  ).run(run.id, run.organization, id, change, fields, sqlTime(nowMs))
+  requireTaken(run, 'changes', { given: 1, taken: changes })
 }

@@ -1,6 +1,7 @@
 import type { Customer } from '../../customer.ts'
 import type { Run } from '../../run.ts'
 import { COMPARED_FIELDS } from '../changed-fields.ts'
+import { requireTaken } from '../rows-taken.ts'
 import { sqlTime } from '../sql-time.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
@@ -75,7 +76,8 @@ export function insertion(
         const some = customers.slice(from, from + ROWS_AT_ONCE)
         some.forEach((customer, nth) => put(nth, first + from + nth, customer))
         values.length = some.length * COLUMNS.length
-        statement(db, INSERTS[some.length - 1] ?? '').run(values)
+        const { changes } = statement(db, INSERTS[some.length - 1] ?? '').run(values)
+        requireTaken(run, 'customers', { given: some.length, taken: changes })
       }
     },
   }

@@ -6,6 +6,7 @@ import { forgetAbsences } from './removals/absences.ts'
 import type { Connection } from './database.ts'
 import { recordChange } from './customers.ts'
 import { releaseHeld } from './removals/removals.ts'
+import { requireTaken } from '../rows-taken.ts'
 import { storedRejectOf, type RejectColumns } from '../rows/reject.ts'
 import { sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
@@ -34,7 +35,7 @@ export function saveRejects(
       else markListed(db, run, recordId, nowMs)
     }
     counts.rejected += 1
-    statement<[Record<string, unknown>], never>(
+    const { changes } = statement<[Record<string, unknown>], never>(
       db,
       `INSERT INTO rejects
          (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
@@ -50,6 +51,7 @@ export function saveRejects(
       page,
       now: sqlTime(nowMs),
     })
+    requireTaken(run, 'rejects', { given: 1, taken: changes })
   }
 }
 

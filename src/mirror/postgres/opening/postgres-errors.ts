@@ -125,6 +125,11 @@ const SAID: Meaning[] = [
     'the standby ended the statement, since the primary server removed rows that it was reading. Try again, or set hot_standby_feedback = on there.',
   ],
   [/^XX000: could not write init file/, 'full', FULL],
+  [
+    /^0A000: .*(?: rules| RETURNING on relation)/,
+    'foreign',
+    'a rule that someone added to a table of the mirror keeps rows from being written. Nothing of this step was kept: drop that rule, then try again.',
+  ],
 ]
 
 /** The same for errors of the driver, which have no code. */
@@ -206,9 +211,9 @@ function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
 }
 
-/** Whether the server names what this user has no right to: a table, a schema or a database. */
+/** Whether the server names what this user has no right to, or the table with a rule: nothing that stands in a row. */
 function isNamed(code: string): boolean {
-  return code === '42501'
+  return code === '42501' || code === '0A000'
 }
 
 /** A defect of this program. Only sentences about names are quoted: others quote values of rows. */

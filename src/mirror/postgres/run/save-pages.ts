@@ -3,6 +3,7 @@ import type { PagesSaved } from '../../../store.ts'
 import { MirrorUnusable } from '../../../errors.ts'
 import { decidePages, idsIn, type PagesDecided, type Stored } from '../../decide-pages.ts'
 import { addSaved } from '../../page-accounting.ts'
+import { notTaken, requireTaken } from '../../rows-taken.ts'
 import { dropTextIndexes } from '../reading/reading-indexes.ts'
 import { findStored } from './find-stored.ts'
 import { renewLease } from './lease.ts'
@@ -11,7 +12,7 @@ import { SavedIds } from './saved-ids.ts'
 import { requirePages } from './went-back.ts'
 import type { Database } from '../session.ts'
 import { storablePages, type StorablePages } from '../storable-text.ts'
-import { writePages } from './write-pages.ts'
+import { writePages, type Written } from './write-pages.ts'
 import type { SortedPage } from '../../../sorted-page.ts'
 
 /** How often pages are decided about again because another program wrote a customer meanwhile. */
@@ -36,7 +37,7 @@ export async function savePages(
     let isTooLong = false
     const failed = (error: unknown): never => {
       isTooLong = isTooLongToIndex(error)
-      throw isTaken(error) ? new WrittenMeanwhile() : error
+      throw isTaken(error) ? new WrittenMeanwhile(anotherWrites(database)) : error
     }
     try {
       // Once another program wrote a customer, what this run has saved says little.
@@ -53,7 +54,7 @@ export async function savePages(
     } catch (error) {
       if (isTooLong && (await dropTextIndexes(database))) continue
       if (!(error instanceof WrittenMeanwhile)) throw error
-      if (tries === TRIES) throw new MirrorUnusable(`${database.address}: ${error.message}`, { code: 'locked' })
+      if (tries === TRIES) throw error.lasting
     }
   }
 }
@@ -70,7 +71,7 @@ async function saveOnce(
     const decided = withReplaced(decidePages(run, pages, stored), replaced)
     const written = await writePages(session, run, decided, nowMs).catch(failed)
     requirePages(written.pages, run.pages + decided.saved.pages.length, run)
-    if (written.updated < decided.updated.size) throw new WrittenMeanwhile()
+    requireWritten(run, decided, written)
     return { saved: decided.saved, lastRowId: stored.lastRowId }
   }, once)
 }
@@ -98,14 +99,32 @@ function withReplaced(decided: PagesDecided, replaced: StorablePages['replaced']
   return { ...decided, edited: new Set([...decided.edited, ...rows]) }
 }
 
-/** Another program inserted or deleted a customer between the look-up and the writing. */
+/** Throws AccountingBroken where a table did not take what it was given, and WrittenMeanwhile where that may be another program's doing. */
+function requireWritten(run: Run, { inserted, updated, changes, rejects }: PagesDecided, written: Written): void {
+  const isStamped = inserted.length + updated.size + changes.length > 0
+  requireTaken(run, 'last_update', { given: isStamped ? 1 : 0, taken: written.stamp })
+  requireTaken(run, 'customers', { given: inserted.length, taken: written.inserted })
+  requireTaken(run, 'changes', { given: changes.length, taken: written.fed })
+  requireTaken(run, 'rejects', { given: rejects.size, taken: written.rejected })
+  const counts = { given: updated.size, taken: written.updated }
+  if (counts.taken < counts.given) throw new WrittenMeanwhile(notTaken(run.organization, 'customers', counts))
+}
+
+/** Another program seems to have inserted or deleted a customer between the look-up and the writing. `lasting`: the error if it lasts. */
 class WrittenMeanwhile extends Error {
   override name = 'WrittenMeanwhile' as const
+  readonly lasting: Error
 
-  constructor() {
-    super(
-      'another program keeps inserting or deleting customers, or a unique index that someone added to a table of the mirror does not ' +
-        'allow them. Stop that program, or drop that index, then sync again.',
-    )
+  constructor(lasting: Error) {
+    super(lasting.message)
+    this.lasting = lasting
   }
+}
+
+function anotherWrites({ address }: Database): MirrorUnusable {
+  return new MirrorUnusable(
+    `${address}: another program keeps inserting or deleting customers, or a unique index that someone added to a table of the mirror ` +
+      'does not allow them. Stop that program, or drop that index, then sync again.',
+    { code: 'locked' },
+  )
 }

@@ -12,10 +12,13 @@ import { recording } from './record-windows.ts'
 type Writing = { run: Pick<Run, 'id' | 'organization'>; now: string }
 
 /**
- * How many rows were updated: fewer where another program deleted some between the look-up and this. `pages` are those that the run has
- * saved until now.
+ * How many rows each part wrote, by its name. Fewer are updated where another program deleted some between the look-up and this. `pages`
+ * are those that the run has saved until now.
  */
-export type Written = { updated: number; pages: number }
+export type Written = { pages: number } & Record<(typeof COUNTED)[number], number>
+
+/** The parts that write a row for each that they are given. */
+const COUNTED = ['stamp', 'inserted', 'updated', 'fed', 'rejected'] as const
 
 /** Writes all that was decided about pages, in one statement; what there is nothing of is left out. */
 export async function writePages(
@@ -38,15 +41,17 @@ export async function writePages(
     ['edited', onRows(writing, NOTE_EDITED, edited), edited.size > 0],
     ['recorded', recording(run, windows), windows.size > 0],
   ]
+  const needed = new Set(named.flatMap(([name, , isNeeded]) => (isNeeded ? [name] : [])))
+  const counts = COUNTED.map((name) => `(SELECT ${needed.has(name) ? `count(*) FROM ${name}` : '0'}) AS ${name}`)
   const written = await writeTogether<Written>(session, named, {
     sql: `UPDATE runs SET pages = pages + $2, received = received + $3, inserted = inserted + $4, updated = updated + $5,
         unchanged = unchanged + $6, duplicates = duplicates + $7, rejected = rejected + $8, suppressed = suppressed + $9,
         returned = returned + $10
       WHERE id = $1
-      RETURNING pages, (SELECT ${updated.size > 0 ? 'count(*) FROM updated' : '0'}) AS updated`,
+      RETURNING pages, ${counts.join(', ')}`,
     parameters: [run.id, ...countsOf(decided)],
   })
-  return written ?? { updated: 0, pages: 0 }
+  return written ?? { pages: 0, stamp: 0, inserted: 0, updated: 0, fed: 0, rejected: 0 }
 }
 
 function countsOf({ saved: { pages, records } }: PagesDecided): number[] {
@@ -61,7 +66,7 @@ function insertion({ run, now }: Writing, inserted: PagesDecided['inserted']): P
     sql: `INSERT INTO customers
         (organization, row_id, id, ${FIELDS.join(', ')}, last_run_id, updated_at, first_seen_at, changed_at)
       SELECT $1, given.row_id, given.id, ${AS_STORED.join(', ')}, $2::bigint, stamp.updated_at, $3::timestamptz, $3::timestamptz
-      FROM ${givenFrom(4, [['id', 'text']])}, stamp`,
+      FROM ${givenFrom(4, [['id', 'text']])}, stamp RETURNING 1`,
     parameters: [
       run.organization,
       run.id,
@@ -84,7 +89,7 @@ function updating({ run, now }: Writing, updated: PagesDecided['updated']): Part
         ['is_changed', 'boolean'],
         ['is_own', 'boolean'],
       ])}, stamp
-      WHERE customers.organization = $1 AND customers.row_id = given.row_id RETURNING given.row_id`,
+      WHERE customers.organization = $1 AND customers.row_id = given.row_id RETURNING 1`,
     parameters: [
       run.organization,
       run.id,
@@ -103,7 +108,7 @@ function feeding({ run, now }: Writing, changes: PagesDecided['changes']): Part 
     sql: `INSERT INTO changes (run_id, organization, id, change, fields, at)
       SELECT $2::bigint, $1, given.id, given.change, given.fields::json, $3::timestamptz
       FROM stamp, unnest($4::text[], $5::text[], $6::text[]) WITH ORDINALITY AS given (id, change, fields, number)
-      ORDER BY number`,
+      ORDER BY number RETURNING 1`,
     parameters: [
       run.organization,
       run.id,
@@ -127,7 +132,8 @@ function rejecting({ run, now }: Writing, rejects: PagesDecided['rejects']): Par
       ORDER BY number
       ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL DO UPDATE SET
         run_id = excluded.run_id, page = excluded.page, position = excluded.position, payload = excluded.payload,
-        reasons = excluded.reasons, seen_at = excluded.seen_at`,
+        reasons = excluded.reasons, seen_at = excluded.seen_at
+      RETURNING 1`,
     parameters: [
       run.organization,
       run.id,

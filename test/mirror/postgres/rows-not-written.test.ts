@@ -1,0 +1,106 @@
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
+import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
+import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
+import type { Database } from '../../../src/mirror/postgres/session.ts'
+import type { Ending } from '../../../src/run.ts'
+import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+
+/* What an administrator added to a table of the mirror keeps rows from being written, and reports no error. */
+
+let database: Database
+let mirror: ReturnType<typeof runVerbs> & ReturnType<typeof savingVerbs>
+let undo: string[] = []
+let organization = ''
+let organizations = 0
+
+beforeAll(async () => {
+  const server = await startPglite()
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
+  mirror = { ...runVerbs(database), ...savingVerbs(database) }
+})
+beforeEach(() => {
+  organizations += 1
+  organization = `acme-${organizations}`
+})
+afterEach(async () => {
+  for (const sql of undo.toReversed()) await write(sql)
+  undo = []
+})
+
+const BROKEN = [aCustomer(1, { name: [] }), aCustomer(2)]
+
+test.each([
+  ['new customers', 'INSERT ON customers', customers(1, 4)],
+  ['new customers of the feed', 'INSERT ON changes', customers(1, 4)],
+  ['changes of the feed', 'INSERT ON changes', [aCustomer(1, { name: 'Ada' }), aCustomer(2)]],
+  ['changed customers', 'UPDATE ON customers', [aCustomer(1, { name: 'Ada' }), aCustomer(2)]],
+  ['rejects', 'INSERT ON rejects', BROKEN],
+  ['the stamp of the rows', 'UPDATE ON last_update', customers(1, 4)],
+])('a trigger that keeps %s from being written ends the run, and is what to look for', async (_what, event, list) => {
+  await night(customers(1, 2))
+  await suppress(event)
+
+  await expect(night(list, 1)).rejects.toMatchObject({
+    code: 'accounting',
+    message: expect.stringContaining(`a trigger, a rule or a policy that someone added to ${event.split(' ').at(-1)}`),
+  })
+  expect(await rows('SELECT name FROM customers WHERE organization = $1 ORDER BY row_id')).toEqual([
+    { name: 'Customer 1' },
+    { name: 'Customer 2' },
+  ])
+})
+
+test('a reject that is open from before and that a trigger keeps from being updated ends the run', async () => {
+  await night(BROKEN)
+  await suppress('UPDATE ON rejects')
+
+  await expect(night(BROKEN, 1)).rejects.toMatchObject({ code: 'accounting' })
+})
+
+test('a rule that keeps some of the new customers from being written ends the run', async () => {
+  await write(`CREATE RULE skipping AS ON INSERT TO customers WHERE new.name = 'Customer 2' DO INSTEAD NOTHING`)
+  undo.push('DROP RULE skipping ON customers')
+
+  await expect(night(customers(1, 3))).rejects.toMatchObject({
+    code: 'mirror-foreign',
+    message: expect.stringMatching(/a rule that someone added .* on relation "customers"/),
+  })
+})
+
+test('all is counted where nothing keeps rows from being written', async () => {
+  await night([...customers(1, 3), aCustomer(4, { name: [] })])
+
+  const list = [aCustomer(1, { name: 'Ada' }), ...customers(2, 3), aCustomer(4, { name: [] }), ...customers(5, 6)]
+  expect(await night(list, 1)).toMatchObject({ status: 'complete', inserted: 2, updated: 1, rejected: 1 })
+})
+
+/** `event` as in CREATE TRIGGER: a verb, ON and a table. */
+async function suppress(event: string) {
+  await write('CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$')
+  await write(`CREATE TRIGGER skipping BEFORE ${event} FOR EACH ROW EXECUTE FUNCTION skip()`)
+  undo.push('DROP FUNCTION skip() CASCADE')
+}
+
+async function night(list: readonly object[], n = 0, ending: Partial<Ending> = {}) {
+  const nowMs = START_MS + n * MINUTE_MS
+  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs })
+  try {
+    await mirror.savePages(run, [aPage(1, list)], nowMs)
+    return await mirror.finishRun(run, anEnding(ending), nowMs)
+  } catch (error) {
+    await mirror.finishRun(run, anEnding({ status: 'failed' }), nowMs)
+    throw error
+  }
+}
+
+/** $1 is the organization. */
+function rows(sql: string) {
+  return database.read((session) => session.all(sql, organization))
+}
+
+function write(sql: string) {
+  return database.write((session) => session.run(sql))
+}

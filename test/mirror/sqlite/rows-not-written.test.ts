@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { aCustomer, customers } from '../../support/builders.ts'
+import { aMirror, dump, mirrorPages, tamper } from '../../support/mirror-file.ts'
+
+/* A trigger that someone added to a table of the mirror keeps rows from being written, and reports no error. */
+
+const BROKEN = [aCustomer(1, { name: [] }), aCustomer(2)]
+const ROWS = ['customers', 'changes', 'rejects']
+
+test.each([
+  ['new customers', 'INSERT ON customers', customers(1, 4)],
+  ['new customers of the feed', 'INSERT ON changes', customers(1, 4)],
+  ['changes of the feed', 'INSERT ON changes', [aCustomer(1, { name: 'Ada' }), aCustomer(2)]],
+  ['changed customers', 'UPDATE ON customers', [aCustomer(1, { name: 'Ada' }), aCustomer(2)]],
+  ['rejects', 'INSERT ON rejects', BROKEN],
+])('a trigger that keeps %s from being written ends the run, and is what to look for', async (_what, event, list) => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)])
+  const before = dump(mirror.file, ROWS)
+  suppress(mirror, event)
+
+  await expect(mirrorPages(mirror, [list])).rejects.toMatchObject({
+    code: 'accounting',
+    message: expect.stringContaining(`a trigger, a rule or a policy that someone added to ${event.split(' ').at(-1)}`),
+  })
+  expect(dump(mirror.file, ROWS)).toEqual(before)
+})
+
+test('a trigger that keeps customers of an initial sync from being written ends the run', async () => {
+  const mirror = await aMirror()
+  suppress(mirror, 'INSERT ON customers', `WHEN new.name = 'Customer 15'`)
+
+  await expect(mirrorPages(mirror, [customers(1, 30)])).rejects.toMatchObject({
+    code: 'accounting',
+    message: expect.stringContaining('9 of 10 rows'),
+  })
+})
+
+/** `event` as in CREATE TRIGGER: a verb, ON and a table. */
+function suppress({ file }: { file: string }, event: string, when = '') {
+  tamper(file, `CREATE TRIGGER skipping BEFORE ${event} ${when} BEGIN SELECT RAISE(IGNORE); END`)
+}
