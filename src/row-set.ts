@@ -51,6 +51,13 @@ export class RowSet implements Iterable<number> {
     }
   }
 
+  /** With the size, it distinguishes sets that differ by few rows. */
+  sum(): number {
+    let sum = 0
+    for (const row of this) sum += row
+    return sum
+  }
+
   /** So many of the highest rows, from the last one down, and as many of the lowest. */
   ends(most: number): number[] {
     const highest = Array.from(this.#backward().take(most))

@@ -7,7 +7,7 @@ import { fingerprintOfRun } from '../fingerprint-of-run.ts'
 import { createIdIndex, isFirstOfAll, readWithoutIdIndex } from './id-index.ts'
 import { loadForgotten } from './forget/forgotten.ts'
 import { READ_TO_END } from '../run-conditions.ts'
-import { changedRows, doubtedRows, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
+import { changedRows, doubtedRows, forgetList, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
 import { ABANDONED } from '../lease-errors.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
@@ -20,6 +20,7 @@ import { findHeldRows, findListedBefore } from './removals/removals.ts'
 import { endRetirement } from './organizations/retirement.ts'
 import { findResumable } from './resume.ts'
 import { RowSet } from '../../row-set.ts'
+import { isListInDoubt } from '../rows-gone.ts'
 import { requireSum } from '../page-accounting.ts'
 import { reportOf } from '../report-of-run.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
@@ -113,7 +114,6 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     Object.assign(report, { ...found, reasons: [...ending.reasons] })
   }
   if (ending.status === 'complete') {
-    // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
     if (ending.list !== undefined) storeList(db, run, ending.list)
     markListed(db, run, nowMs)
     const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
@@ -124,6 +124,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     forgetWindows(db, run.organization)
   }
   if (!releaseLease(db, run)) return report
+  if (isListInDoubt(ending.error)) forgetList(db, run.organization)
   statement(
     db,
     `UPDATE runs SET finished_at = @finishedAt, duration_ms = @durationMs, status = @status, proof = @proof, reasons = @reasons,

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { describeError } from '../../../src/errors.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
-import type { Run } from '../../../src/run.ts'
+import type { Ending, Run } from '../../../src/run.ts'
 import type { SortedPage } from '../../../src/sorted-page.ts'
 import type { Mirror } from '../../../src/store.ts'
 import { inSqlite } from '../../support/both-stores.ts'
@@ -55,8 +56,8 @@ test('random first runs, with edits by hand and lost answers between, leave the 
       }
       const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
       const ending = anEnding(chance.chance(0.3) ? { status: 'interrupted' } : { proof: 'proven', removals })
-      const { returned, rejected, duplicates, updated } = await here.finishRun(ours, ending, nowMs)
-      await there.finishRun(theirs, ending, nowMs)
+      const { returned, rejected, duplicates, updated } = await end(here, ours, ending, nowMs)
+      await end(there, theirs, ending, nowMs)
       seen.returned += returned
       seen.rejected += rejected
       seen.duplicates += duplicates
@@ -71,6 +72,14 @@ test('random first runs, with edits by hand and lost answers between, leave the 
   }
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
 })
+
+/** As a run does whose customers were deleted by hand. */
+async function end(mirror: Pick<Mirror, 'finishRun'>, run: Run, ending: Ending, nowMs: number) {
+  return mirror.finishRun(run, ending, nowMs).catch((error: unknown) => {
+    expect(error).toMatchObject({ code: 'mirror-replaced' })
+    return mirror.finishRun(run, anEnding({ status: 'failed', error: describeError(error) }), nowMs)
+  })
+}
 
 /** As a run does while its server is gone. */
 async function saveInTime(mirror: Pick<Mirror, 'savePages'>, run: Run, pages: SortedPage[], nowMs: number) {

@@ -13,15 +13,10 @@ import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
  * Undefined if received customers are no longer in the mirror. Where none is absent, no row is read: the rows are only counted.
  */
 export async function findAbsent(session: Session, run: Run): Promise<Absent[] | undefined> {
+  if (await isAllReceived(session, run)) return []
   const { organization, seen } = run
-  if (seen.size === (await countListed(session, organization))) return []
   const received = rangesOf(seen)
-  const found = await session.first<{ count: number }>(
-    'SELECT count(*) AS count FROM customers WHERE organization = $1 AND row_id <@ $2::int8multirange',
-    organization,
-    received,
-  )
-  if ((found?.count ?? 0) < seen.size) return undefined
+  if ((await countIn(session, organization, received)) < seen.size) return undefined
   const rows = await session.all<AbsentColumns>(
     `${FIND_NOT_REMOVED} AND NOT customers.row_id <@ $2::int8multirange ORDER BY id`,
     organization,
@@ -29,6 +24,27 @@ export async function findAbsent(session: Session, run: Run): Promise<Absent[] |
   )
   const written = rows.length === 0 ? new Set() : await writtenMeanwhile(session, run)
   return rows.map(fromColumns).filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
+}
+
+/** Whether the mirror still holds every customer that the run received. */
+export async function holdsReceived(session: Session, run: Run): Promise<boolean> {
+  if (await isAllReceived(session, run)) return true
+  return (await countIn(session, run.organization, rangesOf(run.seen))) === run.seen.size
+}
+
+/** Whether the run received the listed customers and no others. Sets of as many rows, with the same sum, are the same. */
+async function isAllReceived(session: Session, { organization, seen }: Run): Promise<boolean> {
+  const listed = await countListed(session, organization)
+  return listed.count === seen.size && listed.sum === seen.sum()
+}
+
+async function countIn(session: Session, organization: string, ranges: string): Promise<number> {
+  const found = await session.first<{ count: number }>(
+    'SELECT count(*) AS count FROM customers WHERE organization = $1 AND row_id <@ $2::int8multirange',
+    organization,
+    ranges,
+  )
+  return found?.count ?? 0
 }
 
 const FIND_NOT_REMOVED = `
@@ -73,19 +89,22 @@ export async function areTooManyAbsent(
   absent: number,
   rule: RemovalRule,
 ): Promise<boolean> {
-  const listed = await countListed(session, run.organization)
+  const { count: listed } = await countListed(session, run.organization)
   const inserted = await countInserted(session, run)
   return areTooMany(absent, { before: () => listed - inserted, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
-/** All of them but the removed ones: both are counted in an index, and no row is read. */
-async function countListed(session: Session, organization: string): Promise<number> {
-  const listed = await session.first<{ count: number }>(
-    `SELECT (SELECT count(*) FROM customers WHERE organization = $1)
-       - (SELECT count(*) FROM customers WHERE organization = $1 AND removed_at IS NOT NULL) AS count`,
+type Counted = { count: number; sum: number }
+
+/** All of them but the removed ones, with the sum of their row numbers: all are counted in an index, and only removed rows are read. */
+async function countListed(session: Session, organization: string): Promise<Counted> {
+  const listed = await session.first<Counted>(
+    `SELECT stored.count - removed.count AS count, coalesce(stored.sum - coalesce(removed.sum, 0), 0)::bigint AS sum
+     FROM (SELECT count(*), sum(row_id) AS sum FROM customers WHERE organization = $1) AS stored,
+       (SELECT count(*), sum(row_id) AS sum FROM customers WHERE organization = $1 AND removed_at IS NOT NULL) AS removed`,
     organization,
   )
-  return listed?.count ?? 0
+  return listed ?? { count: 0, sum: 0 }
 }
 
 /**

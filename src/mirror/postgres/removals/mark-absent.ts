@@ -1,17 +1,18 @@
 import type { Ending, Removals, RemovingProof, Run } from '../../../run.ts'
 import { absencesOf, NO_ABSENCES, NONE_GONE, type Absences, type Gone } from '../../absences-found.ts'
 import { decideAbsences, type Decision } from '../../removal-rule.ts'
-import { forgetList } from '../run/lists.ts'
+import { rowsGone } from '../../rows-gone.ts'
 import { findUnjudged } from './older-list.ts'
 import type { Session } from '../session.ts'
-import { areTooManyAbsent, findAbsent, findListedBefore } from './find-absent.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, holdsReceived } from './find-absent.ts'
 import { markRowsListed } from './quick-runs-meanwhile.ts'
 import { holdBack, markMissing, release, removeRows } from './removals.ts'
 
 /**
  * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan,
  * only customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
- * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked.
+ * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws
+ * MirrorUnusable `mirror-replaced` where customers that the run received are not in the mirror.
  */
 export async function markAbsent(
   session: Session,
@@ -19,7 +20,10 @@ export async function markAbsent(
   { proof, removals }: Ending,
   nowMs: number,
 ): Promise<Absences> {
-  if (proof === 'unproven' || removals === undefined) return NO_ABSENCES
+  if (proof === 'unproven' || removals === undefined) {
+    if (!(await holdsReceived(session, run))) throw rowsGone(run.organization)
+    return NO_ABSENCES
+  }
   return await markBy(session, run, { ...removals, proof }, nowMs)
 }
 
@@ -51,9 +55,8 @@ async function markBy(
   nowMs: number,
 ): Promise<Absences> {
   const absent = await findAbsent(session, run)
-  // The next run compares every customer again.
-  if (absent === undefined) await forgetList(session, run.organization)
-  if (absent === undefined || absent.length === 0) return NO_ABSENCES
+  if (absent === undefined) throw rowsGone(run.organization)
+  if (absent.length === 0) return NO_ABSENCES
   const unjudged = await findUnjudged(session, run, absent)
   const isTooMuch = await areTooManyAbsent(session, run, absent.length, rule)
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })

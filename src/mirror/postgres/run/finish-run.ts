@@ -4,6 +4,7 @@ import type { RecordCounts, Report } from '../../../report.ts'
 import { doubted } from '../../absences-found.ts'
 import { requireSum } from '../../page-accounting.ts'
 import { reportOf } from '../../report-of-run.ts'
+import { isListInDoubt } from '../../rows-gone.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { renewLease } from './lease.ts'
 import { storeLaterOrder, storeList } from './lists.ts'
@@ -37,7 +38,6 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
     Object.assign(report, { ...found, reasons: [...ending.reasons] })
   }
   if (ending.status === 'complete') {
-    // Before absences are handled: if that detects customers replaced by hand, it deletes the list again.
     if (ending.list !== undefined) await storeList(session, run, ending.list)
     await markListed(session, run, nowMs)
     const { missing, removed, held, ...doubts } = await markAbsent(session, run, ending, nowMs)
@@ -72,6 +72,7 @@ async function endRun(session: Session, run: Run, { ending, report, nowMs }: End
     ['resolved', resolving(run, nowMs), isRead],
     ['filled', { sql: FILL, parameters: [run.organization] }, isRead && (run.privacy?.unfilled.length ?? 0) > 0],
     ['forgotten', { sql: FORGET_WINDOWS, parameters: [run.organization] }, isComplete],
+    ['unlisted', { sql: FORGET_LIST, parameters: [run.organization, run.id] }, isListInDoubt(ending.error)],
     ['released', { sql: RELEASE_LEASE, parameters: [run.organization, run.id] }, true],
   ]
   await writeTogether(session, named, rowOf(run, { ending, report, nowMs }))
@@ -79,6 +80,10 @@ async function endRun(session: Session, run: Run, { ending, report, nowMs }: End
 
 /** Every value that could be filled in is there. */
 const FILL = `UPDATE privacy_policies SET unfilled = '[]' WHERE organization = $1`
+
+/** Unless another run took over. */
+const FORGET_LIST = `DELETE FROM lists WHERE organization = $1
+  AND EXISTS (SELECT FROM leases WHERE organization = $1 AND run_id = $2)`
 
 const RELEASE_LEASE = 'DELETE FROM leases WHERE organization = $1 AND run_id = $2 RETURNING run_id'
 

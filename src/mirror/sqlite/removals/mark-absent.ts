@@ -2,20 +2,24 @@ import { absencesOf, NO_ABSENCES, type Absences } from '../../absences-found.ts'
 import type { Absent, Ending, Removals, RemovingProof, Run } from '../../../run.ts'
 import { forgetAbsences, markMissing } from './absences.ts'
 import type { Connection } from '../database.ts'
-import { forgetList } from '../lists.ts'
 import { findUnjudged } from '../older-list.ts'
 import { decideAbsences, type Decision } from '../../removal-rule.ts'
-import { areTooManyAbsent, findAbsent, holdBack, release, remove } from './removals.ts'
+import { rowsGone } from '../../rows-gone.ts'
+import { areTooManyAbsent, findAbsent, holdBack, holdsReceived, release, remove } from './removals.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { statement } from '../statement.ts'
 
 /**
  * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan,
  * only customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
- * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked.
+ * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws
+ * MirrorUnusable `mirror-replaced` where customers that the run received are not in the mirror.
  */
 export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): Absences {
-  if (proof === 'unproven' || removals === undefined) return NO_ABSENCES
+  if (proof === 'unproven' || removals === undefined) {
+    if (!holdsReceived(db, run)) throw rowsGone(run.organization)
+    return NO_ABSENCES
+  }
   return markBy(db, run, { ...removals, proof }, nowMs)
 }
 
@@ -26,9 +30,8 @@ function markBy(
   nowMs: number,
 ): Absences {
   const absent = findAbsent(db, run)
-  // The next run compares every customer again.
-  if (absent === undefined) forgetList(db, run.organization)
-  if (absent === undefined || absent.length === 0) return NO_ABSENCES
+  if (absent === undefined) throw rowsGone(run.organization)
+  if (absent.length === 0) return NO_ABSENCES
   const unjudged = findUnjudged(db, run, absent)
   const isTooMuch = areTooManyAbsent(db, run, absent.length, rule)
   return carryOut(db, run, decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }), proof, nowMs)

@@ -17,20 +17,33 @@ import { updateStamp } from '../update-stamp.ts'
  * received customers are no longer in the mirror: rows with the same id replaced them, which no trigger reports.
  */
 export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
-  if (run.seen.size === countListed(db, run.organization)) return []
+  if (isAllReceived(db, run)) return []
+  const unseen = findUnseen(db, run)
+  if (unseen === undefined) return undefined
   const find = statement<[number], AbsentColumns>(db, FIND_NOT_REMOVED)
-  const everybody = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
-  const unseen: number[] = []
-  let found = 0
-  // All at once: one by one, each row costs three times as much.
-  for (const rowId of everybody.all(run.organization)) {
-    if (run.seen.has(rowId)) found += 1
-    else unseen.push(rowId)
-  }
-  if (found < run.seen.size) return undefined
   const absent = unseen.flatMap((rowId) => find.get(rowId) ?? []).map(absentOf)
   const written = absent.length === 0 ? new Set() : writtenMeanwhile(db, run)
   return absent.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
+}
+
+/** Whether the mirror still holds every customer that the run received. */
+export function holdsReceived(db: Connection, run: Run): boolean {
+  return isAllReceived(db, run) || findUnseen(db, run) !== undefined
+}
+
+/** The rows that the run did not receive; undefined if received ones are not there. */
+function findUnseen(db: Connection, { organization, seen }: Run): number[] | undefined {
+  const rows = statement<[string], number>(db, 'SELECT row_id FROM customers WHERE organization = ?').pluck()
+  // All at once: one by one, each row costs three times as much.
+  const stored = rows.all(organization)
+  const unseen = stored.filter((rowId) => !seen.has(rowId))
+  return stored.length - unseen.length < seen.size ? undefined : unseen
+}
+
+/** Whether the run received the listed customers and no others. Sets of as many rows, with the same sum, are the same. */
+function isAllReceived(db: Connection, { organization, seen }: Run): boolean {
+  const listed = countListed(db, organization)
+  return listed.count === seen.size && listed.sum === seen.sum()
 }
 
 const FIND_NOT_REMOVED = `
@@ -124,17 +137,18 @@ export function mayBeCandidates(db: Connection, organization: string, { after }:
 
 /** Whether so many customers of the run are absent at once that they are held back. */
 export function areTooManyAbsent(db: Connection, run: Run, absent: number, rule: RemovalRule): boolean {
-  const before = () => countListed(db, run.organization) - countInserted(db, run)
+  const before = () => countListed(db, run.organization).count - countInserted(db, run)
   return areTooMany(absent, { before, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
-function countListed(db: Connection, organization: string): number {
-  const everybody = statement<[string], number>(db, 'SELECT COUNT(*) FROM customers WHERE organization = ?').pluck()
-  const removed = statement<[string], number>(
-    db,
-    'SELECT COUNT(*) FROM customers WHERE organization = ? AND removed_at IS NOT NULL',
-  ).pluck()
-  return (everybody.get(organization) ?? 0) - (removed.get(organization) ?? 0)
+type Counted = { count: number; sum: number }
+
+/** All of them but the removed ones, with the sum of their row numbers. */
+function countListed(db: Connection, organization: string): Counted {
+  const count = 'SELECT COUNT(*) AS count, coalesce(SUM(row_id), 0) AS sum FROM customers WHERE organization = ?'
+  const stored = statement<[string], Counted>(db, count).get(organization)
+  const removed = statement<[string], Counted>(db, `${count} AND removed_at IS NOT NULL`).get(organization)
+  return { count: (stored?.count ?? 0) - (removed?.count ?? 0), sum: (stored?.sum ?? 0) - (removed?.sum ?? 0) }
 }
 
 /**
