@@ -89,13 +89,13 @@ test('takes a customer whom another program inserted as removed for one that is 
   expect(await rows('SELECT row_id FROM customers WHERE organization = $1 AND removed_at IS NOT NULL')).toEqual([])
 })
 
-test('says that a unique index that someone added may be in the way', async () => {
+test('says that a unique index that someone added is in the way', async () => {
   await write(`CREATE UNIQUE INDEX added ON customers (language) WHERE organization = '${organization}'`)
   const run = await start()
 
   await expect(save(run, 1, customers(1, 2, { language: 'en' }))).rejects.toMatchObject({
-    code: 'mirror-locked',
-    message: expect.stringContaining('a unique index that someone added'),
+    code: 'mirror-foreign',
+    message: expect.stringContaining('constraint added of table customers, which someone added'),
   })
 
   await write('DROP INDEX added')

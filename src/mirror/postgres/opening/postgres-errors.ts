@@ -1,4 +1,5 @@
 import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors.ts'
+import { violation } from './violations.ts'
 
 const AGAIN = 'What was saved before is kept, and the next run continues from there.'
 
@@ -84,6 +85,11 @@ const MEANINGS: Meaning[] = [
     'holds a table, view or function that someone added, and this version needs that name. The mirror was left as it is: rename or drop what was added, and try again.',
   ],
   [
+    /^P0/,
+    'foreign',
+    'a trigger or a function that someone added to the mirror refused this. Nothing of this step was kept; the log of the server says why.',
+  ],
+  [
     /^XX00[12]$|^58P01$/,
     'corrupt',
     'the server reports damaged data. Put back a backup of the database, or name another schema and sync anew.',
@@ -160,6 +166,8 @@ const SENTENCES: Meaning[] = [
 export function postgresError(error: unknown, address: string): unknown {
   const { code, message } = partsOf(error)
   if (isOurs(error) || message === undefined) return error
+  const violated = violation(error)
+  if (violated !== undefined) return new MirrorUnusable(`${address}: ${violated} (${code})`, { code: 'foreign' })
   const meaning =
     code === undefined
       ? SENTENCES.find(([pattern]) => pattern.test(message))
@@ -186,11 +194,6 @@ export const SERIALIZATION_FAILURE = '40001'
 /** Whether the same transaction is likely to succeed when it is simply begun again. */
 export function isCollision(error: unknown): boolean {
   return /^(40001|40P01)$/.test(partsOf(error).code ?? '')
-}
-
-/** Whether a row was to be inserted whose key is taken. */
-export function isTaken(error: unknown): boolean {
-  return partsOf(error).code === '23505'
 }
 
 /** Whether a value does not fit into an index: at most about 2,700 bytes do. */

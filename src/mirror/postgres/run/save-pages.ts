@@ -7,7 +7,8 @@ import { notTaken, requireTaken } from '../../rows-taken.ts'
 import { dropTextIndexes } from '../reading/reading-indexes.ts'
 import { findStored } from './find-stored.ts'
 import { renewLease } from './lease.ts'
-import { isTaken, isTooLongToIndex } from '../opening/postgres-errors.ts'
+import { isTooLongToIndex, postgresError } from '../opening/postgres-errors.ts'
+import { isCustomerTaken, isTaken } from '../opening/violations.ts'
 import { SavedIds } from './saved-ids.ts'
 import { requirePages } from './went-back.ts'
 import type { Database } from '../session.ts'
@@ -37,7 +38,7 @@ export async function savePages(
     let isTooLong = false
     const failed = (error: unknown): never => {
       isTooLong = isTooLongToIndex(error)
-      throw isTaken(error) ? new WrittenMeanwhile(anotherWrites(database)) : error
+      throw isTaken(error) ? new WrittenMeanwhile(lastingCollision(error, database)) : error
     }
     try {
       // Once another program wrote a customer, what this run has saved says little.
@@ -113,18 +114,19 @@ function requireWritten(run: Run, { inserted, updated, changes, rejects }: Pages
 /** Another program seems to have inserted or deleted a customer between the look-up and the writing. `lasting`: the error if it lasts. */
 class WrittenMeanwhile extends Error {
   override name = 'WrittenMeanwhile' as const
-  readonly lasting: Error
+  readonly lasting: unknown
 
-  constructor(lasting: Error) {
-    super(lasting.message)
+  constructor(lasting: unknown) {
+    super('another program wrote customers meanwhile')
     this.lasting = lasting
   }
 }
 
-function anotherWrites({ address }: Database): MirrorUnusable {
+/** Another program keeps inserting the customers, or a unique index that someone added does not allow them. */
+function lastingCollision(error: unknown, { address }: Database): unknown {
+  if (!isCustomerTaken(error)) return postgresError(error, address)
   return new MirrorUnusable(
-    `${address}: another program keeps inserting or deleting customers, or a unique index that someone added to a table of the mirror ` +
-      'does not allow them. Stop that program, or drop that index, then sync again.',
+    `${address}: another program keeps inserting or deleting customers. Stop that program, then sync again.`,
     { code: 'locked' },
   )
 }
