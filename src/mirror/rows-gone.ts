@@ -6,8 +6,9 @@ import { MirrorUnusable } from '../errors.ts'
  */
 export function rowsGone(organization: string): MirrorUnusable {
   return new MirrorUnusable(
-    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, or table ` +
-      'customers alone was put back from a backup. Sync again: the next run reads every record, and adds what is missing.',
+    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
+      'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
+      'the next run reads every record, and adds what is missing.',
     { code: 'replaced' },
   )
 }

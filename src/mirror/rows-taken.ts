@@ -16,7 +16,7 @@ export function notTaken(
   { given, taken }: { given: number; taken: number },
 ): AccountingBroken {
   return new AccountingBroken(
-    `${organization}: ${taken} of ${given} rows could be written in table ${table}. Nothing of this step was kept. Look for a ` +
-      `trigger, a rule or a policy that someone added to ${table} and that keeps rows from being written, drop it, then try again.`,
+    `${organization}: ${taken} of ${given} rows could be written or deleted in table ${table}. Nothing of this step was kept. Look for a ` +
+      `trigger, a rule or a policy that someone added to ${table}, drop it, then try again.`,
   )
 }

@@ -22,7 +22,7 @@ test('a run does not end well where customers that it knows from the list are go
 
   expect(first).toMatchObject({
     ...{ status: 'failed', proof: 'unproven', missing: 0, removed: 0 },
-    error: { code: 'mirror-replaced', message: expect.stringContaining('Sync again') },
+    error: { code: 'mirror-replaced', message: expect.stringContaining('sync again') },
   })
   expect(second).toMatchObject({ status: 'complete', proof: 'proven', inserted: 2, unchanged: 43 })
   expect(storedNames(mirror)).toEqual(namesOf(LIST))

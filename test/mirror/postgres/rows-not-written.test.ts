@@ -1,10 +1,12 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { forgetting } from '../../../src/mirror/postgres/forget/forget.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
+import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'
 import type { Ending } from '../../../src/run.ts'
-import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
@@ -75,6 +77,53 @@ test('all is counted where nothing keeps rows from being written', async () => {
 
   const list = [aCustomer(1, { name: 'Ada' }), ...customers(2, 3), aCustomer(4, { name: [] }), ...customers(5, 6)]
   expect(await night(list, 1)).toMatchObject({ status: 'complete', inserted: 2, updated: 1, rejected: 1 })
+})
+
+const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
+
+test.each([
+  'UPDATE OF missing_since ON customers',
+  'UPDATE OF removed_at ON customers',
+  'INSERT ON absences',
+  'INSERT ON changes',
+])('a trigger BEFORE %s that keeps an absent customer listed ends the run', async (event) => {
+  await night(customers(1, 30))
+  await suppress(event)
+
+  await expect(night(customers(2, 30), 1, { proof: 'proven', reasons: [], removals })).rejects.toMatchObject({
+    code: 'accounting',
+    message: expect.stringContaining(`added to ${event.split(' ').at(-1)}`),
+  })
+  expect(await rows('SELECT row_id FROM customers WHERE organization = $1 AND missing_since IS NOT NULL')).toEqual([])
+})
+
+test('a trigger that keeps removals from being held ends the run', async () => {
+  await night(customers(1, 40))
+  await suppress('INSERT ON held_removals')
+  const ending = { proof: 'proven', reasons: [], removals: { ...removals, rule: { after: 1, maxShare: 0.1 } } } as const
+
+  await expect(night([aCustomer(1)], 1, ending)).rejects.toMatchObject({ code: 'accounting' })
+})
+
+test('an absent customer who is missing already is no reason to doubt the mirror', async () => {
+  await night(customers(1, 30))
+  const ending = { proof: 'proven', reasons: [], removals: { ...removals, rule: { after: 3, maxShare: 1 } } } as const
+
+  for (const n of [1, 2]) expect(await night(customers(2, 30), n, ending)).toMatchObject({ missing: 1, removed: 0 })
+  expect(await night(customers(2, 30), 3, ending)).toMatchObject({ missing: 0, removed: 1 })
+})
+
+test('a trigger that keeps customers from being deleted keeps them from being forgotten and pruned', async () => {
+  await night(customers(1, 2))
+  await suppress('DELETE ON customers')
+  const refused = { code: 'accounting', message: expect.stringContaining('added to customers') }
+  await write(`UPDATE customers SET removed_at = '2026-02-01' WHERE organization = '${organization}' AND row_id = 1`)
+  const retention = { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: 1 }
+
+  const toForget = { organization, id: customerId(2), nowMs: START_MS, monotonicMs: START_MS }
+  await expect(forgetting(database).forgetCustomer(toForget)).rejects.toMatchObject(refused)
+  const asOf = { asOfMs: START_MS + 365 * 86_400_000, isConfirmed: true }
+  await expect(retentionVerbs(database).prune(organization, retention, asOf)).rejects.toMatchObject(refused)
 })
 
 /** `event` as in CREATE TRIGGER: a verb, ON and a table. */

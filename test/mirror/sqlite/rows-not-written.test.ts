@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aCustomer, customers } from '../../support/builders.ts'
+import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, dump, mirrorPages, tamper } from '../../support/mirror-file.ts'
 
 /* A trigger that someone added to a table of the mirror keeps rows from being written, and reports no error. */
@@ -34,6 +34,30 @@ test('a trigger that keeps customers of an initial sync from being written ends 
     code: 'accounting',
     message: expect.stringContaining('9 of 10 rows'),
   })
+})
+
+test.each(['UPDATE OF missing_since ON customers', 'UPDATE OF removed_at ON customers', 'INSERT ON changes'])(
+  'a trigger BEFORE %s that keeps an absent customer listed ends the run',
+  async (event) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 30)])
+    suppress(mirror, event)
+    const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
+
+    await expect(
+      mirrorPages(mirror, [customers(2, 30)], { ending: { proof: 'proven', reasons: [], removals } }),
+    ).rejects.toMatchObject({ code: 'accounting' })
+  },
+)
+
+test('a trigger that keeps a customer from being deleted keeps it from being forgotten, and is what to look for', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)])
+  suppress(mirror, 'DELETE ON customers')
+
+  await expect(
+    mirror.forgetCustomer({ organization: 'acme', id: customerId(1), nowMs: START_MS, monotonicMs: START_MS }),
+  ).rejects.toMatchObject({ code: 'accounting', message: expect.stringContaining('added to customers') })
 })
 
 /** `event` as in CREATE TRIGGER: a verb, ON and a table. */

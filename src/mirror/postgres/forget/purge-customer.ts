@@ -1,6 +1,7 @@
 import type { Purged } from '../../../store.ts'
 import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTexts } from '../../customer-texts.ts'
 import { MEMORY_OF_LIST } from '../../organization-tables.ts'
+import { requireTaken } from '../../rows-taken.ts'
 import { deleteRows } from '../organizations/organization-rows.ts'
 import type { Session } from '../session.ts'
 import { forgetWindows } from '../run/windows.ts'
@@ -17,6 +18,7 @@ export async function purgeCustomer(session: Session, { organization, id }: Of):
     rejects: await deleteRejects(session, { organization, id }, texts.email),
     customers: await deleteRow(session, { organization, id }),
   }
+  await requireDeleted(session, { organization, id })
   await hideInRuns(session, { organization, id }, texts.all)
   await deleteRows(session, MEMORY_OF_LIST, organization)
   await forgetWindows(session, organization)
@@ -66,6 +68,18 @@ async function deleteRow(session: Session, { organization, id }: Of): Promise<nu
   for (const table of ['held_removals', 'absences'])
     await session.run(`DELETE FROM ${table} WHERE organization = $1 AND row_id IN (${row})`, organization, id)
   return session.run('DELETE FROM customers WHERE organization = $1 AND id = $2', organization, id)
+}
+
+/** Throws AccountingBroken where a trigger or a policy kept a row of the customer. */
+async function requireDeleted(session: Session, { organization, id }: Of): Promise<void> {
+  const left = await session.first<{ customers: number; changes: number; rejects: number }>(
+    `SELECT (SELECT count(*) FROM customers WHERE organization = $1 AND id = $2) AS customers,
+       (SELECT count(*) FROM changes WHERE organization = $1 AND id = $2) AS changes,
+       (SELECT count(*) FROM rejects WHERE organization = $1 AND record_id = $2) AS rejects`,
+    organization,
+    id,
+  )
+  for (const [table, given] of Object.entries(left ?? {})) requireTaken({ organization }, table, { given, taken: 0 })
 }
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */

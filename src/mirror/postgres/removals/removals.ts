@@ -3,6 +3,7 @@ import type { HeldRemovals } from '../../../store.ts'
 import type { Missing } from '../../removal-rule.ts'
 import { UsageError } from '../../../errors.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
+import { requireTaken } from '../../rows-taken.ts'
 import { sqlTime } from '../../sql-time.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
@@ -53,13 +54,14 @@ export async function holdBack(session: Session, run: Run, absent: readonly Abse
     run.organization,
     rowIds,
   )
-  await session.run(
+  const taken = await session.run(
     `INSERT INTO held_removals (organization, row_id, run_id) SELECT $1, unnest($2::bigint[]), $3::bigint
      ON CONFLICT (organization, row_id) DO UPDATE SET run_id = excluded.run_id`,
     run.organization,
     rowIds,
     run.id,
   )
+  requireTaken(run, 'held_removals', { given: absent.length, taken })
 }
 
 /** The removals of these rows are no longer held back. */
@@ -77,21 +79,26 @@ type Marked = { row: Pick<Absent, 'rowId' | 'missingProven' | 'missingScans'> } 
 /** Marks customers as missing, and counts their absences, as `isProven` ones or others. */
 export async function markMissing(
   session: Session,
-  { organization }: Pick<Run, 'organization'>,
+  run: Pick<Run, 'organization'>,
   missing: readonly Marked[],
   { isProven, nowMs }: { isProven: boolean; nowMs: number },
 ): Promise<void> {
   if (missing.length === 0) return
   const counted = (isCounted: boolean) => (isCounted ? 1 : 0)
-  await session.run(
-    `WITH marked AS (
+  const found = await session.first<{ unmarked: number; marked: number; counted: number }>(
+    `WITH unmarked AS (
+       SELECT row_id FROM customers WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND missing_since IS NULL
+     ), marked AS (
        UPDATE customers SET missing_since = $5::timestamptz, updated_at = $6::timestamptz
-       WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND missing_since IS NULL
+       WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND missing_since IS NULL RETURNING 1
+     ), counted AS (
+       INSERT INTO absences (organization, row_id, proven, scans)
+       SELECT $1, row_id, proven, scans FROM unnest($2::bigint[], $3::integer[], $4::integer[]) AS counted (row_id, proven, scans)
+       ON CONFLICT (organization, row_id) DO UPDATE SET proven = excluded.proven, scans = excluded.scans RETURNING 1
      )
-     INSERT INTO absences (organization, row_id, proven, scans)
-     SELECT $1, row_id, proven, scans FROM unnest($2::bigint[], $3::integer[], $4::integer[]) AS counted (row_id, proven, scans)
-     ON CONFLICT (organization, row_id) DO UPDATE SET proven = excluded.proven, scans = excluded.scans`,
-    organization,
+     SELECT (SELECT count(*) FROM unmarked) AS unmarked, (SELECT count(*) FROM marked) AS marked,
+       (SELECT count(*) FROM counted) AS counted`,
+    run.organization,
     missing.map(({ row }) => row.rowId),
     // What was counted before: nothing, at the first absence since the customer was listed.
     missing.map(({ row, isCounted }) => row.missingProven + counted(isCounted && isProven)),
@@ -99,6 +106,8 @@ export async function markMissing(
     sqlTime(nowMs),
     await updateStamp(session, nowMs),
   )
+  requireTaken(run, 'customers', { given: found?.unmarked ?? missing.length, taken: found?.marked ?? 0 })
+  requireTaken(run, 'absences', { given: missing.length, taken: found?.counted ?? 0 })
 }
 
 /** Removes customers, in this order in the feed. One that is not missing yet is from now on. */
@@ -109,21 +118,25 @@ export async function removeRows(
   nowMs: number,
 ): Promise<void> {
   if (rowIds.length === 0) return
-  await session.run(
+  const found = await session.first<{ gone: number; fed: number }>(
     `WITH gone AS (
        UPDATE customers SET missing_since = coalesce(missing_since, $4::timestamptz), removed_at = $4::timestamptz,
          last_run_id = $3::bigint, updated_at = $5::timestamptz
        WHERE organization = $1 AND row_id = ANY ($2::bigint[])
        RETURNING row_id, id, missing_since
-     ), forgotten AS (${FORGET_ABSENCES}), released AS (${RELEASE})
-     INSERT INTO changes (run_id, organization, id, change, at, missing_since)
-     SELECT $3::bigint, $1, gone.id, 'removed', $4::timestamptz, gone.missing_since
-     FROM gone JOIN unnest($2::bigint[]) WITH ORDINALITY AS given (row_id, number) ON given.row_id = gone.row_id
-     ORDER BY number`,
+     ), forgotten AS (${FORGET_ABSENCES}), released AS (${RELEASE}), fed AS (
+       INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+       SELECT $3::bigint, $1, gone.id, 'removed', $4::timestamptz, gone.missing_since
+       FROM gone JOIN unnest($2::bigint[]) WITH ORDINALITY AS given (row_id, number) ON given.row_id = gone.row_id
+       ORDER BY number RETURNING 1
+     )
+     SELECT (SELECT count(*) FROM gone) AS gone, (SELECT count(*) FROM fed) AS fed`,
     run.organization,
     rowIds,
     run.id,
     sqlTime(nowMs),
     await updateStamp(session, nowMs),
   )
+  requireTaken(run, 'customers', { given: rowIds.length, taken: found?.gone ?? 0 })
+  requireTaken(run, 'changes', { given: rowIds.length, taken: found?.fed ?? 0 })
 }

@@ -1,3 +1,4 @@
+import { requireTaken } from '../../rows-taken.ts'
 import { timeBefore } from '../../retention-rule.ts'
 import type { Deletion } from './prune.ts'
 
@@ -33,12 +34,10 @@ export function customersPruning(organization: string, beforeMs: number): Deleti
       ids,
     )
     await session.run('DELETE FROM rejects WHERE organization = $1 AND record_id = ANY ($2::text[])', organization, ids)
-    for (const table of ['held_removals', 'customers'])
-      await session.run(
-        `DELETE FROM ${table} WHERE organization = $1 AND row_id = ANY ($2::bigint[])`,
-        organization,
-        rowIds,
-      )
+    const deleteFrom = (table: string) =>
+      session.run(`DELETE FROM ${table} WHERE organization = $1 AND row_id = ANY ($2::bigint[])`, organization, rowIds)
+    await deleteFrom('held_removals')
+    requireTaken({ organization }, 'customers', { given: old.length, taken: await deleteFrom('customers') })
     return old.length
   }
 }

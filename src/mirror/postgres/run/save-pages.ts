@@ -126,7 +126,7 @@ class WrittenMeanwhile extends Error {
 function lastingCollision(error: unknown, { address }: Database): unknown {
   if (!isCustomerTaken(error)) return postgresError(error, address)
   return new MirrorUnusable(
-    `${address}: another program keeps inserting or deleting customers. Stop that program, then sync again.`,
+    `${address}: another program keeps inserting or deleting customers, or a policy hides rows from this user. Stop that program, or drop that policy, then sync again.`,
     { code: 'locked' },
   )
 }

@@ -2,6 +2,7 @@ import type { Purged } from '../../../store.ts'
 import type { Connection } from '../database.ts'
 import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTexts } from '../../customer-texts.ts'
 import { MEMORY_OF_LIST } from '../../organization-tables.ts'
+import { requireTaken } from '../../rows-taken.ts'
 import { deleteRows } from '../organizations/organization-tables.ts'
 import { statement } from '../statement.ts'
 import { forgetWindows } from '../windows.ts'
@@ -18,6 +19,7 @@ export function purgeCustomer(db: Connection, { organization, id }: Of): Purged 
     rejects: deleteRejects(db, { organization, id }, texts.email),
     customers: deleteRow(db, { organization, id }),
   }
+  requireDeleted(db, { organization, id })
   hideInRuns(db, { organization, id }, texts.all)
   forgetMemory(db, organization)
   return { deleted, traces: { id: formsOfId(id), values: texts.all.flatMap(formsOfText) } }
@@ -52,6 +54,19 @@ function deleteRejects(db: Connection, { organization, id }: Of, email: readonly
        OR (record_id IS NULL AND EXISTS (
          SELECT 1 FROM json_each(@email) WHERE instr(lower(payload), lower(json_quote(value))) > 0)))`,
   ).run({ organization, id, digits: id.replaceAll('-', ''), email: JSON.stringify(email) }).changes
+}
+
+/** Throws AccountingBroken where a trigger kept a row of the customer. */
+function requireDeleted(db: Connection, of: Of): void {
+  for (const [table, id] of [
+    ['customers', 'id'],
+    ['changes', 'id'],
+    ['rejects', 'record_id'],
+  ] as const) {
+    const count = `SELECT COUNT(*) FROM ${table} WHERE organization = @organization AND ${id} = @id`
+    const left = statement<[Of], number>(db, count).pluck().get(of)
+    requireTaken(of, table, { given: left ?? 0, taken: 0 })
+  }
 }
 
 /** What refers to the row goes first. */

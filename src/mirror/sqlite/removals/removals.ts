@@ -8,6 +8,7 @@ import { areTooMany } from '../../removal-rule.ts'
 import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
+import { requireTaken } from '../../rows-taken.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
@@ -185,15 +186,17 @@ export function remove(
   nowMs: number,
 ): void {
   const now = sqlTime(nowMs)
-  statement(
+  const removed = statement(
     db,
     'UPDATE customers SET removed_at = ?, is_active = 0, last_run_id = ?, updated_at = ? WHERE row_id = ?',
   ).run(now, run.id, updateStamp(db, nowMs), rowId)
+  requireTaken(run, 'customers', { given: 1, taken: removed.changes })
   forgetAbsences(db, rowId)
   release(db, rowId)
-  statement(
+  const fed = statement(
     db,
     `INSERT INTO changes (run_id, organization, id, change, at, missing_since)
      SELECT ?, ?, ?, 'removed', ?, missing_since FROM customers WHERE row_id = ?`,
   ).run(run.id, run.organization, id, now, rowId)
+  requireTaken(run, 'changes', { given: 1, taken: fed.changes })
 }
