@@ -191,6 +191,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/window-failure.ts',
   'src/cli/statement-suggestion.ts',
   'src/mirror/if-there.ts',
+  'src/mirror/rows-gone.ts',
   'src/mirror/postgres/reading/damage.ts',
   'src/mirror/postgres/forget/erase.ts',
   'src/mirror/postgres/reading/reading-indexes.ts',

@@ -7,14 +7,15 @@ const FEW_SHARE = 0.01
 
 /**
  * Takes the proof from a scan whose run received many more customers than the service counts, as many of them new: an answer that was
- * asked for again may have brought them, and they are not listed.
+ * asked for again may have brought them, and they are not listed. In an initial sync, where all are new, they may also have been purged
+ * meanwhile.
  */
 export function judgeSurplus(
   certificate: Certificate,
-  { seen, rejectedIds, records }: Pick<Run, 'seen' | 'rejectedIds' | 'records'>,
+  { isBaseline, seen, rejectedIds, records }: Pick<Run, 'isBaseline' | 'seen' | 'rejectedIds' | 'records'>,
 ): Certificate {
   const { proof, total, reasons } = certificate
-  if (proof === 'unproven' || total === undefined) return certificate
+  if (isBaseline || proof === 'unproven' || total === undefined) return certificate
   const surplus = Math.min(seen.size + rejectedIds.size - total, records.inserted)
   if (surplus <= Math.max(FEW, total * FEW_SHARE)) return certificate
   return { ...certificate, proof: 'unproven', reasons: [...reasons, 'total-mismatch'] }

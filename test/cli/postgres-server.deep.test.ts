@@ -84,7 +84,7 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
   expect((await exported(as('analyst'))).length).toBe(301)
   expectRefused(await run(as('analyst'), 'sync'), /has no right to do that there\. .*permission denied for table/)
   const checked = await run(as('analyst'), 'check')
-  expect(checked).toMatchObject({ code: 3, stdout: expect.stringContaining('this user may not write the schema') })
+  expect(checked).toMatchObject({ code: 7, stdout: expect.stringContaining('this user may not write the schema') })
   for (const args of [['status'], ['query'], ['sql', 'SELECT 1'], ['sync']])
     expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
 })

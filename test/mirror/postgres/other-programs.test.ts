@@ -149,7 +149,7 @@ test('deleted rows are called freed only where the server has freed them, and a 
   await expect(vacuum(database, ['a_table_that_is_not_there'])).rejects.toMatchObject({
     code: 'mirror-replaced',
     message: expect.stringMatching(
-      /the rows are deleted, but the server has not freed what they held: tables of the mirror/,
+      /the rows are deleted, but the server has not freed what they held: tables or views of the mirror/,
     ),
   })
 })
