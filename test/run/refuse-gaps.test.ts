@@ -7,7 +7,7 @@ import { pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { mirroring } from '../support/mirroring.ts'
 
-test.each<[string, pages: string, total: number, Reason[], left?: string]>([
+test.each<[string, pages: string, total: number, Reason[], left?: string | undefined, holes?: number]>([
   ['every position', '0+100 100+50', 150, []],
   ['windows that overlap, in any order', '90+60 0+100', 150, []],
   ['a tenth left out', '0+90 100+50', 150, []],
@@ -15,13 +15,15 @@ test.each<[string, pages: string, total: number, Reason[], left?: string]>([
   ['a total that is too high', '0+100 100+50', 2000, ['short-page']],
   ['none, and a total', '0+0 100+0', 450, ['short-page'], '0 of the first 450'],
   ['none, and no total', '0+0', 0, []],
+  ['four of five, and a hole', '0+2 3+2', 5, ['hole'], undefined, 1],
+  ['half of the list, and holes', '0+100 300+100', 400, ['hole'], '200 of the first 400', 200],
   ['an end that only a cache answers', '0+100 100+0', 450, ['cached-answer'], '100 of the first 450'],
-])('pages that held %s', (_what, pages, total, reasons, left) => {
+])('pages that held %s', (_what, pages, total, reasons, left, size = 0) => {
   const windows = pages.split(' ').map((page) => {
     const [start = 0, count = 0] = page.split('+').map(Number)
     return { start, count }
   })
-  const refuse = () => refuseGaps(windows, { total, reasons }, 'acme')
+  const refuse = () => refuseGaps(windows, { total, reasons, holes: [{ position: 2, size }] }, 'acme')
 
   if (left === undefined) expect(refuse).not.toThrow()
   else expect(refuse).toThrow(left)
