@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable, type MirrorCode } from '../../errors.ts'
+import { viewMissing, VIEWS } from '../views.ts'
 
 const FULL = 'the disk is full. Nothing of this step was kept; free some space, then run the command again.'
 
@@ -42,11 +43,10 @@ export function sqliteError(error: unknown, file: string, room = roomAt): unknow
   if (!(error instanceof Database.SqliteError)) return error
   const view = OUR_VIEW.exec(error.message)?.[1]
   if (view === undefined) return described(error, codeWith(error.code, file, room), file)
-  const sentence = `the view ${view} is not there; the next sync makes it anew`
-  return new MirrorUnusable(`${file}: ${sentence}`, { code: 'replaced' }, { cause: error })
+  return new MirrorUnusable(`${file}: ${viewMissing(view)}`, { code: 'replaced' }, { cause: error })
 }
 
-const OUR_VIEW = /^no such table: (active_customers|customers_daily|customers_history|freshness)$/
+const OUR_VIEW = new RegExp(`^no such table: (${VIEWS.join('|')})$`)
 
 /** A failure of SQLite or of the file system while a mirror is opened, as MirrorUnusable; any other error unchanged. */
 export function fileError(error: unknown, file: string): unknown {

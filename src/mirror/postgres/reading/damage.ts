@@ -1,4 +1,5 @@
 import { MirrorUnusable } from '../../../errors.ts'
+import { viewMissing } from '../../views.ts'
 import { missingViews } from '../opening/missing-views.ts'
 import type { Database } from '../session.ts'
 
@@ -9,10 +10,9 @@ const MOST = 10
 export async function findDamage(database: Database): Promise<string[]> {
   const views = await database.read(missingViews)
   return [
-    ...views.map(({ name, can_make }) => {
-      const who = can_make ? 'the next sync' : 'a sync by a role with CREATE on the schema'
-      return `the view ${name} is not there; ${who} makes it anew`
-    }),
+    ...views.map(({ name, can_make }) =>
+      viewMissing(name, can_make ? undefined : 'a sync by a role with CREATE on the schema'),
+    ),
     ...(await findDamagedIndexes(database)),
   ]
 }
