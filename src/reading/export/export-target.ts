@@ -1,7 +1,8 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { isDatabase, isPlaceOfJournal } from '../journal-place.ts'
+import { isPlaceOfJournal } from '../journal-place.ts'
+import { isOfSqlite, readHeader } from '../sqlite-header.ts'
 import { exportError } from './export-error.ts'
 
 /** File systems allow 255 bytes; the name of an unfinished export is longer than its own. */
@@ -46,7 +47,7 @@ function requireFile(file: string, example: string): void {
   if (!found.isFile()) throw refused(file, 'is not a file; name a file, or - for standard output')
   // All of a database that is open may be in its journal.
   const hasJournal = ['-wal', '-journal'].some((ending) => lstatSync(file + ending, { throwIfNoEntry: false }))
-  if (hasJournal || isDatabase(file)) throw refused(file, 'is a database; name another file')
+  if (hasJournal || isOfSqlite(readHeader(file))) throw refused(file, 'is a database; name another file')
 }
 
 /** By its name, by a link to it, or by the names of what SQLite keeps beside it. */
