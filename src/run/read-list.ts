@@ -143,14 +143,14 @@ async function saveArrivals(
   const arrived = arrivals.map(({ page }) => page.sorted)
   if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
   const refused = (await foreign?.among(arrived)) ?? new Set()
-  const pages = arrived.filter((page) => !refused.has(page))
-  const saved = await mirror.savePages(run, pages, now())
+  const saving = arrived.filter((page) => !refused.has(page))
+  const { pages } = await mirror.savePages(run, saving, now())
+  const savedOf = new Map(saving.map((page, index) => [page, pages[index] ?? NOTHING_SAVED]))
   for (const arrival of arrivals) {
-    const { window, page } = arrival
-    page.release?.()
-    if (refused.has(page.sorted)) followers.scan.failed(window, 'page-mismatch')
-    else
-      follow(followers, arrival, { saved: saved.pages[pages.indexOf(page.sorted)] ?? NOTHING_SAVED, before: run.list })
+    arrival.page.release?.()
+    const saved = savedOf.get(arrival.page.sorted)
+    if (saved === undefined) followers.scan.failed(arrival.window, 'page-mismatch')
+    else follow(followers, arrival, { saved, before: run.list })
   }
   const { received, duplicates } = run.records
   const total = arrivals.at(-1)?.page.total

@@ -28,8 +28,6 @@ export async function refuseTenantMixup(
   )
 }
 
-/** So few of a later page, because each page of an initial sync costs these look-ups. */
-const IDS_SAMPLED = 1
 /** Fewer customers on a page say nothing. */
 const FEWEST = 5
 /** An organization may share customers with another one: what is answered so often is no mistake of one answer. */
@@ -46,21 +44,29 @@ export class ForeignAnswers {
     this.#organization = organization
   }
 
-  /** Those of the pages that are to be asked for again; a few a run at most. */
+  /** Those of the pages that are to be asked for again; a few a run at most. A page of an initial sync costs one look-up. */
   async among<Page extends SortedPage>(pages: readonly Page[]): Promise<ReadonlySet<Page>> {
     const refused = new Set<Page>()
-    const suspects = pages.filter(isMostlyNew).map((page) => ({ page, customers: customersOf(page) }))
-    const sample = suspects.flatMap(({ customers }) => spreadOver(customers.filter(isId), IDS_SAMPLED))
-    if (this.#refused >= MOST_REFUSED || sample.length === 0) return refused
+    if (this.#refused >= MOST_REFUSED) return refused
+    const suspects = pages.filter(isMostlyNew)
+    const sample = suspects.flatMap((page) => firstNew(page) ?? [])
+    if (sample.length === 0) return refused
     if ((await this.#mirror.findKnownElsewhere(this.#organization, sample)).count === 0) return refused
-    for (const { page, customers } of suspects) {
+    for (const page of suspects) {
       if (this.#refused >= MOST_REFUSED) break
-      if ((await lookFor(this.#mirror, this.#organization, spreadOver(customers, IDS_ASKED))) === undefined) continue
+      const asked = spreadOver(customersOf(page), IDS_ASKED)
+      if ((await lookFor(this.#mirror, this.#organization, asked)) === undefined) continue
       this.#refused += 1
       refused.add(page)
     }
     return refused
   }
+}
+
+/** The id of the first customer of a page who is new to the organization. */
+function firstNew({ rows, rowIds, suppressed }: SortedPage): string | undefined {
+  const isNew = (place: number) => rowIds[place] === 0 && suppressed.every(({ position }) => position !== place)
+  return rows.find((row, place) => row?.id !== undefined && isNew(place))?.id
 }
 
 type Customer = string | number
@@ -90,7 +96,7 @@ async function lookFor(
   return count * 2 <= asked.length || mostlyOf === undefined ? undefined : { count, mostlyOf }
 }
 
-/** The customers of the first page that has any. */
+/** The customers of the first page with customers. */
 function customersOfFirst(pages: readonly SortedPage[]): Customer[] {
   for (const page of pages.toSorted((one, other) => one.page - other.page)) {
     const customers = customersOf(page)
