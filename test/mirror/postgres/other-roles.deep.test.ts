@@ -53,7 +53,7 @@ test('a role whose statements may take half a second forgets, however long VACUU
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"erased": "released"') })
 })
 
-test('a role that may write every table, and owns none, forgets, and is told that the owner has to finish it', async () => {
+test('forget by a role that writes all tables and owns none deletes the rows, and names the owner, who has to finish it', async () => {
   const { url, run } = await aServerWith({})
   await oneStatement(url, 'CREATE SCHEMA customer_mirror')
   await (await openMirror(url)).close()

@@ -31,7 +31,7 @@ const LIES_IN_WAIT = `
     RAISE EXCEPTION 'ran as %', current_user;
   END $$`
 
-test('a role that may write every table, and owns none, is told who can free what deleted rows held', async () => {
+test('vacuum by a role that writes all tables and owns none names the role that can free deleted rows', async () => {
   const { database, schema } = await aMirrorWithCustomers()
   await server.exec(`CREATE ROLE writer; GRANT USAGE ON SCHEMA ${schema} TO writer;
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO writer; SET ROLE writer`)

@@ -1,59 +1,32 @@
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { forgetting } from '../../../src/mirror/postgres/forget/forget.ts'
-import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
-import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
-import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
-import type { Database } from '../../../src/mirror/postgres/session.ts'
-import type { Ending } from '../../../src/run.ts'
-import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
+import { BROKEN, KEPT_FROM_WRITING } from '../../support/kept-from-writing.ts'
+import { aMirrorWithAdditions } from '../../support/postgres/mirror-with-additions.ts'
 
 /* What an administrator added to a table of the mirror keeps rows from being written, and reports no error. */
 
-let database: Database
-let mirror: ReturnType<typeof runVerbs> & ReturnType<typeof savingVerbs>
-let undo: string[] = []
-let organization = ''
-let organizations = 0
+const { database, organization, undo, write, night } = aMirrorWithAdditions()
 
-beforeAll(async () => {
-  const server = await startPglite()
-  database = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
-  mirror = { ...runVerbs(database), ...savingVerbs(database) }
-})
-beforeEach(() => {
-  organizations += 1
-  organization = `acme-${organizations}`
-})
-afterEach(async () => {
-  for (const sql of undo.toReversed()) await write(sql)
-  undo = []
-})
+test.each([...KEPT_FROM_WRITING, ['the stamp of the rows', 'UPDATE ON last_update', customers(1, 4)]])(
+  'a trigger that keeps %s from being written ends the run, and is what to look for',
+  async (_what, event, list) => {
+    await night(customers(1, 2))
+    await suppress(event)
 
-const BROKEN = [aCustomer(1, { name: [] }), aCustomer(2)]
-
-test.each([
-  ['new customers', 'INSERT ON customers', customers(1, 4)],
-  ['new customers of the feed', 'INSERT ON changes', customers(1, 4)],
-  ['changes of the feed', 'INSERT ON changes', [aCustomer(1, { name: 'Ada' }), aCustomer(2)]],
-  ['changed customers', 'UPDATE ON customers', [aCustomer(1, { name: 'Ada' }), aCustomer(2)]],
-  ['rejects', 'INSERT ON rejects', BROKEN],
-  ['the stamp of the rows', 'UPDATE ON last_update', customers(1, 4)],
-])('a trigger that keeps %s from being written ends the run, and is what to look for', async (_what, event, list) => {
-  await night(customers(1, 2))
-  await suppress(event)
-
-  await expect(night(list, 1)).rejects.toMatchObject({
-    code: 'accounting',
-    message: expect.stringContaining(`a trigger, a rule or a policy that someone added to ${event.split(' ').at(-1)}`),
-  })
-  expect(await rows('SELECT name FROM customers WHERE organization = $1 ORDER BY row_id')).toEqual([
-    { name: 'Customer 1' },
-    { name: 'Customer 2' },
-  ])
-})
+    await expect(night(list, 1)).rejects.toMatchObject({
+      code: 'accounting',
+      message: expect.stringContaining(
+        `a trigger, a rule or a policy that someone added to ${event.split(' ').at(-1)}`,
+      ),
+    })
+    expect(await rows('SELECT name FROM customers WHERE organization = $1 ORDER BY row_id')).toEqual([
+      { name: 'Customer 1' },
+      { name: 'Customer 2' },
+    ])
+  },
+)
 
 test('a reject that is open from before and that a trigger keeps from being updated ends the run', async () => {
   await night(BROKEN)
@@ -117,13 +90,13 @@ test('a trigger that keeps customers from being deleted keeps them from being fo
   await night(customers(1, 2))
   await suppress('DELETE ON customers')
   const refused = { code: 'accounting', message: expect.stringContaining('added to customers') }
-  await write(`UPDATE customers SET removed_at = '2026-02-01' WHERE organization = '${organization}' AND row_id = 1`)
+  await write(`UPDATE customers SET removed_at = '2026-02-01' WHERE organization = '${organization()}' AND row_id = 1`)
   const retention = { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: 1 }
 
-  const toForget = { organization, id: customerId(2), nowMs: START_MS, monotonicMs: START_MS }
-  await expect(forgetting(database).forgetCustomer(toForget)).rejects.toMatchObject(refused)
+  const toForget = { organization: organization(), id: customerId(2), nowMs: START_MS, monotonicMs: START_MS }
+  await expect(forgetting(database()).forgetCustomer(toForget)).rejects.toMatchObject(refused)
   const asOf = { asOfMs: START_MS + 365 * 86_400_000, isConfirmed: true }
-  await expect(retentionVerbs(database).prune(organization, retention, asOf)).rejects.toMatchObject(refused)
+  await expect(retentionVerbs(database()).prune(organization(), retention, asOf)).rejects.toMatchObject(refused)
 })
 
 /** `event` as in CREATE TRIGGER: a verb, ON and a table. */
@@ -133,23 +106,7 @@ async function suppress(event: string) {
   undo.push('DROP FUNCTION skip() CASCADE')
 }
 
-async function night(list: readonly object[], n = 0, ending: Partial<Ending> = {}) {
-  const nowMs = START_MS + n * MINUTE_MS
-  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs })
-  try {
-    await mirror.savePages(run, [aPage(1, list)], nowMs)
-    return await mirror.finishRun(run, anEnding(ending), nowMs)
-  } catch (error) {
-    await mirror.finishRun(run, anEnding({ status: 'failed' }), nowMs)
-    throw error
-  }
-}
-
 /** $1 is the organization. */
 function rows(sql: string) {
-  return database.read((session) => session.all(sql, organization))
-}
-
-function write(sql: string) {
-  return database.write((session) => session.run(sql))
+  return database().read((session) => session.all(sql, organization()))
 }

@@ -1,35 +1,12 @@
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { forgetting } from '../../../src/mirror/postgres/forget/forget.ts'
-import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
-import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
-import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
-import type { Database } from '../../../src/mirror/postgres/session.ts'
-import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
+import { aMirrorWithAdditions } from '../../support/postgres/mirror-with-additions.ts'
 
 /* Constraints that an administrator added to the mirror, and sequences that a move left behind, are no defects of this program. */
 
-let database: Database
-let mirror: ReturnType<typeof runVerbs> & ReturnType<typeof savingVerbs> & ReturnType<typeof forgetting>
-let undo: string[] = []
-let organization = ''
-let organizations = 0
-
-beforeAll(async () => {
-  const server = await startPglite()
-  database = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
-  mirror = { ...runVerbs(database), ...savingVerbs(database), ...forgetting(database) }
-})
-beforeEach(() => {
-  organizations += 1
-  organization = `acme-${organizations}`
-})
-afterEach(async () => {
-  for (const sql of undo.toReversed()) await write(sql)
-  undo = []
-})
+const { database, organization, undo, write, night } = aMirrorWithAdditions()
 
 test.each([
   [
@@ -86,22 +63,22 @@ test('a foreign key that refers to a customer keeps it from being forgotten and 
     'ALTER TABLE notes ADD CONSTRAINT noted FOREIGN KEY (organization, id) REFERENCES customers (organization, id)',
   )
   undo.push('DROP TABLE notes')
-  await write(`INSERT INTO notes SELECT organization, id FROM customers WHERE organization = '${organization}'`)
-  await write(`UPDATE customers SET removed_at = '2026-02-01' WHERE organization = '${organization}' AND row_id = 1`)
+  await write(`INSERT INTO notes SELECT organization, id FROM customers WHERE organization = '${organization()}'`)
+  await write(`UPDATE customers SET removed_at = '2026-02-01' WHERE organization = '${organization()}' AND row_id = 1`)
   const named = {
     code: 'mirror-foreign',
     message: expect.stringMatching(/constraint noted of table notes.*ON DELETE CASCADE.*\(23503\)/),
   }
 
-  const toForget = mirror.forgetCustomer({
-    organization,
+  const toForget = forgetting(database()).forgetCustomer({
+    organization: organization(),
     id: customerId(2),
     nowMs: START_MS,
     monotonicMs: START_MS,
   })
   const yearMs = 365 * 86_400_000
-  const pruning = retentionVerbs(database).prune(
-    organization,
+  const pruning = retentionVerbs(database()).prune(
+    organization(),
     { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: 86_400_000 },
     { asOfMs: START_MS + yearMs, isConfirmed: true },
   )
@@ -129,19 +106,3 @@ test.each([
   await write(sql ?? '')
   expect(await night(list, 3)).toMatchObject({ status: 'complete' })
 })
-
-async function night(list: readonly object[], n = 0) {
-  const nowMs = START_MS + n * MINUTE_MS
-  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs })
-  try {
-    await mirror.savePages(run, [aPage(1, list)], nowMs)
-    return await mirror.finishRun(run, anEnding(), nowMs)
-  } catch (error) {
-    await mirror.finishRun(run, anEnding({ status: 'failed' }), nowMs)
-    throw error
-  }
-}
-
-function write(sql: string) {
-  return database.write((session) => session.run(sql))
-}
