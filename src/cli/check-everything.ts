@@ -6,7 +6,7 @@ import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts
 import { readConfig, type Config } from '../config/read-config.ts'
 import { isOurs, MirrorUnusable } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
-import { openMirrorToRead } from '../mirror/mirror.ts'
+import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { openConfiguredSource } from '../run-organization.ts'
 import { checkNotify } from './check-notify.ts'
@@ -74,11 +74,12 @@ async function* checkPlace(config: Config): AsyncGenerator<Finding> {
 async function checkMirror({ mirror: file }: Config): Promise<Finding> {
   const what = 'mirror'
   try {
-    if (!existsSync(file)) {
-      tryFolder(nearestFolder(file))
+    const mirror = await openMirrorIfThere(file)
+    if (mirror === undefined) {
+      if (existsSync(file)) await access(file, constants.W_OK)
+      else tryFolder(nearestFolder(file))
       return { what, said: `${file} will be created by the first sync` }
     }
-    const mirror = await openMirrorToRead(file)
     try {
       const damages = await mirror.findDamage()
       if (damages.length > 0) {

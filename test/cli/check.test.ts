@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
@@ -31,6 +31,16 @@ test('reports everything a sync needs, asks each organization once, and ends wit
   expect(stdout).toMatch(/^✔ disk: [\d.]+ GiB free$/m)
   expect(stdout).toMatch(/^✔ acme: answered, 1,200 customers, clocks agree$/m)
   expect(stdout).toMatch(/^✔ globex: answered, 7 customers, clocks agree$/m)
+})
+
+test('an empty file becomes the mirror with the first sync, and not with a check', async () => {
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [7] })))
+  writeFileSync(workplace.mirror, '')
+
+  const { code, stdout } = await check(workplace)
+
+  expect({ code, size: statSync(workplace.mirror).size }).toEqual({ code: 0, size: 0 })
+  expect(stdout).toContain(`✔ mirror: ${workplace.mirror} will be created by the first sync\n`)
 })
 
 test('asks only the organizations that are named', async () => {

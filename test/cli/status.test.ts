@@ -1,3 +1,4 @@
+import { statSync, truncateSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { statusCommand } from '../../src/cli/status.ts'
@@ -116,6 +117,19 @@ test('without a mirror it ends with 7 and explains how to create one', async () 
 
   expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
   expect(stderr).toBe(`${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it.\n`)
+})
+
+test('a mirror that lost its content is no mirror without customers', async () => {
+  const { folder, mirror, config } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  await runCommand(syncCommand, ['--config', config])
+  truncateSync(mirror)
+
+  for (const args of [['status'], ['runs'], ['removals'], ['publish', 'copy.db'], ['backup', 'backup.db']]) {
+    const { code, stdout, stderr } = await runCli(args, { cwd: folder })
+    expect({ args, code, stdout }).toEqual({ args, code: 7, stdout: '' })
+    expect(stderr).toContain(`${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it`)
+  }
+  expect(statSync(mirror).size).toBe(0)
 })
 
 test.each(['yesterday', '26', '-1h', '1w'])('--max-age %s ends with 2', async (age) => {

@@ -61,11 +61,7 @@ export function openDatabase(
   access: 'read' | 'write',
   complete: (db: Connection) => void = () => {},
 ): Connection {
-  if (access === 'read' && !existsSync(file)) {
-    throw new MirrorUnusable(`${file}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
-      code: 'missing',
-    })
-  }
+  if (access === 'read' && !existsSync(file)) throw missing(file)
   try {
     if (access === 'write') createPrivately(file)
     requireRegularFile(file)
@@ -122,6 +118,8 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
   const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
     refuseForeign(db, file)
+    // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.
+    if (access === 'read' && isEmpty(db)) throw missing(file)
     // A migration may replace a table that others refer to; this setting cannot be changed within a transaction.
     db.pragma('foreign_keys = OFF')
     // Nor do views stop it that someone added to the mirror, over a table or a view that is put back a moment later.
@@ -166,10 +164,19 @@ function makePrivate(file: string): void {
   for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600)
 }
 
+function missing(file: string): MirrorUnusable {
+  return new MirrorUnusable(`${file}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
+    code: 'missing',
+  })
+}
+
+function isEmpty(db: Connection): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
+}
+
 function refuseForeign(db: Connection, file: string): void {
   const applicationId = Number(db.pragma('application_id', { simple: true }))
-  const tables = db.prepare('SELECT COUNT(*) FROM sqlite_schema').pluck().get()
-  if (applicationId !== APPLICATION_ID && !(applicationId === 0 && tables === 0)) {
+  if (applicationId !== APPLICATION_ID && !(applicationId === 0 && isEmpty(db))) {
     throw new MirrorUnusable(
       `${file}: is a SQLite file, but not a mirror of ours. It was left as it is; name another file as 'mirror'.`,
       { code: 'foreign' },
@@ -197,7 +204,7 @@ function versionOf(db: Connection): number {
 function migrate(db: Connection): void {
   const version = Number(db.pragma('user_version', { simple: true }))
   // The migrations leave a new file the same, in four times the time.
-  const isNew = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
+  const isNew = version === 0 && isEmpty(db)
   const names = isNew ? ['new-mirror.sql'] : MIGRATIONS.slice(version).map((name) => `migrations/${name}`)
   for (const name of names) db.exec(readFileSync(new URL(name, import.meta.url), 'utf8'))
   if (version > 0 && version < LATEST_VERSION) createReadingIndexes(db)

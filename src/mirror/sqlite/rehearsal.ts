@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { MirrorUnusable } from '../../errors.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
 import { openDatabase, openTemporary, type Connection } from './database.ts'
 import { fileError } from './file-errors.ts'
@@ -9,8 +9,7 @@ export function openRehearsal(
   organizations: readonly string[],
   lists: { withLists?: boolean } = {},
 ): Connection {
-  const exists = existsSync(file)
-  if (exists) openDatabase(file, 'read').close()
+  const exists = isThere(file)
   const db = openTemporary()
   try {
     if (!exists) return db
@@ -24,6 +23,16 @@ export function openRehearsal(
   } catch (error) {
     db.close()
     throw fileError(error, file)
+  }
+}
+
+function isThere(file: string): boolean {
+  try {
+    openDatabase(file, 'read').close()
+    return true
+  } catch (error) {
+    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return false
+    throw error
   }
 }
 
