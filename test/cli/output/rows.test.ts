@@ -87,6 +87,16 @@ test('a table of many rows is written a thousand at a time, each with its head',
   expect(lines.filter((line) => /^ *\d+$/.test(line)).map(Number)).toEqual(rows.map(([number]) => Number(number)))
 })
 
+test('a very long value widens only the rows around it', () => {
+  const rows = Array.from({ length: 900 }, (_, index) => [index === 800 ? 'y'.repeat(900_000) : 'Ada', BigInt(index)])
+  const text = written({ format: 'table', nothing: 'NULL' }, ['name', 'number'], rows)
+
+  expect(text.length).toBeLessThan(15_000_000)
+  expect([...text.matchAll(/^\w+ +(\d+)$/gm)].map(([, number]) => Number(number))).toEqual(
+    rows.map(([, number]) => Number(number)),
+  )
+})
+
 /** A strict reader: a field is quoted, with doubled quotation marks, or has none of what needs them. Lines end in CRLF. */
 function fieldsOf(csv: string): (string | null)[][] {
   const rows: (string | null)[][] = []

@@ -4,9 +4,9 @@ import { numberText } from './number-text.ts'
 import type { SqlValue } from '../../../reading/readable-statement.ts'
 import type { RowFormat } from './row-format.ts'
 
-/** A table holds so many rows, or so much text; the next one has a head again. */
+/** A table has so many rows, or takes so much room, as each row is as wide as the widest; the next one has a head again. */
 const MOST_ROWS = 1000
-const MOST_CHARACTERS = 1_000_000
+const MOST_ROOM = 10_000_000
 
 type Table = { screen?: TableScreen | undefined; nothing: string; none?: string | undefined }
 
@@ -14,14 +14,12 @@ type Table = { screen?: TableScreen | undefined; nothing: string; none?: string 
 export function tableFormat({ screen, nothing, none }: Table): RowFormat {
   let head: string[] = []
   let kept: (string | bigint)[][] = []
-  let characters = 0
+  let widths: number[] = []
   let isFirst = true
   const drawn = () => {
-    if (kept.length === 0 && !isFirst) return ''
     if (kept.length === 0 && none !== undefined) return none
     const table = (isFirst ? '' : '\n') + renderTable(head, kept, screen)
     kept = []
-    characters = 0
     isFirst = false
     return table
   }
@@ -32,12 +30,23 @@ export function tableFormat({ screen, nothing, none }: Table): RowFormat {
     },
     row(values) {
       const cells = values.map((value) => cellOf(value, nothing))
+      const wider = widen(widths, cells)
+      const isFull = kept.length > 0 && (kept.length === MOST_ROWS || (kept.length + 1) * sum(wider) > MOST_ROOM)
+      const table = isFull ? drawn() : ''
+      widths = isFull ? widen([], cells) : wider
       kept.push(cells)
-      for (const cell of cells) characters += typeof cell === 'string' ? cell.length : 1
-      return kept.length < MOST_ROWS && characters < MOST_CHARACTERS ? '' : drawn()
+      return table
     },
     close: drawn,
   }
+}
+
+function widen(widths: readonly number[], cells: readonly (string | bigint)[]): number[] {
+  return cells.map((cell, column) => Math.max(String(cell).length, widths[column] ?? 0))
+}
+
+function sum(widths: readonly number[]): number {
+  return widths.reduce((total, width) => total + width, 0)
 }
 
 function cellOf(value: SqlValue, nothing: string): string | bigint {
