@@ -27,7 +27,7 @@ async function linesOf(found: Suggestions): Promise<string[]> {
   if (found.kind === 'files') return [FILES]
   if (found.kind === 'words') return found.words.map(({ word, about }) => `${word}\t${about}`)
   const ids = await idsOf(found.of, expanded(found.config))
-  return ids.filter((id) => !found.given.includes(id)).map((id) => `${id}\torganization`)
+  return ids.filter((id) => !found.given.includes(id)).map((id) => `${found.before}${id}\torganization`)
 }
 
 async function idsOf(whose: Whose, file: string | undefined): Promise<string[]> {

@@ -3,11 +3,11 @@ import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings'
 /** A word that may stand at the cursor, and what it means. */
 export type Suggestion = { word: string; about: string }
 
-/** What may stand at the cursor: one of these words, any file, or an organization. */
+/** What may stand at the cursor: one of these words, any file, or an organization, with `before` before its id (`--org=`). */
 export type Suggestions =
   | { kind: 'words'; words: Suggestion[] }
   | { kind: 'files' }
-  | { kind: 'organizations'; of: Whose; config: string | undefined; given: string[] }
+  | { kind: 'organizations'; of: Whose; config: string | undefined; given: string[]; before: string }
 
 /** Organizations of the configuration, of the mirror, or of the mirror alone. */
 export type Whose = 'configuration' | 'mirror' | 'left'
@@ -121,7 +121,7 @@ function named(name: string, choices: readonly string[] | undefined, place: Plac
     return { kind: 'words', words: choices.map((choice) => ({ word: before + choice, about: '' })) }
   if (name === 'file' || name === 'folder') return { kind: 'files' }
   if (name === 'organization')
-    return { kind: 'organizations', of: whose(place.command), config: place.config, given: place.given }
+    return { kind: 'organizations', of: whose(place.command), config: place.config, given: place.given, before }
   return { kind: 'words', words: [] }
 }
 

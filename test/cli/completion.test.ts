@@ -21,6 +21,7 @@ describe('the words that may stand at the cursor', () => {
     ['the same as bash splits it', ['sync', '--config', '=', 'other.yaml', ''], ['initech']],
     ['the same in one word', ['sync', '--config=other.yaml', ''], ['initech']],
     ['no second organization where there is one', ['runs', 'acme', ''], []],
+    ['organizations behind the sign', ['query', '--org=g'], ['--org=acme', '--org=acme-two', '--org=globex']],
     ['files', ['sync', '--config', ''], [':files']],
     ['files behind the sign', ['sync', '-c', 'other.yaml', '--config=o'], [':files']],
     ['files as an argument', ['init', ''], [':files']],
@@ -114,6 +115,7 @@ describe('in a shell', () => {
 
     expect(wordsFor('customer-mirror --vers')).toEqual(['--version'])
     expect(wordsFor('customer-mirror sync ac')).toEqual(['acme', 'acme-two'])
+    expect(wordsFor('customer-mirror query --org=gl')).toEqual(['--org=globex'])
     expect(wordsFor('customer-mirror sync --config=oth')).toEqual(['--config=other.yaml'])
     expect(wordsFor('customer-mirror sync --config other.yaml ')).toEqual(['initech'])
   })
