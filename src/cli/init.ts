@@ -1,11 +1,12 @@
 import { Command } from '@commander-js/extra-typings'
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { configOption } from './output/shell-word.ts'
 
 /** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
 export function initCommand({ stderr }: Io): CommandUnknownOpts {
   return new Command('init')
-    .description('Write a commented configuration file to start from; never overwrites')
+    .description('write a commented configuration file to start from; never overwrites')
     .argument('[file]', 'where to write it', 'customer-mirror.yaml')
     .addHelpText(
       'after',
@@ -17,7 +18,7 @@ Examples:
     .action(async (file) => {
       const { writeStarterFile } = await import('../config/starter-file.ts')
       await writeStarterFile(file)
-      const option = file === 'customer-mirror.yaml' ? '' : ` --config ${file}`
+      const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
       stderr.write(`Wrote ${file}. Next:
   1. Put the address of your organization into ${file}.
   2. export ACME_API_KEY=… ACME_SECRET=…

@@ -9,6 +9,7 @@ import { isOfDemo, markedAsDemo } from './demo-mark.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
+import { configOption, shellWord } from './output/shell-word.ts'
 import { workOnce } from './work-once.ts'
 
 /** Small enough that the second organization is throttled, with a short wait. */
@@ -80,10 +81,11 @@ async function clearAway(config: string, mirror: string): Promise<void> {
 const MAX_BYTES = 64 * 1024
 
 function nextSteps(config: string, mirror: string): string {
+  const option = configOption(config)
   return `Try next:
-  ${PROGRAM} sql --mirror ${mirror} "SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2"
-  ${PROGRAM} status --config ${config}
-  ${PROGRAM} schedule --config ${config}
+  ${PROGRAM} sql --mirror ${shellWord(mirror)} "SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2"
+  ${PROGRAM} status${option}
+  ${PROGRAM} schedule${option}
 `
 }
 

@@ -16,13 +16,14 @@ import {
 import type { Recipe } from '../source/signing.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
+import { configOption } from './output/shell-word.ts'
 import { grouped } from './output/wording.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {
   return new Command('sandbox')
-    .description('Start a service like the real one on this machine, with made-up customers, until it is stopped')
+    .description('start a service like the real one on this machine, with made-up customers, until it is stopped')
     .option('--host <address>', 'address to listen at', '127.0.0.1')
     .option('--port <number>', 'port to listen at; 0 takes any free one', wholeNumber({ least: 0, most: 65_535 }), 4010)
     .option('--seed <text>', 'the same seed gives the same customers, keys and secrets', '1')
@@ -116,7 +117,7 @@ async function scenarioList(): Promise<string> {
 
 function nextSteps({ origin }: Sandbox, file: string | undefined, scenario: string | undefined): string {
   const written =
-    file === undefined ? '' : `Wrote ${file}. In another terminal: customer-mirror sync --config ${file}\n`
+    file === undefined ? '' : `Wrote ${file}. In another terminal: customer-mirror sync${configOption(file)}\n`
   const playing = scenario === undefined ? '' : ` and plays the scenario ${scenario}`
   return `\nThe sandbox listens at ${origin}${playing}. Ctrl-C stops it.\n${written}`
 }

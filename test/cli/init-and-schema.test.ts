@@ -19,6 +19,12 @@ test('init writes a valid, private and commented configuration, and prints the n
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
+test('init quotes a name that the shell would take apart', async () => {
+  const { stderr } = await runCli(['init', "Ada's new.yaml"], { cwd: temporaryFolder() })
+
+  expect(stderr).toContain(String.raw`customer-mirror check --config 'Ada'\''s new.yaml'`)
+})
+
 test('init never overwrites', async () => {
   const cwd = temporaryFolder()
   const file = join(cwd, 'customer-mirror.yaml')

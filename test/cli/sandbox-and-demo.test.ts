@@ -13,10 +13,12 @@ import { aSandbox } from '../support/workplace.ts'
 
 test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
   const cwd = temporaryFolder()
-  const options = ['--port', '0', '--customers', '230,7,0', '--write-config', 'trial.yaml']
+  const options = ['--port', '0', '--customers', '230,7,0', '--write-config', 'my trial.yaml']
   const sandbox = startCli(['sandbox', ...options], { cwd })
-  await sandbox.lineOnStderr(/^Wrote trial\.yaml\. In another terminal: customer-mirror sync --config trial\.yaml$/)
-  const { code, stdout } = await runCli(['sync', '--config', 'trial.yaml', '--json'], { cwd })
+  await sandbox.lineOnStderr(
+    /^Wrote my trial\.yaml\. In another terminal: customer-mirror sync --config 'my trial\.yaml'$/,
+  )
+  const { code, stdout } = await runCli(['sync', '--config', 'my trial.yaml', '--json'], { cwd })
   sandbox.send('SIGINT')
   const ended = await sandbox.ended
 
@@ -28,7 +30,7 @@ test('a sandbox writes a configuration that mirrors it, and stops when asked', a
   ])
   expect(ended.code).toBe(130)
   expect(ended.stdout).toMatch(/^acme, 230 customers\n {2}base URL {2}http:\/\/127\.0\.0\.1:\d+\/api\/v1\n {2}API key /)
-  expect(statSync(join(cwd, 'trial.yaml')).mode & 0o777).toBe(0o600)
+  expect(statSync(join(cwd, 'my trial.yaml')).mode & 0o777).toBe(0o600)
 })
 
 test('a sandbox with a recipe of its own writes it into the configuration', async () => {
