@@ -18,6 +18,19 @@ test('wide letters count as two columns, and combining marks as none', () => {
   expect([columnsOf('客户'), columnsOf('e\u0301'), columnsOf('Zoë 👍')]).toEqual([4, 1, 6])
 })
 
+test.each([
+  ['✅', 2],
+  ['⚡', 2],
+  ['🀄', 2],
+  ['🇫🇷', 2],
+  ['🌡', 1],
+  ['ｶ', 1],
+  ['カ', 2],
+  ['か\u3099', 2],
+])('%s takes %i columns', (text, columns) => {
+  expect(columnsOf(text)).toBe(columns)
+})
+
 test('for any text, no line is too long and nothing is lost; a cut text fits', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 30 }), (text, width) => {
