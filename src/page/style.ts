@@ -6,7 +6,7 @@ export const STYLE = `
   --good: #1d7a4c; --weak: #8a6100; --bad: #b3261e; --busy: #1b5fa7; --quiet: #8a9099;
   --good-tint: #e6f3eb; --weak-tint: #f9f0d9; --bad-tint: #fbe9e7; --busy-tint: #e5effa; --quiet-tint: #eeeeec;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #131518; --card: #1b1e22; --ink: #e9e8e4; --soft: #a7abb2; --rule: #2d3137;
     --good: #6fcb9a; --weak: #e3b75a; --bad: #ff9088; --busy: #8fbcf4; --quiet: #858b94;

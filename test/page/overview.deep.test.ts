@@ -51,6 +51,21 @@ describe.each(program === undefined ? [] : [program])('in %s', (executablePath) 
     expect(troubles).toEqual([])
   })
 
+  test('on paper it is dark on white, also where the screen is dark', async () => {
+    const { origin, run } = await everyPage()
+    const { page } = await aPage(browser, { width: 800, colorScheme: 'dark' }, { bypassCSP: true })
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+
+    for (const address of [origin, `${origin}/runs/${run}`]) {
+      await page.goto(address)
+      await page.evaluate(axe.source)
+      const found = await page.evaluate(
+        `axe.run({ runOnly: 'color-contrast' }).then(({ violations }) => violations.flatMap(({ nodes }) => nodes.map(({ html }) => html)))`,
+      )
+      expect({ address, found }).toEqual({ address, found: [] })
+    }
+  })
+
   test('it shows a failing, a waiting, a held and a running organization truthfully', async () => {
     const { origin } = await everyPage()
     const { page, troubles, asked } = await aPage(browser, { width: 1280, colorScheme: 'light' })
