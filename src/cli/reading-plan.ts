@@ -15,6 +15,9 @@ export type ReadingPlan = {
   limitMs?: number | undefined
 }
 
+/** To report which columns a file has. */
+export type ColumnsPlan = { file: string; columns: true }
+
 /** An organization that neither the mirror nor the configuration knows, and those that the mirror knows. */
 export type UnknownOrganization = { organization: string; known: string[] }
 
@@ -26,4 +29,5 @@ export type ReadingReport =
   | ['reading' | 'writing' | 'unread']
   | ['done', { more: boolean }]
   | ['unknown-organization', UnknownOrganization]
+  | ['columns', string[]]
   | ['failed', { code: string; message: string }]

@@ -2,7 +2,7 @@ import { Interrupted, reportedError } from '../errors.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import type { Io } from './io.ts'
 import { duration } from './output/wording.ts'
-import type { ReadingPlan, ReadingReport } from './reading-plan.ts'
+import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'
 import { startApart } from './run-apart.ts'
 import { timeLimit } from './time-limit.ts'
 
@@ -12,14 +12,14 @@ export type Reading = {
    * Runs the plan: rows go to standard output. Returns the last report, or undefined when a stop or a limit ended it, which is
    * then reported. `limitMs` counts the time in which SQLite works, not the time in which the rows are taken.
    */
-  run(plan: ReadingPlan, options?: { limitMs?: number | undefined }): Promise<ReadingReport | undefined>
+  run(plan: ReadingPlan | ColumnsPlan, options?: { limitMs?: number | undefined }): Promise<ReadingReport | undefined>
   /** Ends the process, if it has not ended. */
   end(): void
 }
 
 /** Starts the process, which gets ready while the configuration is read. */
 export function startReading(io: Io): Reading {
-  const apart = startApart<ReadingPlan, ReadingReport>('read-rows', io)
+  const apart = startApart<ReadingPlan | ColumnsPlan, ReadingReport>('read-rows', io)
 
   return {
     async run(plan, { limitMs } = {}) {

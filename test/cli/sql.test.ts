@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
-import { PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
 import { customers } from '../support/builders.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -185,25 +184,6 @@ test('the statement may come from standard input', () => {
     stderr: '',
   })
   expect(shell('customer-mirror sql - --mirror customers.db', 'x'.repeat(2_000_000))).toMatchObject({ code: 2 })
-})
-
-test('--tables lists the public tables and columns, and needs no mirror', async () => {
-  const cwd = temporaryFolder()
-  const { code, stdout } = await runCli(['sql', '--tables'], { cwd })
-  const rows = (await runCli(['sql', '--tables', '--jsonl'], { cwd })).stdout.trimEnd().split('\n')
-
-  expect(code).toBe(0)
-  expect(rows).toHaveLength(PUBLIC_TABLES.flatMap(({ columns }) => columns).length)
-  for (const { name, columns } of PUBLIC_TABLES) {
-    expect(stdout).toMatch(new RegExp(`^${name}: `, 'm'))
-    for (const column of columns) expect(stdout).toMatch(new RegExp(`^  ${column.name} +${column.type} +\\S`, 'm'))
-  }
-  expect(stdout).not.toMatch(/lease|window/)
-  expect(JSON.parse((await runCli(['sql', '--tables', '--json'], { cwd })).stdout).tables).toHaveLength(
-    PUBLIC_TABLES.length,
-  )
-  const { broken } = await runOnScreen(sqlCommand, ['--tables'])
-  expect(broken).toEqual([])
 })
 
 test.each([
