@@ -57,7 +57,7 @@ export const ERRORS = {
       ...REFUSED,
       window: 'size-refused',
       title: 'request not accepted',
-      fix: 'Lower pageSize, for example to 50.',
+      fix: 'Lower pageSize, for example to 50. If that changes nothing, check baseUrl and the signing headers.',
     },
   },
   RateLimited: {

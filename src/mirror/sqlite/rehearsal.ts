@@ -1,18 +1,18 @@
-import { MirrorUnusable } from '../../errors.ts'
+import { ifThere } from '../if-there.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
 import { openDatabase, openTemporary, type Connection } from './database.ts'
 import { fileError } from './file-errors.ts'
 
 /** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */
-export function openRehearsal(
+export async function openRehearsal(
   file: string,
   organizations: readonly string[],
   lists: { withLists?: boolean } = {},
-): Connection {
-  const exists = isThere(file)
+): Promise<Connection> {
+  const isThere = await ifThere(migrate(file))
   const db = openTemporary()
   try {
-    if (!exists) return db
+    if (isThere === undefined) return db
     db.prepare('ATTACH ? AS original').run(file)
     // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
@@ -26,14 +26,10 @@ export function openRehearsal(
   }
 }
 
-function isThere(file: string): boolean {
-  try {
-    openDatabase(file, 'read').close()
-    return true
-  } catch (error) {
-    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return false
-    throw error
-  }
+/** An older mirror is migrated before it is copied. */
+async function migrate(file: string): Promise<true> {
+  openDatabase(file, 'read').close()
+  return true
 }
 
 function copyRows(db: Connection, table: string, organizations: readonly string[]): void {

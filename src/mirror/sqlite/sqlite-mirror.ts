@@ -58,7 +58,7 @@ export async function openMirrorToRead(file: string): Promise<Mirror> {
  */
 export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.openRehearsal>): Promise<Mirror> {
   const { openRehearsal } = await import('./rehearsal.ts')
-  return mirrorOf(asked[0], openRehearsal(...asked))
+  return mirrorOf(asked[0], await openRehearsal(...asked))
 }
 
 /** A temporary mirror for a dry run of one that is elsewhere; `fill` copies the rows, in a transaction. */

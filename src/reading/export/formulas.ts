@@ -1,11 +1,25 @@
-/** The text with an apostrophe wherever a spreadsheet would begin a formula, so that it shows the text and runs nothing. */
+/**
+ * The text with an apostrophe wherever a spreadsheet would begin a formula, and cut off where a cell ends, so that it shows the text and
+ * runs nothing.
+ */
 export function harmlessInSpreadsheet(text: string): string {
   const inner = SEPARATOR.test(text)
     ? text.replaceAll(AFTER_SEPARATOR, (_, before: string, start = '') =>
         start === '' ? before : `${before}'${start}`,
       )
     : text
-  return FIRST.test(inner) ? `'${inner}` : inner
+  return fitted(FIRST.test(inner) ? `'${inner}` : inner)
+}
+
+/** The most characters of a cell. What follows them in a file begins a cell of its own, and so may begin a formula. */
+const CELL = 32_767
+
+/** The text as it fits into a cell, with a mark at its end where that is not all of it. */
+function fitted(text: string): string {
+  if (text.length <= CELL) return text
+  const mark = ` … (cut off: ${text.length} characters)`
+  // Half of a character would be none.
+  return text.slice(0, CELL - mark.length).replace(/[\uD800-\uDBFF]$/, '') + mark
 }
 
 /** What programs take for the start of a formula; the last four are wide forms, which some read as the others. */

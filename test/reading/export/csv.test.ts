@@ -71,7 +71,22 @@ describe('for a spreadsheet', () => {
   test('a value with many separators is looked through once', () => {
     const text = `${'\t'.repeat(500_000)}x${';\n'.repeat(250_000)}`
 
-    expect(harmlessInSpreadsheet(text)).toBe(`'${text}`)
+    expect(harmlessInSpreadsheet(text)).toMatch(/^'\t+ … \(cut off: 1000002 characters\)$/)
+  })
+
+  test('a value is as long as a cell at most, since what follows would begin a cell of its own', () => {
+    expect(harmlessInSpreadsheet('a'.repeat(32_767))).toBe('a'.repeat(32_767))
+
+    const cut = harmlessInSpreadsheet(`${'a'.repeat(32_767)}=1+1`)
+    expect(cut).toHaveLength(32_767)
+    expect(cut).toMatch(/^a+ … \(cut off: 32771 characters\)$/)
+  })
+
+  test.each([0, 1])('a value is not cut within a character', (shift) => {
+    const cut = harmlessInSpreadsheet('a'.repeat(shift) + '😀'.repeat(20_000))
+
+    expect(cut.isWellFormed()).toBe(true)
+    expect(cut.length).toBeLessThanOrEqual(32_767)
   })
 
   test('numbers stay numbers', async () => {
