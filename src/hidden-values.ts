@@ -188,16 +188,23 @@ function isUnfilled(name: string, unfilled: readonly string[]): boolean {
   return actionBetween({ ...all, drop: [] }, all, fieldOf(`extra.${name}`)) === 'drop'
 }
 
-/** The text that is hashed: a text as it is, anything else as canonical JSON (RFC 8785: keys sorted, no spaces). */
+/** The text that is hashed: a text, or canonical JSON (RFC 8785: keys sorted, no spaces), as every store can hold it. */
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : canonicalJson(value)
+  return typeof value === 'string' ? storable(value) : canonicalJson(value)
+}
+
+/** With U+FFFD for what PostgreSQL cannot hold, so that a value has the same hash before and after it is stored. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }
 
 function canonicalJson(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(storable(value))
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
-  const fields = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(',')}}`
+  const fields = Object.entries(value).map(([name, inner]) => [storable(name), inner] as const)
+  const sorted = fields.toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return `{${sorted.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(',')}}`
 }
 
 /** JSON of an object whose keys keep this order, whatever they are. */
