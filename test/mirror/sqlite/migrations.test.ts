@@ -36,6 +36,15 @@ test.each(VERSIONS)('a mirror of version %d has the schema of a new one once it 
   expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
 })
 
+test.each(VERSIONS)('a mirror of version %d is opened although views of it were dropped by hand', async (version) => {
+  const file = anOldMirror(version, (db) => {
+    const views = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'view'`).pluck().all()
+    for (const view of views) db.exec(`DROP VIEW "${view}"`)
+  })
+
+  expect(schemaOf((await aMirror(file)).file)).toEqual(schemaOf((await aMirror()).file))
+})
+
 test.each(VERSIONS.filter((version) => version < 7))(
   'a mirror of version %d keeps its customers and their absences, and its next nights go on from them',
   async (version) => {

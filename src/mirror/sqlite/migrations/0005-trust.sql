@@ -62,7 +62,7 @@ ALTER TABLE leases ADD COLUMN expires_monotonic_ms INTEGER;
 -- to its end as it is now, whatever that proved. proven_as_of: the last one whose scan is proven. data_as_of, as before: the last
 -- one that proved what its configuration asked of it (proven, converged, or a plain scan). held: removals that wait to be approved
 -- or discarded.
-DROP VIEW freshness;
+DROP VIEW IF EXISTS freshness;
 CREATE VIEW freshness AS
 SELECT
   organizations.organization,

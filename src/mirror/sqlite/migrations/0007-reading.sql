@@ -1,7 +1,7 @@
 -- Tables for those who read the mirror with SQL: nothing internal in them, a type for every column, and their history.
 
-DROP VIEW active_customers;
-DROP VIEW freshness;
+DROP VIEW IF EXISTS active_customers;
+DROP VIEW IF EXISTS freshness;
 
 -- In how many scans in a row a customer was absent: proven ones, and proven or converged ones. A row for each customer that is
 -- missing and not removed. Internal.

@@ -12,7 +12,7 @@ CREATE TABLE unfinished_forgets (
 );
 
 -- As before, with the moment since when an organization is retired.
-DROP VIEW freshness;
+DROP VIEW IF EXISTS freshness;
 CREATE VIEW freshness AS
 SELECT
   organizations.organization,

@@ -20,7 +20,7 @@ CREATE INDEX resolved_rejects ON rejects (organization, resolved_at) WHERE resol
 
 -- As before, with the changes after pruned_seq alone. A customer who has not changed since has one version, which begins at
 -- history_from. Changes of a customer who was deleted have '{ }' as their fields: the id may come back, as another life.
-DROP VIEW customers_history;
+DROP VIEW IF EXISTS customers_history;
 CREATE VIEW customers_history AS
 WITH versions AS (
   SELECT organization, id, NULL AS closed_seq,
@@ -110,7 +110,7 @@ LEFT JOIN changes AS closed ON closed.seq = versions.closed_seq
 LEFT JOIN horizons ON horizons.organization = versions.organization;
 
 -- As before, from the day of history_from on. The customers of that morning are not counted as added on it.
-DROP VIEW customers_daily;
+DROP VIEW IF EXISTS customers_daily;
 CREATE VIEW customers_daily AS
 WITH RECURSIVE counted (organization, day, change, customers) AS (
   SELECT changes.organization, substr(at, 1, 10), change, COUNT(*)

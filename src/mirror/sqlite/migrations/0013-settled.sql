@@ -57,7 +57,7 @@ DROP TABLE runs_before;
 DROP TABLE runs_numbered;
 
 -- As before, with data_as_of of settled runs too. The latest run may be a partial one; the dates never are.
-DROP VIEW freshness;
+DROP VIEW IF EXISTS freshness;
 CREATE VIEW freshness AS
 SELECT
   organizations.organization,
@@ -101,7 +101,7 @@ LEFT JOIN runs AS proven ON proven.id = (
 LEFT JOIN retired_organizations AS retired ON retired.organization = organizations.organization;
 
 -- As before, with settled runs among those that saw the old value.
-DROP VIEW customers_history;
+DROP VIEW IF EXISTS customers_history;
 CREATE VIEW customers_history AS
 WITH versions AS (
   SELECT organization, id, NULL AS closed_seq,
