@@ -114,8 +114,14 @@ async function request(
   const asked = { ...options, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
   const { id } = await queue.add(trigger, { organization }, asked)
   if (id === jobId) return { added: true, state: 'waiting', id }
-  return { added: false, id, state: id === undefined ? 'unknown' : ((await queue.getJobState(id)) ?? 'unknown') }
+  if (id === undefined) return { added: false, id, state: 'unknown' }
+  const state = (await queue.getJobState(id)) ?? 'unknown'
+  // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
+  const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
+  return isLeft ? request(queue, organization, trigger, options) : { added: false, id, state }
 }
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
 
 /** The state of the job of an organization in a queue; undefined where it has none. */
 export async function jobStateOf(
