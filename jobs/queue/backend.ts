@@ -37,8 +37,17 @@ export type Backend = {
 /** The parts of a backend that depend on its kind. */
 export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'freeJobs' | 'values' | 'limits' | 'close'>
 
-/** How long to wait for a connection at the start. */
+export type Opening = {
+  /** How long to wait for a connection at the start. */
+  connectMs: number
+  /** A connection on which no answer came for so long is replaced: it may have been dropped on the way, without a word to either end. */
+  answerMs: number
+  prefix: string
+}
+
 const CONNECT_MS = 2_500
+/** Longer than a worker waits for a job in one command. */
+const ANSWER_MS = 60_000
 /** How long to wait for the first write. A write that hangs is not a refusal. */
 const WRITE_MS = 2_000
 
@@ -57,7 +66,8 @@ export async function openBackend(address: string, { folder: parent }: { folder:
   const place = placeOf(url)
   const kind = url.protocol.startsWith('redis') ? 'redis' : 'postgres'
   const open = kind === 'redis' ? openRedis : openPostgres
-  return { kind, place, prefix, telemetry, ...(await openWritable(() => open(url.href, CONNECT_MS, prefix), place)) }
+  const opening = { connectMs: CONNECT_MS, answerMs: ANSWER_MS, prefix }
+  return { kind, place, prefix, telemetry, ...(await openWritable(() => open(url.href, opening), place)) }
 }
 
 /** Opens a store and writes to it once. Throws QueueUnavailable when it refuses the write. */

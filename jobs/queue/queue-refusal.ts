@@ -28,7 +28,7 @@ export function reasonOf(error: unknown): string {
 
 /** Whether an error says that the queue answered and refused, rather than that it could not be reached. */
 export function isRefusal(error: unknown): boolean {
-  return !/ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0|Connection (is closed|terminated)|LOADING|timeout exceeded|starting up|shutting down/i.test(
+  return !/ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0|Connection (is closed|terminated)|LOADING|timeout exceeded|Query read timeout|Socket timeout|starting up|shutting down/i.test(
     codeAndReason(error),
   )
 }

@@ -1,7 +1,7 @@
 import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
 import { Client, Pool, type ClientConfig } from 'pg'
 import { usePasswordFile } from '../../../src/password-file.ts'
-import type { Store } from '../backend.ts'
+import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresLimits } from './postgres-limits.ts'
@@ -11,24 +11,18 @@ import { postgresValues } from './postgres-values.ts'
 const CONNECTIONS = 10
 
 /** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
-export async function openPostgres(address: string, connectMs: number, prefix: string): Promise<Store> {
-  const pool = new Pool({
+export async function openPostgres(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
+  const settings = {
     connectionString: address,
-    Client: QueueClient,
-    max: CONNECTIONS,
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
     application_name: 'customer-mirror',
     options: `-c search_path=${DEFAULT_SCHEMA}`,
-  })
+  }
+  await migrate(settings, connectMs)
+  const pool = new Pool({ ...settings, Client: QueueClient, max: CONNECTIONS, query_timeout: answerMs })
   // An idle connection that breaks is replaced; without this listener its error would end the process.
   pool.on('error', () => {})
-  try {
-    await migrate(pool, connectMs)
-  } catch (error) {
-    await pool.end()
-    throw error
-  }
   // The queue declares its own type of pool.
   const connection: unknown = pool
   if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
@@ -59,18 +53,17 @@ class QueueClient extends Client {
 export const WRITE_PROBE = `INSERT INTO ${DEFAULT_SCHEMA}.meta (queue, field, value) VALUES ($1, 'written', now()::text)
   ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
 
-/** Migrations hold a lock and a transaction, so they need a session of their own. */
-async function migrate(pool: Pool, connectMs: number): Promise<void> {
-  const client = await pool.connect()
-  let isDone = false
+/** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
+async function migrate(settings: ClientConfig, connectMs: number): Promise<void> {
+  const client = new QueueClient(settings)
+  client.on('error', () => {})
   try {
+    await client.connect()
     // Migrations may take long, so a server that accepts connections and answers nothing is found before.
     const answer = await within(client.query('SELECT 1'), connectMs, undefined)
     if (answer === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
     await runMigrations(client)
-    isDone = true
   } finally {
-    // The pool could not end while it waits for an answer.
-    client.release(!isDone)
+    await within(client.end(), connectMs, undefined)
   }
 }

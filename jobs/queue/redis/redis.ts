@@ -1,7 +1,7 @@
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../../src/backoff.ts'
-import type { Store } from '../backend.ts'
+import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { redisLeftJobs } from './redis-left-jobs.ts'
 import { redisLimits } from './redis-limits.ts'
@@ -11,10 +11,11 @@ const PROBE_STAYS_MS = 60_000
 const RECONNECT = { firstMs: 400, longestMs: 5000 }
 
 /** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
-export async function openRedis(address: string, connectMs: number, prefix: string): Promise<Store> {
+export async function openRedis(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
   const client = new TrackedRedis(address, {
     lazyConnect: true,
     connectTimeout: connectMs,
+    socketTimeout: answerMs,
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => backoffMs(times, 1, RECONNECT),

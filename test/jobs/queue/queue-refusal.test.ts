@@ -46,6 +46,8 @@ test.each([
   ['connect ECONNREFUSED 127.0.0.1:6379', false],
   ['Connection is closed.', false],
   ['Connection terminated unexpectedly', false],
+  ['Query read timeout', false],
+  ["Socket timeout. Expecting data, but didn't receive any in 60000ms.", false],
   ['the database system is starting up', false],
   [`${OOM}${SCRIPT}`, true],
   ["READONLY You can't write against a read only replica.", true],
