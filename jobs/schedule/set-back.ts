@@ -1,3 +1,4 @@
+import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
 import { putOffOf } from '../pauses/put-off.ts'
 import type { Queues } from '../queue/queues.ts'
 
@@ -16,21 +17,25 @@ const NOTABLE_STEP_MS = 60_000
 
 /**
  * Restarts the wait of every delayed job after the wall clock was set back. The queue stores the end of a wait by that clock: after a
- * step of an hour, a wait of a minute would take an hour, without another job for that organization. While the queue does not
- * answer, this is retried at every look.
+ * step of an hour, a wait of a minute would take an hour, without another job for that organization. At the start, this is done for
+ * jobs with a date far in the future: the clock was set back while no worker looked. While the queue does not answer, this is
+ * retried at every look.
  */
 export function keepWaits(sync: Queues['sync'], keeping: KeepingWaits): { stop: () => void } {
   const wallClock = watchWallClock(keeping)
-  let [isDue, isUnderWay] = [false, false]
+  let due: 'all' | 'dated-ahead' | undefined = 'dated-ahead'
+  let isUnderWay = false
 
   async function look(): Promise<void> {
-    isDue ||= wallClock.wasSetBack()
-    if (!isDue || isUnderWay) return
+    if (wallClock.wasSetBack()) due = 'all'
+    if (due === undefined || isUnderWay) return
     isUnderWay = true
+    const looked = due
     try {
-      const jobs = await delayAnew(sync)
-      isDue = false
-      keeping.onSetBack?.(jobs)
+      const isMeant = (job: SyncJob) => looked === 'all' || isDatedAhead(job, keeping.now())
+      const jobs = await delayAnew((await sync.getDelayed()).filter(isMeant))
+      if (due === looked) due = undefined
+      if (looked === 'all' || jobs > 0) keeping.onSetBack?.(jobs)
     } catch {
       // The queue is lost or refuses; other parts report that.
     } finally {
@@ -56,8 +61,14 @@ export function watchWallClock({ now, monotonicMs }: Pick<KeepingWaits, 'now' | 
   }
 }
 
-async function delayAnew(sync: Queues['sync']): Promise<number> {
-  const delayed = await sync.getDelayed()
+type SyncJob = Awaited<ReturnType<Queues['sync']['getDelayed']>>[number]
+
+/** Whether a clock that was ahead said when a job was last started, or made: then it says when its wait ends, too. */
+function isDatedAhead({ processedOn, timestamp }: SyncJob, nowMs: number): boolean {
+  return (processedOn ?? timestamp) > nowMs + LARGEST_STEP_MS
+}
+
+async function delayAnew(delayed: readonly SyncJob[]): Promise<number> {
   // What waits for a moment of the wall clock is started, and put off again until then. A job that was taken meanwhile no longer waits.
   const anew = delayed.map((job) => (putOffOf(job) === undefined ? job.changeDelay(job.delay) : job.promote()))
   await Promise.all(anew.map((changed) => changed.catch(() => {})))

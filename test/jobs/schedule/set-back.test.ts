@@ -4,6 +4,7 @@ import { aJobsWorkplace, someQueues, takeNext } from '../../support/jobs-workpla
 import { organizationAt } from '../../support/workplace.ts'
 
 const HOUR_MS = 3_600_000
+const YEAR_MS = 365 * 24 * HOUR_MS
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 test('a job that waits is not made to wait longer by a clock that is set back', async () => {
@@ -20,6 +21,21 @@ test('a job that waits is not made to wait longer by a clock that is set back', 
 
   expect(await takeNext(backend, 'sync')).toEqual({ organization: 'acme' })
   expect(jobs).toBe(1)
+})
+
+test('a job that a clock a year ahead made is not made to wait for a year by a worker that starts later', async () => {
+  const { backend, queues } = await aQueue()
+  await queues.sync.add('schedule', { organization: 'acme' }, { timestamp: Date.now() + YEAR_MS, delay: 1 })
+  await queues.sync.add('schedule', { organization: 'globex' }, { delay: HOUR_MS })
+  const setBack = Promise.withResolvers<number>()
+  const clocks = { now: Date.now, monotonicMs: () => performance.now() }
+  const waits = keepWaits(queues.sync, { ...clocks, lookMs: 1, onSetBack: setBack.resolve })
+  const jobs = await setBack.promise
+  waits.stop()
+
+  expect(await takeNext(backend, 'sync')).toEqual({ organization: 'acme' })
+  expect(jobs).toBe(1)
+  expect(await queues.sync.getDelayedCount()).toBe(1)
 })
 
 test('a job that waits for the end of a pause or for its window looks at the clock again', async () => {
