@@ -22,7 +22,10 @@ export async function openValues(address: string, connectMs: number): Promise<Re
 type Place = { address: string; connectMs: number; prefix: string }
 
 async function openInRedis({ address, connectMs, prefix }: Place): Promise<Readable> {
-  const [{ Redis }, { redisValues }] = await Promise.all([import('ioredis'), import('./redis/redis-values.ts')])
+  const [{ Redis }, { askForKeys, redisValues }] = await Promise.all([
+    import('ioredis'),
+    import('./redis/redis-values.ts'),
+  ])
   const settings = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
   const client = new Redis(address, settings)
   // The verbs report the failure; without this listener it would be printed, with its password.
@@ -30,7 +33,7 @@ async function openInRedis({ address, connectMs, prefix }: Place): Promise<Reada
   const failed = new Promise<never>((_, reject) => client.once('error', reject))
   failed.catch(() => {})
   // The reason is reported only as an event.
-  const ping = async () => void (await Promise.race([client.ping(), failed]))
+  const ping = () => Promise.race([askForKeys(client, prefix), failed])
   return { values: redisValues(client, prefix), ping, close: async () => client.disconnect() }
 }
 

@@ -63,6 +63,11 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     'It refuses writes: name the primary server as queue, or make this one writable again;',
   ],
   [/MISCONF|NOREPLICAS|disk|No space/i, 'Repair that server (see its log), then try again;'],
+  [/CROSSSLOT|MOVED|CLUSTERDOWN/, 'It is a cluster, over which no queue can be spread: name a single server as queue;'],
+  [
+    /WRONGTYPE/,
+    'Another program uses the keys of this queue: give it a name of its own with ?prefix= at the end of the address;',
+  ],
   [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or the permissions of that user;'],
 ]
 

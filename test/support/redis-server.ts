@@ -26,20 +26,21 @@ export function redisProgram(): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** Starts Redis or Valkey on a free port; with `appendOnly` it forgets nothing when it is killed. */
-export async function startRedis({ appendOnly = false, password = '' } = {}): Promise<RedisServer> {
+/** Starts Redis or Valkey on a free port; with `appendOnly` it forgets nothing when it is killed. A cluster has no slots yet. */
+export async function startRedis({ appendOnly = false, password = '', isCluster = false } = {}): Promise<RedisServer> {
   const program = redisProgram()
   if (program === undefined) throw new Error('There is no redis-server or valkey-server on the PATH.')
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-redis-'))
   const port = await freePort()
   const server = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
   const durability = ['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always']
+  const sharing = isCluster ? ['--cluster-enabled', 'yes'] : []
   const access = password === '' ? [] : ['--requirepass', password]
   const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
   let child: ChildProcess | undefined
 
   async function start(): Promise<void> {
-    child = spawn(program ?? '', [...server, ...durability, ...access], { stdio: 'ignore' })
+    child = spawn(program ?? '', [...server, ...durability, ...sharing, ...access], { stdio: 'ignore' })
     await command('ping')
   }
 

@@ -5,7 +5,7 @@ import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { redisLeftJobs } from './redis-left-jobs.ts'
 import { redisLimits } from './redis-limits.ts'
-import { redisValues } from './redis-values.ts'
+import { askForKeys, probeKey, redisValues } from './redis-values.ts'
 
 const PROBE_STAYS_MS = 60_000
 const RECONNECT = { firstMs: 400, longestMs: 5000 }
@@ -34,9 +34,9 @@ export async function openRedis(address: string, { connectMs, answerMs, prefix }
     ping: async () => {
       await client.ping()
     },
-    // BullMQ's keys begin with bull, so a user restricted to those may write this key too.
     write: async () => {
-      await client.set(`bull:${prefix}-probe`, '1', 'PX', PROBE_STAYS_MS)
+      await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS)
+      await askForKeys(client, prefix)
     },
     freeJobs: redisLeftJobs(client),
     values: redisValues(client, prefix),

@@ -103,6 +103,39 @@ test('worker --once ends with the reason when its queue refuses in the middle', 
   )
 })
 
+describe.each([
+  ['is a cluster', aCluster, /CROSSSLOT.* It is a cluster, .*: name a single server as queue/],
+  ['has a key of ours for another purpose', aTakenRedis, /WRONGTYPE.* Another program uses the keys .* \?prefix=/],
+])('a Redis that %s', (_what, start, reason) => {
+  test.each(['run acme', 'worker --port 0', 'check'])('ends `%s` with 5', async (line) => {
+    const redis = await start()
+    const place = await aPlaceOn(redis, { queue: `${redis.url}?prefix=taken` })
+    const { code, stdout, stderr } = await runCli([...line.split(' '), '--config', place.config], {
+      cwd: place.folder,
+    })
+
+    expect(code).toBe(5)
+    expect(stdout + stderr).toMatch(reason)
+  })
+})
+
+async function aTakenRedis(): Promise<RedisServer> {
+  const redis = await aRedis()
+  await redis.command('SET', 'bull:taken-shared', 'of another program')
+  return redis
+}
+
+/** A server alone in its cluster. */
+async function aCluster(): Promise<RedisServer> {
+  const redis = await aRedis({ isCluster: true })
+  await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await eventually(
+    () => redis.command('CLUSTER', 'INFO'),
+    (info) => String(info).includes('cluster_state:ok'),
+  )
+  return redis
+}
+
 async function readiness(http: string | undefined): Promise<{ ready: boolean; problems: string[] }> {
   const answer: unknown = await (await fetch(`${http}/readyz`)).json()
   if (typeof answer === 'object' && answer !== null && 'ready' in answer && 'problems' in answer)
@@ -126,8 +159,11 @@ async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<R
   return redis
 }
 
-async function aPlaceOn(redis: RedisServer, { organizations = 1, gate = aGate({ fromPage: 1000 }) } = {}) {
+async function aPlaceOn(
+  redis: RedisServer,
+  { organizations = 1, gate = aGate({ fromPage: 1000 }), queue = aQueue(redis.url) } = {},
+) {
   const customers = Array.from({ length: organizations }, () => 150)
   const sandbox = await aSandbox({ customers, intercept: gate.intercept })
-  return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
+  return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue })
 }
