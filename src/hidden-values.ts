@@ -1,4 +1,5 @@
 import { TEXT_FIELDS, type Customer, type TextField } from './customer.ts'
+import { parsedJson } from './parsed-json.ts'
 import {
   actionBetween,
   fieldOf,
@@ -51,8 +52,8 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValue
   return {
     customer: (customer) => hiddenCustomer(customer, columns, hide),
     record: (record) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
-    changedFields: (json) => shallow(() => hiddenChange(parsed(json), hide), null),
-    payload: (json) => shallow(() => hiddenPayload(parsed(json), hide), JSON.stringify(HIDDEN_RECORD)),
+    changedFields: (json) => shallow(() => hiddenChange(parsedJson(json), hide), null),
+    payload: (json) => shallow(() => hiddenPayload(parsedJson(json), hide), JSON.stringify(HIDDEN_RECORD)),
     columns: columns.map(([field]) => field),
     unfilled: named.filter((field) => actions.get(field) === 'blank'),
   }
@@ -102,21 +103,10 @@ function hiddenCustomer<Columns extends HidableColumns>(
 /** The JSON of the fields of `extra`; null if none is left, or it cannot be read. */
 function hiddenExtra(json: string | null, hide: Hide): string | null {
   if (json === null) return null
-  const fields = parsed(json)
+  const fields = parsedJson(json)
   if (!isObject(fields)) return null
   const kept = Object.entries(fields).flatMap((field) => hiddenField(field, hide.other(field[0]), hide))
   return kept.length === 0 ? null : jsonOf(kept)
-}
-
-/** Undefined for what was edited by hand and is no JSON any more. */
-function parsed(json: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json)
-    return value
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }
 
 /** The field as it is stored, or none. */
@@ -175,7 +165,7 @@ export function isFilled(
 ): boolean {
   if (field !== 'extra') return before[field] === null && unfilled.includes(field)
   // What was edited by hand may be no JSON: that is a change.
-  const known = parsed(before.extra ?? '{}')
+  const known = parsedJson(before.extra ?? '{}')
   if (!isObject(known)) return false
   const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
     ([name]) => Object.hasOwn(known, name) || !isUnfilled(name, unfilled),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { parsedJson } from './parsed-json.ts'
 
 /** The order of a list since it was read, as far as quick runs know it. */
 export type LaterOrder = z.output<typeof laterSchema>
@@ -13,11 +14,7 @@ const laterSchema = z.object({
 
 /** The order in a stored text; undefined if it has no meaning for this program. */
 export function readLaterOrder(text: string | null): LaterOrder | undefined {
-  try {
-    return text === null ? undefined : laterSchema.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
+  return laterSchema.safeParse(parsedJson(text ?? '')).data
 }
 
 /** The rows of a list that has changed since it was read as `before`; all of `before` where nothing is known. */

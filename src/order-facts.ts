@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { parsedJson } from './parsed-json.ts'
 
 const fieldNames = z.array(z.string().max(100)).max(100)
 
@@ -20,14 +21,5 @@ const factsSchema = z.object({
 
 /** The facts in a stored text. What cannot be read, or has no meaning for this program, is unknown. */
 export function readOrderFacts(text: string | null): OrderFacts {
-  const result = factsSchema.safeParse(parsed(text))
-  return result.success ? result.data : {}
-}
-
-function parsed(text: string | null): unknown {
-  try {
-    return text === null ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return factsSchema.safeParse(parsedJson(text ?? '')).data ?? {}
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { parsedJson } from '../../src/parsed-json.ts'
 
 /**
  * Small texts that all workers of a queue share, by name, kept in its database until they are deleted or the database loses them.
@@ -20,9 +21,5 @@ export type SharedValues = {
 
 /** A value that is kept as JSON in this form; undefined for a text that cannot be read, such as one of a newer version. */
 export function parseValue<Form extends z.ZodType>(form: Form, text: string): z.output<Form> | undefined {
-  try {
-    return form.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
+  return form.safeParse(parsedJson(text)).data
 }

@@ -1,3 +1,5 @@
+import { parsedJson } from '../parsed-json.ts'
+
 /** The texts by which what is left of a customer is found. */
 export type CustomerTexts = { all: string[]; email: string[] }
 
@@ -20,7 +22,7 @@ export function textsOfCustomer(documents: Iterable<string | null>): CustomerTex
 }
 
 function textsIn(json: string | null): { field: string; value: string }[] {
-  const document = parsed(json)
+  const document = parsedJson(json ?? '')
   if (typeof document !== 'object' || document === null) return []
   const values: Partial<Record<string, unknown>> = { ...document }
   return TELLING.flatMap((field) =>
@@ -28,14 +30,6 @@ function textsIn(json: string | null): { field: string; value: string }[] {
       .flatMap((value): unknown[] => (Array.isArray(value) ? value.slice(0, 2) : [value]))
       .flatMap((value) => (typeof value === 'string' ? [{ field, value }] : [])),
   )
-}
-
-function parsed(json: string | null): unknown {
-  try {
-    return json === null ? undefined : JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }
 
 /** The forms of an id in a text. */

@@ -1,3 +1,4 @@
+import { parsedJson } from '../parsed-json.ts'
 import { errorEnvelope } from './envelope.ts'
 
 /**
@@ -5,19 +6,11 @@ import { errorEnvelope } from './envelope.ts'
  * envelope, at most 200 characters, nothing that could be a secret or a person. Empty if it sent neither.
  */
 export function quoted(text: string, secrets: readonly string[]): string {
-  const { error, message } = errorFields(text)
+  const { error, message } = errorEnvelope.safeParse(parsedJson(text)).data ?? {}
   const code = error !== undefined && /^[\w.-]{1,60}$/.test(error) ? scrubbed(error, secrets) : ''
   const said = message === undefined ? '' : scrubbed(message, secrets)
   if (said === '') return code === '' ? '' : ` (${code})`
   return code === '' ? ` ("${said}")` : ` (${code}: "${said}")`
-}
-
-function errorFields(text: string): { error?: string | undefined; message?: string | undefined } {
-  try {
-    return errorEnvelope.safeParse(JSON.parse(text)).data ?? {}
-  } catch {
-    return {}
-  }
 }
 
 const LONGEST_QUOTE = 200

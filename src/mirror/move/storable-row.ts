@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../errors.ts'
-import { isJson } from '../../is-json.ts'
+import { parsedJson } from '../../parsed-json.ts'
 import type { Kind, MovedTable } from './moved-tables.ts'
 import { keyOf, type Row, type Value } from './side.ts'
 
@@ -33,7 +33,7 @@ function isOf(kind: Kind, value: Exclude<Value, null>): boolean {
   if (kind === 'bytes' || kind === 'rows') return Buffer.isBuffer(value)
   if (kind === 'moment' || kind === 'second') return typeof value === 'string' && TIME.test(value)
   if (kind === 'text' || kind === 'order') return typeof value === 'string'
-  if (kind === 'json') return typeof value === 'string' && isJson(value)
+  if (kind === 'json') return typeof value === 'string' && parsedJson(value) !== undefined
   return Number.isSafeInteger(value)
 }
 

@@ -1,4 +1,4 @@
-import { isJson } from '../../is-json.ts'
+import { parsedJson } from '../../parsed-json.ts'
 import type { SqlValue } from '../readable-statement.ts'
 import type { ExportColumn, ExportRow, Format, FormatSettings } from './format.ts'
 
@@ -58,7 +58,7 @@ function jsonOf(value: SqlValue): string {
 
 /** As it is written in the mirror, so that numbers keep all their digits, and well formed; as text where it is no JSON. */
 function nested(value: SqlValue): string {
-  if (typeof value !== 'string' || !isJson(value)) return jsonOf(value)
+  if (typeof value !== 'string' || parsedJson(value) === undefined) return jsonOf(value)
   return onOneLine(wellFormed(value.replaceAll(/[\r\n]/g, ' ')))
 }
 

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../parsed-json.ts'
 import type { Named } from '../../../run.ts'
 import type { Session } from '../session.ts'
 
@@ -33,8 +34,8 @@ const FIND = `
 
 /** The names in the latest reject, then those after the latest changes, then those before them. */
 function namesIn(payloads: readonly string[], changes: readonly string[]): Named[] {
-  const reject = payloads.map(parsed).find((payload) => payload !== undefined)
-  const latest = changes.map(parsed)
+  const reject = payloads.map(parsedJson).find((payload) => payload !== undefined)
+  const latest = changes.map(parsedJson)
   return [
     ...(reject === undefined ? [] : [namesBy((field) => valueIn(reject, field))]),
     ...latest.map((change) => namesBy((field) => valueIn(valueIn(change, field), 1))),
@@ -44,16 +45,6 @@ function namesIn(payloads: readonly string[], changes: readonly string[]): Named
 
 function namesBy(valueOf: (field: keyof Named) => unknown): Named {
   return { name: textOf(valueOf('name')), username: textOf(valueOf('username')), email: textOf(valueOf('email')) }
-}
-
-/** Undefined for what was edited by hand and is no JSON any more. */
-function parsed(json: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json)
-    return value
-  } catch {
-    return undefined
-  }
 }
 
 function valueIn(value: unknown, key: string | number): unknown {

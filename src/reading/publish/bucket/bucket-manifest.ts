@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { UsageError } from '../../../errors.ts'
+import { parsedJson } from '../../../parsed-json.ts'
 import { MANIFEST } from './object-keys.ts'
 import type { ObjectStore } from './object-store.ts'
 
@@ -48,20 +49,12 @@ export type FoundManifest = { content: BucketManifest | undefined; version: stri
 export async function readBucketManifest(store: ObjectStore): Promise<FoundManifest> {
   const found = await store.readText(MANIFEST)
   if (found === undefined) return { content: undefined, version: undefined }
-  const parsed = manifestSchema.safeParse(asJson(found.text))
+  const parsed = manifestSchema.safeParse(parsedJson(found.text))
   if (parsed.success) return { content: parsed.data, version: found.version }
   throw new UsageError(
     `${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. It was left as it is; name another prefix, ` +
       'or remove it if what is there may be replaced.',
   )
-}
-
-function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** A time of the mirror as other programs read it. */
