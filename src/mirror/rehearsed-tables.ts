@@ -1,3 +1,5 @@
+import { MEMORY_OF_LIST } from './organization-tables.ts'
+
 /** The tables that a run reads or writes, except the memory of the list. */
 const REHEARSED = [
   'runs',
@@ -9,9 +11,8 @@ const REHEARSED = [
   'forgotten_keys',
   'forgotten',
 ]
-const MEMORY = ['lists', 'list_chunks', 'list_windows', 'edited_customers']
 
 /** The tables that a dry run needs a copy of, each after those that it refers to. A full one reads every record, and needs no list. */
 export function rehearsedTables({ withLists = false } = {}): string[] {
-  return withLists ? [...REHEARSED, ...MEMORY] : REHEARSED
+  return withLists ? [...REHEARSED, ...MEMORY_OF_LIST] : REHEARSED
 }

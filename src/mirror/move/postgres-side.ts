@@ -1,7 +1,7 @@
-import { quoted } from '../postgres/quoted.ts'
+import { quoted } from '../quoted.ts'
 import type { Session } from '../postgres/session.ts'
 import { NUMBERED, type Kind, type MovedTable } from './moved-tables.ts'
-import { keyOf, type Row, type Scope, type Side, type Value } from './side.ts'
+import { keyOf, ORGANIZATIONS, type Row, type Scope, type Side, type Value } from './side.ts'
 
 /** Numbers of rows read at once. */
 const NUMBERS_AT_ONCE = 20_000
@@ -44,10 +44,6 @@ export function postgresSide(session: Session, place: string): Side {
     },
   }
 }
-
-const ORGANIZATIONS = `
-  SELECT organization FROM runs UNION SELECT organization FROM customers UNION SELECT organization FROM forgotten_keys
-  UNION SELECT organization FROM unfinished_forgets ORDER BY 1`
 
 async function readPage(session: Session, table: MovedTable, scope: Scope, after: Row | undefined): Promise<Row[]> {
   const parameters: unknown[] = scopeOf(table, scope)

@@ -30,6 +30,11 @@ export type Side = {
   continueAfter(numbers: readonly number[]): Promise<void>
 }
 
+/** The organizations of which a mirror holds anything, in both kinds of mirror. */
+export const ORGANIZATIONS = `
+  SELECT organization FROM runs UNION SELECT organization FROM customers UNION SELECT organization FROM forgotten_keys
+  UNION SELECT organization FROM unfinished_forgets ORDER BY 1`
+
 /** The rows of a table in the order of its key, some at a time. */
 export async function* pagesOf(side: Side, table: MovedTable, scope: Scope): AsyncGenerator<Row[]> {
   let last: Row | undefined

@@ -1,6 +1,7 @@
+import { quoted } from '../quoted.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { NUMBERED, type MovedTable } from './moved-tables.ts'
-import { keyOf, type Row, type Scope, type Side, type Value } from './side.ts'
+import { keyOf, ORGANIZATIONS, type Row, type Scope, type Side, type Value } from './side.ts'
 
 /** A mirror in SQLite. The caller holds its transaction. */
 export function sqliteSide(db: Connection, place: string): Side {
@@ -43,10 +44,6 @@ export function sqliteSide(db: Connection, place: string): Side {
 
 type Binding = { scope?: string }
 
-const ORGANIZATIONS = `
-  SELECT organization FROM runs UNION SELECT organization FROM customers UNION SELECT organization FROM forgotten_keys
-  UNION SELECT organization FROM unfinished_forgets ORDER BY 1`
-
 function readPage(db: Connection, table: MovedTable, scope: Scope, after: Row | undefined): Row[] {
   const key = table.key.map(quoted).join(', ')
   const from = after === undefined ? '' : ` AND (${key}) > (${table.key.map((_, at) => `@k${at}`).join(', ')})`
@@ -73,8 +70,4 @@ function scopeOf(scope: Scope): Record<string, string> {
 function isNumberedForEver(db: Connection, table: string): boolean {
   const sql = db.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(table)
   return sql?.includes('AUTOINCREMENT') === true
-}
-
-function quoted(name: string): string {
-  return `"${name}"`
 }

@@ -1,4 +1,5 @@
 import { ifThere } from '../if-there.ts'
+import { quoted } from '../quoted.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
 import { openDatabase, openTemporary, type Connection } from './database.ts'
 import { fileError } from './file-errors.ts'
@@ -37,7 +38,7 @@ function copyRows(db: Connection, table: string, organizations: readonly string[
     .prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'original')`)
     .pluck()
     .all(table)
-    .map((column) => `"${column}"`)
+    .map(quoted)
     .join(', ')
   db.prepare(
     `INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM original.${table}

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { Interrupted } from '../../errors.ts'
+import { quoted } from '../../mirror/quoted.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 
 /** How much of a file is copied, as a share from 0 to 1. */
@@ -52,7 +53,7 @@ export function countRows(db: Database.Database): RowCounts {
       name,
       Number(
         db
-          .prepare(`SELECT COUNT(*) FROM "${name.replaceAll('"', '""')}"`)
+          .prepare(`SELECT COUNT(*) FROM ${quoted(name)}`)
           .pluck()
           .get(),
       ),

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import { quoted } from '../../mirror/quoted.ts'
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../dictionary.ts'
 import { hasTable } from '../has-table.ts'
 import type { CopySettings } from './build-copy.ts'
@@ -155,8 +156,4 @@ function addView(db: Database.Database, name: string, sql: string): void {
 
 function namesOf(columns: readonly PublicColumn[]): string {
   return columns.map(({ name }) => quoted(name)).join(', ')
-}
-
-function quoted(name: string): string {
-  return `"${name}"`
 }

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { quoted } from '../../mirror/quoted.ts'
 import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
 import { COLUMNS_OF_MANIFEST } from './manifest-columns.ts'
@@ -55,7 +56,7 @@ function countRows(db: Database.Database): void {
  */
 export function digestRows(db: Database.Database): void {
   const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
-  const line = `json_array(${columns.map((column) => `"${column}"`).join(', ')})`
+  const line = `json_array(${columns.map(quoted).join(', ')})`
   const digests = new Map<string, Hash>()
   const rows = db.prepare<[], [string, string]>(`SELECT organization, ${line} FROM customers ORDER BY rowid`).raw()
   for (const [organization, text] of rows.iterate()) {

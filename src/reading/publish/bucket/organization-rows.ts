@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Connection } from '../../../mirror/sqlite/database.ts'
+import { quoted } from '../../../mirror/quoted.ts'
 import { PUBLIC_TABLES } from '../../../public-tables.ts'
 import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'
 import { parquetFormat } from '../../export/parquet.ts'
@@ -100,7 +101,7 @@ function columnsOf(withoutPersonalData: boolean): ExportColumn[] {
 
 /** In the order of ids, and without a place to stop at: a statement that is not at its end would keep the file from being closed. */
 function* rowsOf(db: Connection, organization: string, columns: readonly ExportColumn[]): Generator<ExportRow, void> {
-  const names = columns.map(({ name }) => `"${name}"`).join(', ')
+  const names = columns.map(({ name }) => quoted(name)).join(', ')
   const sql = `SELECT ${names} FROM customers WHERE organization = ? ORDER BY id`
   yield* db.prepare<[string], ExportRow>(sql).raw().iterate(organization)
 }
