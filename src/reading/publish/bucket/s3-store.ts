@@ -14,7 +14,7 @@ import { bucketAddressText } from '../../../config/bucket-address.ts'
 import { bucketEnvironment, type BucketEnvironment } from '../../../config/bucket-endpoint.ts'
 import type { Environment } from '../../../config/environment.ts'
 import type { BucketPlan } from './bucket-plan.ts'
-import type { ObjectStore, UnfinishedUpload } from './object-store.ts'
+import type { ObjectStore, StoredText, UnfinishedUpload } from './object-store.ts'
 import { errorNameOf, statusOf, storeError } from './store-error.ts'
 import { uploadFile } from './upload-file.ts'
 
@@ -52,16 +52,7 @@ export function openS3Store(
   return {
     shown,
     head: () => attempt(async () => void (await client.send(new HeadBucketCommand({ Bucket: bucket })))),
-    readText: (key) =>
-      attempt(async () => {
-        try {
-          const found = await client.send(new GetObjectCommand(place(key)))
-          return { text: await textOf(found), version: found.ETag }
-        } catch (error) {
-          if (errorNameOf(error) === 'NoSuchKey') return undefined
-          throw error
-        }
-      }),
+    readText: (key) => attempt(() => readText(client, place(key))),
     replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
     upload: (key, file) => attempt(() => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
     list: (from) =>
@@ -136,6 +127,16 @@ async function textOf({ Body }: GetObjectCommandOutput): Promise<string> {
 
 type Place = { Bucket: string; Key: string }
 
+async function readText(client: S3Client, place: Place): Promise<StoredText | undefined> {
+  try {
+    const found = await client.send(new GetObjectCommand(place))
+    return { text: await textOf(found), version: found.ETag }
+  } catch (error) {
+    if (errorNameOf(error) === 'NoSuchKey') return undefined
+    throw error
+  }
+}
+
 /** A service that does not know conditions gets the object without one, right after its version was looked at again. */
 async function replaceText(
   client: S3Client,
@@ -152,35 +153,14 @@ async function replaceText(
     const name = errorNameOf(error)
     // Where it was deleted meanwhile, there is no object to match.
     const isOvertaken = statusOf(error) === 412 || name === 'ConditionalRequestConflict' || name === 'NoSuchKey'
-    if (isOvertaken) return isWritten(client, place, text)
+    // The answer to a first attempt may have been lost on its way, after the service had written the object.
+    if (isOvertaken) return (await readText(client, place))?.text === text
     if (name !== 'NotImplemented') throw error
   }
-  const found = await versionOf(client, place)
-  if (found !== version) return false
+  const found = await readText(client, place)
+  if (found?.version !== version) return false
   await client.send(new PutObjectCommand(object))
   return true
-}
-
-/** The answer to a first attempt may have been lost on its way, after the service had written the object. */
-async function isWritten(client: S3Client, place: Place, text: string): Promise<boolean> {
-  try {
-    const found = await client.send(new GetObjectCommand(place))
-    return (await textOf(found)) === text
-  } catch (error) {
-    if (errorNameOf(error) === 'NoSuchKey') return false
-    throw error
-  }
-}
-
-async function versionOf(client: S3Client, place: Place): Promise<string | undefined> {
-  try {
-    const found = await client.send(new GetObjectCommand(place))
-    await textOf(found)
-    return found.ETag
-  } catch (error) {
-    if (errorNameOf(error) === 'NoSuchKey') return undefined
-    throw error
-  }
 }
 
 function md5Of(text: string): string {
