@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
-import { closeSync, lstatSync, openSync, readSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { kindOfFile } from '../file-kind.ts'
 import { hasTable } from '../has-table.ts'
+import { readHeader } from '../sqlite-header.ts'
 
 /** Marks a file as a backup: one row with the moment of which it is. Whatever opens it to write as a mirror removes the mark. */
 const MARK = 'backup_mark'
@@ -37,12 +38,6 @@ export function backupTakenAt(path: string): string | undefined {
 
 /** Whether the file is in WAL mode, as mirrors are and backups are not. */
 function hasWal(path: string): boolean {
-  const header = Buffer.alloc(20)
-  const descriptor = openSync(path, 'r')
-  try {
-    readSync(descriptor, header, 0, header.length, 0)
-  } finally {
-    closeSync(descriptor)
-  }
+  const header = readHeader(path)
   return header[18] === 2 || header[19] === 2
 }
