@@ -1,10 +1,12 @@
 import {
   ACCOUNTING,
   BACKUP,
+  BACKUP_FOR_NOW,
   BREACH,
   COPY,
   COPY_FOR_NOW,
   EXPORT,
+  EXPORT_FOR_NOW,
   MIRROR,
   MIRROR_FOR_NOW,
   OTHER_PAGE,
@@ -18,7 +20,7 @@ import {
   type ErrorFacts,
 } from './error-groups.ts'
 
-export type { Again, ErrorFacts, Origin } from './error-groups.ts'
+export type { ErrorFacts, Origin } from './error-groups.ts'
 
 /**
  * Every error code of the program, once, under its class in `errors.ts`. A new code is a row here and a `throw` where it
@@ -155,38 +157,28 @@ export const ERRORS = {
   },
   ExportFailed: {
     'export-full': {
-      ...EXPORT,
-      again: 'retry',
-      exitCode: 5,
+      ...EXPORT_FOR_NOW,
       fix: 'Free some space where the export is written, then export again.',
     },
     'export-unwritable': EXPORT,
     'export-busy': {
-      ...EXPORT,
-      again: 'retry',
-      exitCode: 5,
+      ...EXPORT_FOR_NOW,
       fix: 'Wait until the other export is done, then export again.',
     },
     'export-unfinished': {
-      ...EXPORT,
-      again: 'retry',
-      exitCode: 5,
+      ...EXPORT_FOR_NOW,
       fix: 'Export again. If it happens again, check the memory and the disk of this machine.',
     },
   },
   BackupFailed: {
     'backup-full': {
-      ...BACKUP,
-      again: 'retry',
-      exitCode: 5,
+      ...BACKUP_FOR_NOW,
       fix: 'Free some space where the backup is written, then make it again. The backup that is there stays until then.',
     },
-    'backup-busy': { ...BACKUP, again: 'retry', exitCode: 5, fix: 'Wait for the other backup to end.' },
+    'backup-busy': { ...BACKUP_FOR_NOW, fix: 'Wait for the other backup to end.' },
     'backup-unwritable': BACKUP,
     'backup-unfinished': {
-      ...BACKUP,
-      again: 'retry',
-      exitCode: 5,
+      ...BACKUP_FOR_NOW,
       fix: 'Make it again. If it happens again, check the disk of the backup, and the mirror with customer-mirror check.',
     },
   },

@@ -22,7 +22,7 @@ export type ErrorFacts = {
   readonly fix: string
 }
 
-export type Again = 'wait' | 'retry' | 'never'
+type Again = 'wait' | 'retry' | 'never'
 
 /**
  * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
@@ -125,6 +125,8 @@ export const EXPORT: ErrorFacts = {
   fix: 'Correct what is named above, then export again.',
 }
 
+export const EXPORT_FOR_NOW: ErrorFacts = { ...EXPORT, again: 'retry', exitCode: 5 }
+
 /** The backup was not made. A backup that was there before is unchanged. */
 export const BACKUP: ErrorFacts = {
   ...OURS,
@@ -132,6 +134,8 @@ export const BACKUP: ErrorFacts = {
   title: 'no backup made',
   fix: 'Correct what is named above, then make the backup again.',
 }
+
+export const BACKUP_FOR_NOW: ErrorFacts = { ...BACKUP, again: 'retry', exitCode: 5 }
 
 /** The hours in which runs may start are over. */
 export const WINDOW_CLOSED = {
