@@ -141,6 +141,11 @@ export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'st
   }
 }
 
+/** Nothing deleted. */
+export function nothingPruned(): Pruned {
+  return { changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0, isUnfinished: false, error: undefined }
+}
+
 /** All zeros. */
 export function noRecords(): RecordCounts {
   return { received: 0, inserted: 0, updated: 0, unchanged: 0, duplicates: 0, rejected: 0, suppressed: 0, returned: 0 }

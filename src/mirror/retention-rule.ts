@@ -1,4 +1,3 @@
-import type { Pruned } from '../report.ts'
 import type { Reckoning, Retention } from '../run.ts'
 import { fromSqlTime, sqlTime } from './sql-time.ts'
 
@@ -6,15 +5,6 @@ const DAY_MS = 86_400_000
 
 /** What retention deletes. */
 export type Kind = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
-
-/** Nothing deleted. */
-export function nothingPruned(): Pruned {
-  return {
-    ...{ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 },
-    isUnfinished: false,
-    error: undefined,
-  }
-}
 
 /** The moment before which rows of each kind are deleted. Runs last: what was deleted before refers to them no more. */
 export function* kindsToPrune(retention: Retention, asOfMs: number): Generator<{ kind: Kind; beforeMs: number }> {

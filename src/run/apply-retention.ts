@@ -1,5 +1,5 @@
 import { describeError } from '../errors.ts'
-import type { Pruned } from '../report.ts'
+import { nothingPruned, type Pruned } from '../report.ts'
 import type { Retention, Run } from '../run.ts'
 import type { Source } from '../source/customers.ts'
 import type { Mirror } from '../store.ts'
@@ -35,13 +35,6 @@ export async function applyRetention(
     // The message of a defect may quote anything.
     const said =
       code === 'unexpected' ? 'Retention failed. This is a defect of Customer Mirror; please report it.' : message
-    return {
-      changes: 0,
-      resolvedRejects: 0,
-      runs: 0,
-      removedCustomers: 0,
-      isUnfinished: true,
-      error: { code, message: said },
-    }
+    return { ...nothingPruned(), isUnfinished: true, error: { code, message: said } }
   }
 }
