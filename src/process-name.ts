@@ -1,6 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { kill, pid } from 'node:process'
+import { codeOf } from './code-of.ts'
 
 /**
  * Names a process so that another can find out whether it is gone: `machine#process#start`. Numbers of processes are used
@@ -27,7 +28,7 @@ function isAlive(id: number): boolean {
     kill(id, 0)
     return true
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+    return codeOf(error) !== 'ESRCH'
   }
 }
 

@@ -1,4 +1,5 @@
 import { isOurs, QueueUnavailable } from '../../src/errors.ts'
+import { codeOf } from '../../src/code-of.ts'
 
 /**
  * An error of the queue as QueueUnavailable, with the queue, the reason and the fix. Our own errors and defects of this program
@@ -21,7 +22,7 @@ export function neverOpened(error: unknown, place: string): unknown {
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed'
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-  const code = first instanceof Error && 'code' in first ? String(first.code) : undefined
+  const code = codeOf(first)
   const line = first instanceof Error ? firstLine(first.message) : ''
   return line === '' ? (code ?? 'it failed') : line
 }

@@ -48,7 +48,7 @@ export async function waitForRuns(asked: Asked, io: Io): Promise<void> {
   await showEnds(waited, asked, io)
   for (const { organization, waited: end } of waited)
     if (end === undefined) say(organization, goesOn(organization, configOption(configFile)))
-  io.exitWith(oneExitCode(waited.map(codeOf)))
+  io.exitWith(oneExitCode(waited.map(exitCodeOf)))
 }
 
 async function showEnds(waited: readonly Waited[], { config, organizations, configFile, quick }: Asked, io: Io) {
@@ -90,7 +90,7 @@ async function listRuns(file: string | undefined, organization: string): Promise
 /** Runs that may have ended between the end of a job and the look at the mirror. */
 const LATEST_RUNS = 20
 
-function codeOf({ waited }: Waited): ExitCode {
+function exitCodeOf({ waited }: Waited): ExitCode {
   if (waited === undefined) return 5
   return waited.from === 'no-quick-run' ? 6 : exitCodeOfRuns([waited.outcome])
 }

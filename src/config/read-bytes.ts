@@ -1,6 +1,7 @@
 import { constants, createReadStream, openSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
+import { codeOf } from '../code-of.ts'
 
 /** A file's bytes, at most one more than was asked for, or a phrase that continues "the file …" and says why there are none. */
 export type FileBytes = { bytes: Buffer } | { problem: string; missing: boolean }
@@ -32,7 +33,7 @@ export async function readBytes(path: string, { maxBytes, silenceMs = SILENCE_MS
     }
     return { bytes: Buffer.concat(chunks) }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const code = codeOf(error) ?? 'unknown'
     return { problem: PHRASES[code] ?? `cannot be read (${code})`, missing: code === 'ENOENT' }
   }
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
+import { codeOf } from '../code-of.ts'
 
 /** Writes the starter configuration to `file`, readable by this user only. Throws UsageError when it cannot, or exists. */
 export async function writeStarterFile(file: string): Promise<void> {
@@ -10,7 +11,7 @@ export async function writeStarterFile(file: string): Promise<void> {
   try {
     await writeFile(file, STARTER, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const code = codeOf(error) ?? 'unknown'
     const isRefusedByFolder = code === 'ENOENT' && existsSync(dirname(resolve(file)))
     const reason = isRefusedByFolder ? NO_FILES : (REASONS[code] ?? `the system says ${code}`)
     throw new UsageError(`cannot write ${file}: ${reason}`, { cause: error })

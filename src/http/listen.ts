@@ -4,6 +4,7 @@ import type { Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { UsageError } from '../errors.ts'
 import { UNKEPT } from './headers.ts'
+import { codeOf } from '../code-of.ts'
 
 export type Listening = {
   /** Its address, without a trailing slash, e.g. `http://127.0.0.1:4010`. */
@@ -54,7 +55,7 @@ async function stop(server: Server): Promise<void> {
 }
 
 function explain(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  const code = codeOf(error) ?? 'unknown'
   return EXPLANATIONS.get(code) ?? `the system answered ${code}.`
 }
 

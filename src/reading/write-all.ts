@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { codeOf } from '../code-of.ts'
 
 /** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
 export function writeAll(descriptor: number, bytes: Uint8Array): boolean {
@@ -6,7 +7,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): boolean {
     try {
       written += writeSync(descriptor, bytes, written)
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined
+      const code = codeOf(error)
       if (code === 'EPIPE') return false
       if (code !== 'EAGAIN') throw error
       // A pipe that another process made non-blocking, and that is full.

@@ -7,6 +7,7 @@ import { makeFolder } from '../make-folder.ts'
 import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, recipeOf } from '../source/signing.ts'
 import type { Recipe } from '../source/signing.ts'
 import type { Sandbox } from './sandbox.ts'
+import { codeOf } from '../code-of.ts'
 
 /** Top-level settings of the configuration; without a schedule and a queue it is only for `sync`. */
 export type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }
@@ -72,7 +73,7 @@ function isDefaultHeader(name: string, value: string): boolean {
 }
 
 function explain(file: string, error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  const code = codeOf(error) ?? 'unknown'
   if (code === 'EEXIST') return `${file} exists already and was not changed. Name another file, or delete it first.`
   return `${file} cannot be written (${code}). Name a file in a folder this user may write to.`
 }

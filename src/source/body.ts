@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
 import { ContractBroken } from '../errors.ts'
+import { codeOf } from '../code-of.ts'
 
 type WholeOptions = { encoding: string | undefined; maxBodyBytes: number; place: string }
 
@@ -14,7 +15,7 @@ export async function wholeOf(received: Received, { encoding, maxBodyBytes, plac
   try {
     return await decompressed(bytes, encoding, maxBodyBytes)
   } catch (error) {
-    if (isCode(error, 'ERR_BUFFER_TOO_LARGE')) throw tooLarge(place, maxBodyBytes)
+    if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(place, maxBodyBytes)
     const what = encoding !== undefined && isKnown(encoding) ? 'cannot be decompressed' : 'was never asked for'
     const message = `${place}: the content encoding ${quotedToken(encoding)} ${what}. Look for a broken proxy in between.`
     throw new ContractBroken(message, { code: 'bad-encoding' })
@@ -67,10 +68,6 @@ const DECOMPRESS = {
 
 function isKnown(encoding: string): encoding is keyof typeof DECOMPRESS {
   return Object.hasOwn(DECOMPRESS, encoding)
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }
 
 function quotedToken(encoding: string | undefined): string {

@@ -4,6 +4,7 @@ import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueUnavailable } from '../../../src/errors.ts'
 import { isGone, nameOfProcess } from '../../../src/process-name.ts'
+import { codeOf } from '../../../src/code-of.ts'
 
 /** A folder that is ours until it is released, or this process ends. */
 export type FolderLock = { release(): Promise<void> }
@@ -39,7 +40,7 @@ async function take(file: string, holder: string): Promise<boolean> {
     await writeFile(file, holder, { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    if (codeOf(error) === 'EEXIST') return false
     throw error
   }
 }

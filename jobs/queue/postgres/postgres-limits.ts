@@ -9,6 +9,7 @@ import {
   valueOf,
   type Wanted,
 } from '../../limits/shared-limits.ts'
+import { codeOf } from '../../../src/code-of.ts'
 
 /** Rate limits beside the other shared values. One statement locks the row, reads the clock of PostgreSQL, reserves and writes. */
 export function postgresLimits(pool: Queryable, prefix: string): SharedLimits {
@@ -65,9 +66,7 @@ function reservedIn(
 
 /** The value is no JSON, or other JSON than ours. */
 function isForeignValue(error: unknown): boolean {
-  return (
-    error instanceof z.ZodError || (error instanceof Error && 'code' in error && String(error.code).startsWith('22'))
-  )
+  return error instanceof z.ZodError || codeOf(error)?.startsWith('22') === true
 }
 
 const BEGIN = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, '{}') ON CONFLICT (queue, field) DO NOTHING`

@@ -8,7 +8,7 @@ const NO_ROOM =
 
 /** A failure of SQLite or of the file system where a backup is written, as BackupFailed; any other error unchanged. */
 export function backupError(error: unknown, file: string): unknown {
-  const code = codeOf(error)
+  const code = error instanceof Database.SqliteError ? error.code : systemCode(error)
   if (code === undefined) return error
   if (isFull(code) || /^SQLITE_(FULL|IOERR)/.test(code))
     return failed(`${file}: ${NO_ROOM} (${code})`, 'backup-full', error)
@@ -24,10 +24,6 @@ export function backupError(error: unknown, file: string): unknown {
     'backup-unwritable',
     error,
   )
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Database.SqliteError ? error.code : systemCode(error)
 }
 
 /** Whether SQLite found the file damaged, or to be no database. */

@@ -1,6 +1,7 @@
 import { linkSync, renameSync, rmSync } from 'node:fs'
 import { listOlder, olderName, timeIn } from '../dated-name.ts'
 import { backupTakenAt } from './backup-mark.ts'
+import { codeOf } from '../../code-of.ts'
 
 /**
  * Gives the backup that is about to be replaced a name with the moment of which it is, such as
@@ -13,8 +14,7 @@ export function keepOlderBackup(file: string): void {
   try {
     linkSync(file, older)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EEXIST') return
+    if (codeOf(error) === 'EEXIST') return
     // A file system without hard links, such as those of many network shares and memory sticks.
     renameSync(file, older)
   }

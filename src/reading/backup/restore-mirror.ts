@@ -22,6 +22,7 @@ import { lockMirror, type LockedMirror } from './lock-mirror.ts'
 import { lockRestore } from './lock-restore.ts'
 import { damagedBackup, openBackup } from './open-backup.ts'
 import { removeUnfinished, unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
+import { codeOf } from '../../code-of.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -194,7 +195,7 @@ function keepAs(mirror: string, kept: string): void {
   try {
     linkSync(mirror, kept)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw error
+    if (codeOf(error) === 'EEXIST') throw error
     renameSync(mirror, kept)
   }
 }

@@ -4,6 +4,7 @@ import { tablesOfCopy } from './copy-tables.ts'
 import { datasetteMetadata } from '../dictionary.ts'
 import { privateName } from '../private-name.ts'
 import { makeFile, PUBLISHING } from './unfinished-copy.ts'
+import { codeOf } from '../../code-of.ts'
 
 /**
  * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column
@@ -35,6 +36,6 @@ function readIfThere(path: string): string | undefined {
     if (!lstatSync(path).isFile()) return ''
     return readFileSync(path, 'utf8')
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? undefined : ''
+    return codeOf(error) === 'ENOENT' ? undefined : ''
   }
 }

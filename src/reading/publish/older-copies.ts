@@ -4,6 +4,7 @@ import { CopyFailed } from '../../errors.ts'
 import { listOlder, olderName, timeIn } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { readManifest } from './manifest.ts'
+import { codeOf } from '../../code-of.ts'
 
 /**
  * Gives the copy that is about to be replaced a second name with the time at which it was published, such as
@@ -17,7 +18,7 @@ export function keepOlderCopy(file: string): string | undefined {
     linkSync(file, older)
     return older
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return undefined
+    if (codeOf(error) === 'EEXIST') return undefined
     throw new CopyFailed(
       `${older}: cannot be made as a second name of the copy that is there. Remove keep from the configuration, or ` +
         'publish to a file system with hard links. The copy was not replaced.',

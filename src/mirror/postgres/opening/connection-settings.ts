@@ -4,6 +4,7 @@ import type { ClientConfig } from 'pg'
 import { MirrorUnusable, UsageError } from '../../../errors.ts'
 import { shownMirror } from '../../../mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress, type Tls } from '../../../postgres-address.ts'
+import { codeOf } from '../../../code-of.ts'
 
 /**
  * How the driver reaches the server of an address: not by the address itself, in which the driver would read TLS modes in its own way.
@@ -51,7 +52,7 @@ function certificatesIn(file: string, address: string): string {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const code = codeOf(error) ?? 'unknown'
     throw refused(`which cannot be read (${code})`)
   }
   if (!isCertificate(text)) throw refused('which holds no whole certificate in PEM (BEGIN CERTIFICATE)')

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isCollision, isLost } from './postgres-errors.ts'
 import type { Client, Connections, Session } from '../session.ts'
+import { codeOf } from '../../../code-of.ts'
 
 /** How often a transaction is begun again that met another one. */
 const TRIES = 8
@@ -161,7 +162,7 @@ const STATUS = 'SELECT pg_xact_status($1::text::xid8) AS status'
 
 /** A server that took over from the lost one may never have heard of the transaction. */
 function notKnown(error: unknown): null {
-  if (error instanceof Error && 'code' in error && error.code === '22023') return null
+  if (codeOf(error) === '22023') return null
   throw error
 }
 
