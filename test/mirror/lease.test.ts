@@ -4,7 +4,7 @@ import { execPath, ppid } from 'node:process'
 import { expect, test } from 'vitest'
 import { OrganizationLeased } from '../../src/errors.ts'
 import { nameOfProcess } from '../../src/process-name.ts'
-import { LEASE_MS } from '../../src/mirror/sqlite/lease.ts'
+import { LEASE_MS } from '../../src/mirror/lease-errors.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
 import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
 

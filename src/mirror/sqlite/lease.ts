@@ -5,8 +5,6 @@ import { LEASE_MS, leasedBy, leaseLost } from '../lease-errors.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
-export { LEASE_MS } from '../lease-errors.ts'
-
 type Lease = {
   run_id: number
   holder: string

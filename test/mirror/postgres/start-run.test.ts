@@ -3,7 +3,6 @@ import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { OrganizationLeased } from '../../../src/errors.ts'
 import { emptyColumns, type ListAsRead } from '../../../src/list-as-read.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
-import { findLease } from '../../../src/mirror/postgres/run/lease.ts'
 import { storeLaterOrder, storeList } from '../../../src/mirror/postgres/run/lists.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'
@@ -29,7 +28,8 @@ describe('the lease', () => {
   test('keeps other runs of the organization away, and names the one that has it', async () => {
     const first = await start()
 
-    expect(await database.read((session) => findLease(session, 'acme'))).toMatchObject({ run_id: first.id })
+    const lease = await database.read((session) => session.first('SELECT organization, run_id FROM leases'))
+    expect(lease).toEqual({ organization: 'acme', run_id: first.id })
     await expect(start()).rejects.toThrow(
       `acme: run ${first.id} (process ${nameOfProcess()}) is mirroring it now. Let it finish, or stop it;`,
     )

@@ -25,13 +25,6 @@ export function isHeld({ holder, has_expired }: Pick<Lease, 'holder' | 'has_expi
   return !has_expired && isGone(holder) !== true
 }
 
-/** The lease of the organization that a run still holds; undefined if it is free. */
-export async function findLease(session: Session, organization: string): Promise<Lease | undefined> {
-  const find = `SELECT ${LEASE_COLUMNS} FROM leases WHERE organization = $1`
-  const lease = await session.first<Lease>(find, organization)
-  return lease !== undefined && isHeld(lease) ? lease : undefined
-}
-
 /**
  * The fence: throws OrganizationLeased unless the run still holds its lease, or MirrorUnusable `mirror-replaced` where the server has never
  * heard of the run; renews it, and keeps its row locked until the transaction ends. In one statement, so that it costs one round trip.
