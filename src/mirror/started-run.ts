@@ -1,7 +1,6 @@
 import { noRecords } from '../report.ts'
 import { RowSet } from '../row-set.ts'
 import type { Run, Start } from '../run.ts'
-import { startStopwatch } from './stopwatch.ts'
 
 /** What a mirror knows of a run that begins, and has recorded of it. */
 type Recorded = Omit<
@@ -33,6 +32,13 @@ export function startedRun(
     warnings: {},
     pages: 0,
   }
+}
+
+/** Milliseconds since the start, never negative: by the monotonic clock, or else by the wall clock, which may be set back meanwhile. */
+function startStopwatch(startedAtMs: number, monotonicMs: (() => number) | undefined): Run['tookMs'] {
+  if (monotonicMs === undefined) return (nowMs) => Math.max(0, nowMs - startedAtMs)
+  const startMs = monotonicMs()
+  return () => monotonicMs() - startMs
 }
 
 /** How many customers a run has read that continues another one. */

@@ -3,13 +3,13 @@ import type { Mirror } from '../../../store.ts'
 import type { Connection } from '../database.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
 import { nothingPruned } from '../../../report.ts'
-import { kindsToPrune, soberMs, type Kind } from '../../retention-rule.ts'
+import { kindsToPrune, SOBER_DAYS, soberMs, type Kind } from '../../retention-rule.ts'
 import { changesPruning } from './prune-changes.ts'
 import { customersPruning } from './prune-customers.ts'
 import { rejectsPruning } from './prune-rejects.ts'
 import { runsPruning } from './prune-runs.ts'
 import { deletingSecurely, emptyWal } from '../purge.ts'
-import { soberDay } from './sober-day.ts'
+import { statement } from '../statement.ts'
 
 /** Deletes some rows in the transaction of the caller, and returns how many. */
 export type Deletion = (most: number) => number
@@ -64,4 +64,16 @@ function* deletionsOf(
     else if (kind === 'changes') yield [kind, changesPruning(db, organization, { beforeMs, asOfMs })]
     else yield [kind, runsPruning(db, organization, beforeMs)]
   }
+}
+
+/** The first of the last days with a complete run; undefined without one. */
+function soberDay(db: Connection, organization: string): string | undefined {
+  const days = statement<[string, number], string>(
+    db,
+    `SELECT substr(started_at, 1, 10) AS day FROM runs WHERE organization = ? AND status = 'complete'
+     GROUP BY day ORDER BY MAX(id) DESC LIMIT ?`,
+  )
+    .pluck()
+    .all(organization, SOBER_DAYS)
+  return days.at(-1)
 }
