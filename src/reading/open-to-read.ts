@@ -3,7 +3,7 @@ import { accessSync, chmodSync, constants, copyFileSync, realpathSync, rmSync, s
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { MirrorUnusable } from '../errors.ts'
-import { APPLICATION_ID, refuseNewer, type Connection } from '../mirror/sqlite/database.ts'
+import { APPLICATION_ID, BUSY_TIMEOUT_MS, refuseNewer, type Connection } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { requireRegularFile } from '../mirror/sqlite/regular-file.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
@@ -16,8 +16,6 @@ export type OpenedToRead = {
   requireUnchanged(): void
   close(): void
 }
-
-const BUSY_TIMEOUT_MS = 15_000
 
 /**
  * Opens the mirror or copy at `file`, an absolute path, and changes neither it nor its folder. A file in WAL mode in a folder

@@ -17,13 +17,13 @@ export type Connection = Database.Database
 export const APPLICATION_ID = 0x434d4952
 
 /** How long a write waits for another program's transaction before it gives up. */
-const BUSY_TIMEOUT_MS = 15_000
+export const BUSY_TIMEOUT_MS = 15_000
 
 /**
  * The size of the WAL, in pages of 4 KB, at which a checkpoint runs. An initial sync with random UUIDs writes the same index pages
  * again and again; with fewer checkpoints, each page is copied once for many writes.
  */
-const CHECKPOINT_PAGES = 32_768
+export const CHECKPOINT_PAGES = 32_768
 
 /**
  * The page cache, in KB: enough for the index of a hundred thousand customers, and for the writes of one transaction. The index of a
@@ -202,7 +202,7 @@ function versionOf(db: Connection): number {
 
 /** Applies the missing migrations, and creates the key and views that were dropped. The caller holds the transaction. */
 function migrate(db: Connection): void {
-  const version = Number(db.pragma('user_version', { simple: true }))
+  const version = versionOf(db)
   // The migrations leave a new file the same, in four times the time.
   const isNew = version === 0 && isEmpty(db)
   const names = isNew ? ['new-mirror.sql'] : MIGRATIONS.slice(version).map((name) => `migrations/${name}`)

@@ -1,13 +1,10 @@
 import type { Mirror } from '../../../store.ts'
 import { realpathSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Connection } from '../database.ts'
+import { CHECKPOINT_PAGES, type Connection } from '../database.ts'
 import { identityOf } from '../file-identity.ts'
 import { statement } from '../statement.ts'
 import { startThread, type UpkeepFile, type UpkeepTask, type UpkeepThread } from './start-thread.ts'
-
-/** The WAL is copied into the file when it has this many pages of 4 KB. */
-const CHECKPOINT_PAGES = 32_768
 
 /** While a checkpoint runs, the WAL may grow to so many times as much before a transaction copies it itself. */
 const MOST_TIMES = 8
