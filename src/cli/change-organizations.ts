@@ -2,6 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Organizations } from '../organizations.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
+import { listedNames } from '../listed-names.ts'
 
 /** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */
 export async function withOrganizations<Result>(
@@ -54,10 +55,7 @@ export async function requireMirrored(
   if (isConfigured(config, id))
     throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
   const { didYouMean } = await import('../config/suggestion.ts')
-  const shown = names.slice(0, SHOWN).join(', ') + (names.length > SHOWN ? ', …' : '')
   throw new UsageError(
-    `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : shown}`,
+    `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : listedNames(names)}`,
   )
 }
-
-const SHOWN = 20

@@ -1,5 +1,6 @@
 import { didYouMean } from '../config/suggestion.ts'
 import { UsageError } from '../errors.ts'
+import { listedNames } from '../listed-names.ts'
 import { plainText } from './output/plain-text.ts'
 
 /** For an organization that neither the configuration nor the file that is read knows. */
@@ -11,16 +12,10 @@ export function unknownOrganization(
   const alone = ids.slice(new Set(configured).size)
   const places =
     configured.length === 0
-      ? [`the file has ${listed(alone)}`]
+      ? [`the file has ${listedNames(alone)}`]
       : [
-          `the configuration has ${listed(configured)}`,
-          ...(alone.length > 0 ? [`the mirror also has ${listed(alone)}`] : []),
+          `the configuration has ${listedNames(configured)}`,
+          ...(alone.length > 0 ? [`the mirror also has ${listedNames(alone)}`] : []),
         ]
   return new UsageError(`unknown organization "${organization}"${didYouMean(organization, ids)}: ${places.join('; ')}`)
 }
-
-function listed(ids: readonly string[]): string {
-  return ids.slice(0, LISTED).join(', ') + (ids.length > LISTED ? ', …' : '')
-}
-
-const LISTED = 20

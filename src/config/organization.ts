@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
+import { listedNames } from '../listed-names.ts'
 import type { QuickLimit } from '../quick-limit.ts'
 import type { Retention } from '../run.ts'
 import type { Concurrency } from '../source/rate-limit.ts'
@@ -90,14 +91,11 @@ export function chooseOrganizations(
   const known = organizations.map(({ id }) => id)
   const unknown = ids.filter((id) => !known.includes(id)).map((id) => `"${id}"${didYouMean(id, known)}`)
   if (unknown.length > 0) {
-    const listed = known.slice(0, LISTED).join(', ') + (known.length > LISTED ? ', …' : '')
     const noun = unknown.length === 1 ? 'organization' : 'organizations'
-    throw new UsageError(`unknown ${noun} ${unknown.join(', ')}: the configuration has ${listed}`)
+    throw new UsageError(`unknown ${noun} ${unknown.join(', ')}: the configuration has ${listedNames(known)}`)
   }
   return [...new Set(ids)].flatMap((id) => organizations.filter((organization) => organization.id === id))
 }
-
-const LISTED = 20
 
 /** A reference as configured, its path made absolute. */
 export function secretReference(written: WrittenSecret, folder: string): SecretReference {

@@ -1,6 +1,7 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { READ_TO_END } from '../../mirror/run-conditions.ts'
 import { UsageError } from '../../errors.ts'
+import { listedNames } from '../../listed-names.ts'
 import type { ExportedOrganization } from './format.ts'
 import type { Selection } from './selection.ts'
 
@@ -42,14 +43,11 @@ function nothingToExport(leftOut: readonly LeftOut[], asOf: string | undefined):
       `${asOf} is before the first complete run, which ended at ${first}: the customers of then are not known.`,
     )
   const ids = leftOut.map(({ organization }) => organization)
-  const listed = ids.slice(0, LISTED).join(', ') + (ids.length > LISTED ? ', …' : '')
-  const which = ids.length === 0 ? 'No list was ever' : `The list of ${listed} was never`
+  const which = ids.length === 0 ? 'No list was ever' : `The list of ${listedNames(ids)} was never`
   return new UsageError(
     `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
   )
 }
-
-const LISTED = 20
 
 function readOrganizations(db: Connection): Map<string, ExportedOrganization> {
   const all = db.prepare<[], Omit<ExportedOrganization, 'retiredAt'>>(READ_ORGANIZATIONS).safeIntegers(false).all()
