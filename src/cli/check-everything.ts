@@ -5,6 +5,7 @@ import { chooseOrganizations, type Organization } from '../config/organization.t
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
 import { isOurs, MirrorUnusable } from '../errors.ts'
+import { nearestFolder } from '../make-folder.ts'
 import { isPostgres } from '../mirror-address.ts'
 import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
@@ -14,24 +15,11 @@ import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
 import { checkQueue } from './check-queue.ts'
 import { checkQuick } from './check-quick.ts'
+import { failedCheck, type Finding } from './finding.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
 import { unwritableMirror } from './unwritable-mirror.ts'
-
-/** The result of one check. `error` is set if it would prevent a sync; `fix` is what to do. */
-export type Finding = {
-  what: string
-  said: string
-  error?: unknown
-  fix?: string | undefined
-  /** Whether a sync would work, but this should be fixed. */
-  isWarning?: boolean
-  /** Whether the exit code counts it although nothing is wrong: an organization that answered. */
-  decides?: boolean
-  /** Whether its error concerns every organization, also one that answered. */
-  isCommon?: boolean
-}
 
 /** Free space below which a mirror should not be started. */
 const LOW_DISK_BYTES = 256 * 1024 * 1024
@@ -77,7 +65,7 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
     const mirror = await openMirrorIfThere(file)
     if (mirror === undefined) {
       if (existsSync(file)) await access(file, constants.W_OK)
-      else tryFolder(nearestFolder(file))
+      else tryFolder(nearestFolder(dirname(file)))
       return { what, said: `${file} will be created by the first sync` }
     }
     try {
@@ -91,8 +79,7 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
       await mirror.close()
     }
   } catch (error) {
-    if (isOurs(error)) return { what, said: error.message, error, fix: explainFailure(error).fix }
-    return { what, ...unwritableMirror(file, error) }
+    return isOurs(error) ? failedCheck(what, error) : { what, ...unwritableMirror(file, error) }
   }
 }
 
@@ -102,7 +89,7 @@ function tryFolder(folder: string): void {
 }
 
 async function checkDisk({ mirror }: Config): Promise<Finding> {
-  const { bavail, bsize } = await statfs(nearestFolder(mirror))
+  const { bavail, bsize } = await statfs(nearestFolder(dirname(mirror)))
   const free = bavail * bsize
   const said = `${(free / 1024 ** 3).toFixed(1)} GiB free`
   if (free >= LOW_DISK_BYTES) return { what: 'disk', said }
@@ -165,10 +152,4 @@ function clockWords(offsetMs: number | undefined): string {
   if (offsetMs === undefined) return 'clock unknown'
   if (Math.abs(offsetMs) < 2000) return 'clocks agree'
   return `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
-}
-
-function nearestFolder(file: string): string {
-  let folder = dirname(file)
-  while (!existsSync(folder)) folder = dirname(folder)
-  return folder
 }

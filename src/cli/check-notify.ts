@@ -1,8 +1,6 @@
 import { readWebhookSecret } from '../config/credentials.ts'
 import type { Config } from '../config/read-config.ts'
-import { isOurs } from '../errors.ts'
-import type { Finding } from './check-everything.ts'
-import { explainFailure } from './output/explain-failure.ts'
+import { failedCheck, type Finding } from './finding.ts'
 
 /** Where nights will be reported, and whether the secret that signs these reports can be read. Nothing is sent. */
 export async function* checkNotify({
@@ -24,7 +22,6 @@ async function checkSecret({ url, secret, only }: NonNullable<Config['notify']>)
     await readWebhookSecret(secret)
     return { what, said: `${said}, signed` }
   } catch (error) {
-    if (!isOurs(error)) throw error
-    return { what, said: error.message, error, fix: explainFailure(error).fix }
+    return failedCheck(what, error)
   }
 }

@@ -1,8 +1,8 @@
-import { isOurs, MirrorUnusable } from '../errors.ts'
+import { MirrorUnusable } from '../errors.ts'
 import { shownMirror } from '../mirror-address.ts'
 import { examineServer, openMirrorIfThere } from '../mirror/mirror.ts'
 import { parsePostgresAddress } from '../postgres-address.ts'
-import type { Finding } from './check-everything.ts'
+import { failedCheck, type Finding } from './finding.ts'
 
 type Examined = Awaited<ReturnType<typeof examineServer>>
 
@@ -25,13 +25,7 @@ export async function checkPostgres(address: string): Promise<Finding> {
       await mirror?.close()
     }
   } catch (error) {
-    if (!isOurs(error)) throw error
-    return {
-      what,
-      said: error.message,
-      error,
-      fix: 'Do what is said above, or name another mirror in the configuration.',
-    }
+    return { ...failedCheck(what, error), fix: 'Do what is said above, or name another mirror in the configuration.' }
   }
 }
 

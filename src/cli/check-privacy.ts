@@ -4,8 +4,7 @@ import { isOurs } from '../errors.ts'
 import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy-policy.ts'
 import type { StoredPrivacy } from '../store.ts'
-import type { Finding } from './check-everything.ts'
-import { explainFailure } from './output/explain-failure.ts'
+import { failedCheck, type Finding } from './finding.ts'
 import { shownMirror } from '../mirror-address.ts'
 
 /** What an organization hides, whether its key can be read, and whether what is stored follows it. */
@@ -13,9 +12,7 @@ export async function* checkPrivacy(organization: Organization, mirror: string):
   const what = `privacy of ${organization.id}`
   const policy = await policyOf(organization)
   if ('error' in policy) {
-    const { error } = policy
-    if (!isOurs(error)) throw error
-    yield { what, said: error.message, error, fix: explainFailure(error).fix }
+    yield failedCheck(what, policy.error)
     return
   }
   const stored = await storedIn(mirror, organization.id)

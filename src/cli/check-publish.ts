@@ -1,9 +1,7 @@
 import type { Config } from '../config/read-config.ts'
-import { isOurs } from '../errors.ts'
 import { configuredPlan, placeOf } from '../reading/publish/configured-plan.ts'
 import { checkTargets } from '../reading/publish/publish-check.ts'
-import type { Finding } from './check-everything.ts'
-import { explainFailure } from './output/explain-failure.ts'
+import { failedCheck, type Finding } from './finding.ts'
 import { count } from './output/wording.ts'
 import { processEnvironment } from '../config/environment.ts'
 import type { AnyPlan } from '../reading/publish/publish-plan.ts'
@@ -19,8 +17,7 @@ export async function* checkPublish(config: Config): AsyncGenerator<Finding> {
   try {
     yield { what, said: 'file' in plan ? describeTargets(plan) : await answerOfBucket(plan) }
   } catch (error) {
-    if (!isOurs(error)) throw error
-    yield { what, said: error.message, error, fix: explainFailure(error).fix }
+    yield failedCheck(what, error)
   }
 }
 

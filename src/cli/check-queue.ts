@@ -1,8 +1,6 @@
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../config/shared-queue.ts'
-import { isOurs } from '../errors.ts'
-import type { Finding } from './check-everything.ts'
-import { explainFailure } from './output/explain-failure.ts'
+import { failedCheck, type Finding } from './finding.ts'
 
 /** Whether the queue on a server answers; nothing where none is configured, or where it is embedded in its worker. */
 export async function* checkQueue({ queue }: Pick<Config, 'queue'>): AsyncGenerator<Finding> {
@@ -12,7 +10,6 @@ export async function* checkQueue({ queue }: Pick<Config, 'queue'>): AsyncGenera
   try {
     yield { what, said: `${await askQueue(queue)} answered` }
   } catch (error) {
-    if (!isOurs(error)) throw error
-    yield { what, said: error.message, error, fix: explainFailure(error).fix, isCommon: true }
+    yield { ...failedCheck(what, error), isCommon: true }
   }
 }

@@ -1,7 +1,7 @@
 import type { Organization } from '../config/organization.ts'
 import { ConfigError } from '../errors.ts'
 import { LEAST_OF_SHARE, type QuickLimit } from '../quick-limit.ts'
-import type { Finding } from './check-everything.ts'
+import type { Finding } from './finding.ts'
 import { count, moment } from './output/wording.ts'
 
 /** When an organization has quick runs, and what each may cost; nothing where it has none. */

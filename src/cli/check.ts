@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import type { Finding } from './check-everything.ts'
+import type { Finding } from './finding.ts'
 import { exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CopyFailed } from '../../errors.ts'
+import { nearestFolder } from '../../make-folder.ts'
 import { copyTargets } from './copy-target.ts'
 import { groupNumber } from './group-number.ts'
 import type { PublishPlan } from './publish-plan.ts'
@@ -33,8 +34,4 @@ function requireWritable(file: string): void {
       { cause: error },
     )
   }
-}
-
-function nearestFolder(folder: string): string {
-  return existsSync(folder) ? folder : nearestFolder(dirname(folder))
 }
