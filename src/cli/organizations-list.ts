@@ -1,47 +1,35 @@
 import { existsSync } from 'node:fs'
 import { Command } from '@commander-js/extra-typings'
 import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
-import { nearest } from '../config/suggestion.ts'
 import { isPostgres } from '../mirror-address.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { fileToRead } from './reading-options.ts'
 import { isoTime, jsonDocument } from './reading.ts'
+import { refuseWords } from './refuse-words.ts'
 
 /** `customer-mirror organizations list`: the organizations of the configuration and of the mirror. */
 export function organizationsListCommand(io: Io) {
-  return (
-    new Command('list')
-      .description('list the organizations of the configuration and of the mirror')
-      .option('-c, --config <file>', 'configuration file')
-      .option('--mirror <file>', 'a mirror, or a published copy, instead of the one of the configuration')
-      .option('--json', 'print one JSON document')
-      .addHelpText('after', EXAMPLES)
-      // An unknown word, such as a misspelt command, is parsed as an argument here.
-      .allowExcessArguments()
-      .action(async (own, command) => {
-        refuseWords(command.args, command.parent?.args[0] === 'list', (said) => command.error(said))
-        const { config, mirror, json } = { ...own, ...command.optsWithGlobals() }
-        const lines = await linesOf({
-          ...(config !== undefined && { config }),
-          ...(mirror !== undefined && { mirror }),
-        })
-        io.stdout.write(
-          json ? jsonDocument({ organizations: lines.map(asJson) }) : await asText(lines, screenOf(io.stdout)),
-        )
+  return new Command('list')
+    .description('list the organizations of the configuration and of the mirror')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--mirror <file>', 'a mirror, or a published copy, instead of the one of the configuration')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .allowExcessArguments()
+    .action(async (own, command) => {
+      refuseWords(command, COMMANDS)
+      const { config, mirror, json } = { ...own, ...command.optsWithGlobals() }
+      const lines = await linesOf({
+        ...(config !== undefined && { config }),
+        ...(mirror !== undefined && { mirror }),
       })
-  )
+      io.stdout.write(
+        json ? jsonDocument({ organizations: lines.map(asJson) }) : await asText(lines, screenOf(io.stdout)),
+      )
+    })
 }
 
 const COMMANDS = ['list', 'rename', 'retire', 'forget'] as const
-
-function refuseWords([word, ...others]: readonly string[], isNamed: boolean, refuse: (said: string) => never): void {
-  if (word === undefined) return
-  if (isNamed) refuse("error: too many arguments for 'list'. It takes none.")
-  const meant = nearest(word, COMMANDS)
-  const hint =
-    meant === undefined ? `There are ${COMMANDS.join(', ')}.` : `Did you mean ${[meant, ...others].join(' ')}?`
-  refuse(`error: unknown command '${word}'\n(${hint})`)
-}
 
 /** An organization, whether the configuration names it (undefined: there is none), and what the mirror holds of it. */
 type Line = { organization: string; isConfigured: boolean | undefined; mirrored: MirroredOrganization | undefined }

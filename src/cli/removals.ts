@@ -1,6 +1,6 @@
 import type { HeldRemovals } from '../store.ts'
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import { nearest } from '../config/suggestion.ts'
+import { refuseWords } from './refuse-words.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime, jsonDocument, withMirror } from './reading.ts'
 
@@ -18,44 +18,35 @@ export function removalsCommand(io: Io) {
 }
 
 function listCommand(io: Io) {
-  return (
-    new Command('list')
-      .description('list the runs that hold removals back')
-      .option('-c, --config <file>', 'configuration file')
-      .option('--json', 'print one JSON document')
-      .addHelpText('after', LIST_EXAMPLES)
-      // An unknown word, such as a misspelt decision, is parsed as an argument here.
-      .allowExcessArguments()
-      .action(async (own, command) => {
-        refuseWords(command.args, command.parent?.args[0] === 'list', (said) => command.error(said))
-        const { config, json } = { ...own, ...command.optsWithGlobals() }
-        const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
-        if (json) {
-          const documents = held.map(({ runId, startedAtMs, ...run }) => ({
-            run: runId,
-            ...run,
-            at: isoTime(startedAtMs),
-          }))
-          io.stdout.write(jsonDocument({ removals: documents }))
-        } else {
-          io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held, screenOf(io.stdout)))
-        }
-      })
-  )
+  return new Command('list')
+    .description('list the runs that hold removals back')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', LIST_EXAMPLES)
+    .allowExcessArguments()
+    .action(async (own, command) => {
+      refuseRun(command.args[0], (said) => command.error(said))
+      refuseWords(command, DECISIONS)
+      const { config, json } = { ...own, ...command.optsWithGlobals() }
+      const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
+      if (json) {
+        const documents = held.map(({ runId, startedAtMs, ...run }) => ({
+          run: runId,
+          ...run,
+          at: isoTime(startedAtMs),
+        }))
+        io.stdout.write(jsonDocument({ removals: documents }))
+      } else {
+        io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held, screenOf(io.stdout)))
+      }
+    })
 }
 
-/** The list takes no arguments: an extra word is a misspelt decision, or a run without a decision. */
-function refuseWords([word, ...others]: readonly string[], isNamed: boolean, refuse: (said: string) => never): void {
-  if (word === undefined) return
-  if (/^#?\d/.test(word)) {
-    const [approve, discard] = DECISIONS.slice(1).map((decision) => `'customer-mirror removals ${decision} ${word}'`)
-    refuse(`error: approve or discard run ${word}? Use ${approve} or ${discard}`)
-  }
-  if (isNamed) refuse("error: too many arguments for 'list'. It takes none.")
-  const meant = nearest(word, DECISIONS)
-  const hint =
-    meant === undefined ? `There are ${DECISIONS.join(', ')}.` : `Did you mean ${[meant, ...others].join(' ')}?`
-  refuse(`error: unknown command '${word}'\n(${hint})`)
+/** A run without a decision. */
+function refuseRun(word: string | undefined, refuse: (said: string) => never): void {
+  if (word === undefined || !/^#?\d/.test(word)) return
+  const [approve, discard] = DECISIONS.slice(1).map((decision) => `'customer-mirror removals ${decision} ${word}'`)
+  refuse(`error: approve or discard run ${word}? Use ${approve} or ${discard}`)
 }
 
 const DECISIONS = ['list', 'approve', 'discard'] as const
