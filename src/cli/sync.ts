@@ -1,8 +1,9 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
-import { exitCodeOf, exitCodeOfRuns, type ExitCode } from './exit-code.ts'
+import { exitCodeOf, exitCodeOfRuns } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { jsonDocument } from './reading.ts'
+import { reportCopies } from './report-copies.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
@@ -42,20 +43,7 @@ export function syncCommand(io: Io) {
       io.stdout.write(await describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
     }
     if (options.logLevel === undefined) io.stderr.write(await whatToDo(synced, options, screenOf(io.stderr)))
-    await reportCopies(exitCodeOfRuns(outcomes), published, options)
-  }
-
-  /** The copies made after the runs, in words where there is neither JSON nor a log, and in the exit code. */
-  async function reportCopies(
-    runs: ExitCode,
-    published: Synced['published'],
-    { json, logLevel }: SyncOptions & { json?: true | undefined },
-  ): Promise<void> {
-    if (published === undefined) return io.exitWith(runs)
-    const { publishedText, failedText, exitCodeWithCopies } = await import('./output/published-text.ts')
-    if (!json) io.stdout.write(publishedText(published))
-    if (logLevel === undefined) io.stderr.write(failedText(published))
-    io.exitWith(exitCodeWithCopies(runs, published))
+    await reportCopies(io, { runs: exitCodeOfRuns(outcomes), published }, options)
   }
 }
 

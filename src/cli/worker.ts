@@ -2,6 +2,7 @@ import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
+import { reportCopies } from './report-copies.ts'
 import { LOG_LEVELS } from './sync.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
@@ -50,12 +51,7 @@ export function workerCommand(io: Io) {
         ])
         const held = await withMirror(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
         io.stderr.write(heldWarning(held, config))
-        const runs = exitCodeOfAll(outcomes.map(({ error }) => error))
-        if (published === undefined) return io.exitWith(runs)
-        const { publishedText, failedText, exitCodeWithCopies } = await import('./output/published-text.ts')
-        io.stdout.write(publishedText(published))
-        io.stderr.write(failedText(published))
-        io.exitWith(exitCodeWithCopies(runs, published))
+        await reportCopies(io, { runs: exitCodeOfAll(outcomes.map(({ error }) => error)), published })
       } finally {
         io.endSoon?.()
       }

@@ -40,8 +40,8 @@ export function copyExitCode({ copies, failed }: Published): ExitCode {
 }
 
 /** The exit code for runs and the copies made after them. */
-export function exitCodeWithCopies(runs: ExitCode, published: Published | undefined): ExitCode {
-  const copies = published === undefined ? 0 : copyExitCode(published)
+export function exitCodeWithCopies(runs: ExitCode, published: Published): ExitCode {
+  const copies = copyExitCode(published)
   if (runs === copies || copies === 0) return runs
   return runs === 0 ? copies : 3
 }
