@@ -35,29 +35,25 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
         'They are scheduled for every night at two; the queue is kept beside the mirror, with no server installed.\n\n' +
         'First run: every customer is new.\n',
     )
-    const first = await workOnce({ config, embedded: true }, io)
-    io.stdout.write(
-      `\n${runsTable(
-        first.outcomes.map(({ report }) => report),
-        screenOf(io.stdout),
-      )}\n`,
-    )
-    io.exitWith(exitCodeOfAll(first.outcomes.map(({ error }) => error)))
+    const first = await runAll(config, io)
+    io.exitWith(exitCodeOfAll(first))
     if (io.signal.aborted) return
 
     io.stderr.write('Second run: nothing changed, so no customer is written again.\n')
-    const second = await workOnce({ config, embedded: true }, io)
-    io.stdout.write(
-      `\n${runsTable(
-        second.outcomes.map(({ report }) => report),
-        screenOf(io.stdout),
-      )}\nMirror: ${mirror}\n\n`,
-    )
-    io.exitWith(exitCodeOfAll([...first.outcomes, ...second.outcomes].map(({ error }) => error)))
-    io.stdout.write(nextSteps(config, mirror))
+    const second = await runAll(config, io)
+    io.exitWith(exitCodeOfAll([...first, ...second]))
+    io.stdout.write(`Mirror: ${mirror}\n\n${nextSteps(config, mirror)}`)
   } finally {
     await sandbox.close()
   }
+}
+
+/** Runs every organization, prints a line for each, and returns their errors. */
+async function runAll(config: string, io: Io): Promise<unknown[]> {
+  const { outcomes } = await workOnce({ config, embedded: true }, io)
+  const reports = outcomes.map(({ report }) => report)
+  io.stdout.write(`\n${runsTable(reports, screenOf(io.stdout))}\n`)
+  return outcomes.map(({ error }) => error)
 }
 
 /** Removes what an earlier demo left; throws UsageError for a folder with anything that no demo made, or that was changed since. */

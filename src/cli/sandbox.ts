@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import { durationMs } from '../config/duration-text.ts'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
 import type { RateLimitRule, Sandbox } from '../service/sandbox.ts'
@@ -140,7 +141,7 @@ function readRateLimits(text: string, before: RateLimitRule[] = []): RateLimitRu
 
 function readRateLimit(text: string): RateLimitRule {
   const [, organization, requests, count = '1', unit = 'm'] = RATE_LIMIT.exec(text) ?? []
-  const windowMs = Number(count) * (UNITS_MS.get(unit) ?? NaN)
+  const windowMs = durationMs(count + unit) ?? 0
   if (Number(requests) > 0 && windowMs > 0) return { organization, requests: Number(requests), windowMs }
   throw new InvalidArgumentError(
     `"${text}" is not a limit. Give requests per minute (60) or per time (8/5s); for one organization, put its name first (globex=8/5s).`,
@@ -164,13 +165,6 @@ function readTemplate(text: string): string {
 }
 
 const RATE_LIMIT = /^(?:([^=]+)=)?(\d{1,9})(?:\/(\d{1,6})?(ms|s|m|h))?$/
-
-const UNITS_MS = new Map([
-  ['ms', 1],
-  ['s', 1000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-])
 
 const LATENCY = durationArgument({ most: '10m', examples: '50ms or 2s' })
 

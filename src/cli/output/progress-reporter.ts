@@ -17,11 +17,9 @@ export function plainLines(ids: readonly string[], stderr: NodeJS.WritableStream
   const width = Math.max(...ids.map((id) => id.length))
   const say = (id: string, text: string) => void stderr.write(`${id.padEnd(width)}  ${text}\n`)
   return {
-    began: () => {},
-    progress: () => {},
+    ...SILENT,
     event: (id, event) => say(id, eventWords(event)),
     ended: (id, outcome) => say(id, lastWords(outcome)),
-    close: () => {},
   }
 }
 
