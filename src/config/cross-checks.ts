@@ -4,6 +4,7 @@ import { isLoopback, parseBaseUrl } from './base-url.ts'
 import type { Mistake } from './mistakes.ts'
 import { privacyMistakes } from './privacy-checks.ts'
 import { sameHeaders } from './signing.ts'
+import { isMapping, valueAt } from './value-at.ts'
 
 /**
  * Finds values that are valid alone but contradict each other. Works on data of any shape, so that these mistakes are reported
@@ -30,16 +31,16 @@ export function crossCheck(data: unknown): Mistake[] {
 
 /** A preset and a template exclude each other. */
 function twoForms(data: unknown, path: readonly PropertyKey[]): Mistake[] {
-  if (at(data, ...path, 'preset') === undefined || at(data, ...path, 'template') === undefined) return []
+  if (valueAt(data, ...path, 'preset') === undefined || valueAt(data, ...path, 'template') === undefined) return []
   return [key([...path, 'template'], 'excludes preset: keep one of the two')]
 }
 
 /** A secret may be written into the file only for a service on this machine. */
 function exposedSecrets(organization: unknown, index: number): Mistake[] {
-  const address = at(organization, 'baseUrl')
+  const address = valueAt(organization, 'baseUrl')
   if (typeof address !== 'string' || !URL.canParse(address) || isLoopback(new URL(address))) return []
   return ['apiKey', 'secret']
-    .filter((name) => typeof at(organization, name) === 'string')
+    .filter((name) => typeof valueAt(organization, name) === 'string')
     .map((name) =>
       value(
         ['organizations', index, name],
@@ -50,18 +51,18 @@ function exposedSecrets(organization: unknown, index: number): Mistake[] {
 
 function unfinishedSchedule(data: unknown, index: number): Mistake[] {
   const path = ['organizations', index, 'schedule']
-  const own = at(data, ...path)
+  const own = valueAt(data, ...path)
   if (!isMapping(own)) return []
   return ['cron', 'timezone']
-    .filter((name) => own[name] === undefined && at(data, 'schedule', name) === undefined)
+    .filter((name) => own[name] === undefined && valueAt(data, 'schedule', name) === undefined)
     .map((name) => value([...path, name], 'is missing, and there is no schedule at the top level to take it from'))
 }
 
 /** A quick run at the moment of a full one has nothing to look for. Reported where one of the two lines is written. */
 function quickAtNight(data: unknown, path: readonly PropertyKey[]): Mistake[] {
-  const [own, shared] = [at(data, ...path), at(data, 'schedule')]
-  const written = ['quick', 'cron'].find((name) => at(own, name) !== undefined)
-  const [quick, cron] = ['quick', 'cron'].map((name) => at(own, name) ?? at(shared, name))
+  const [own, shared] = [valueAt(data, ...path), valueAt(data, 'schedule')]
+  const written = ['quick', 'cron'].find((name) => valueAt(own, name) !== undefined)
+  const [quick, cron] = ['quick', 'cron'].map((name) => valueAt(own, name) ?? valueAt(shared, name))
   if (written === undefined || typeof quick !== 'string' || typeof cron !== 'string') return []
   if (fieldsOf(quick) !== fieldsOf(cron)) return []
   const [other, advice] =
@@ -77,8 +78,8 @@ function fieldsOf(cron: string): string {
 
 function clashingHeaders(data: unknown, index: number): Mistake[] {
   const path = ['organizations', index, 'signing', 'headers']
-  const own = texts(at(data, ...path))
-  const names = { ...DEFAULT_HEADERS, ...texts(at(data, 'defaults', 'signing', 'headers')), ...own }
+  const own = texts(valueAt(data, ...path))
+  const names = { ...DEFAULT_HEADERS, ...texts(valueAt(data, 'defaults', 'signing', 'headers')), ...own }
   return sameHeaders(names).map(([role, other]) => {
     const place = role in own ? role : other in own ? other : undefined
     const message = `has the same name as the header of the ${place === other ? role : other}: every header needs its own`
@@ -87,7 +88,7 @@ function clashingHeaders(data: unknown, index: number): Mistake[] {
 }
 
 function repeatedIds(organizations: readonly unknown[]): Mistake[] {
-  const ids = organizations.map((organization) => at(organization, 'id'))
+  const ids = organizations.map((organization) => valueAt(organization, 'id'))
   return ids.flatMap((id, index) => {
     const first = ids.indexOf(id)
     if (typeof id !== 'string' || first === index) return []
@@ -99,13 +100,13 @@ function repeatedIds(organizations: readonly unknown[]): Mistake[] {
 function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
   const seen = new Map<string, number[]>()
   return organizations.flatMap((organization, index) => {
-    const address = at(organization, 'baseUrl')
+    const address = valueAt(organization, 'baseUrl')
     const parsed = typeof address === 'string' ? parseBaseUrl(address) : undefined
-    const apiKey = at(organization, 'apiKey')
+    const apiKey = valueAt(organization, 'apiKey')
     if (parsed === undefined || !('url' in parsed) || apiKey === undefined) return []
     const others = seen.get(parsed.url.href) ?? []
     seen.set(parsed.url.href, [...others, index])
-    const twin = others.find((other) => isDeepStrictEqual(at(organizations, other, 'apiKey'), apiKey))
+    const twin = others.find((other) => isDeepStrictEqual(valueAt(organizations, other, 'apiKey'), apiKey))
     if (twin === undefined) return []
     const message = `has the address and the API key of organizations.${twin}: the same customers would be mirrored twice`
     return [value(['organizations', index, 'baseUrl'], message)]
@@ -115,7 +116,7 @@ function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
 /** Organizations that share a rate limit must give it the same value. */
 function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mistake[] {
   const setting = (organization: unknown, name: string): unknown =>
-    at(organization, 'rateLimit', name) ?? at(data, 'defaults', 'rateLimit', name)
+    valueAt(organization, 'rateLimit', name) ?? valueAt(data, 'defaults', 'rateLimit', name)
   const first = new Map<string, { index: number; limit: unknown }>()
   return organizations.flatMap((organization, index) => {
     const shared = setting(organization, 'shared')
@@ -129,18 +130,8 @@ function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mi
   })
 }
 
-function at(data: unknown, ...path: readonly PropertyKey[]): unknown {
-  let inner = data
-  for (const step of path) {
-    if (Array.isArray(inner)) inner = inner[Number(step)]
-    else if (isMapping(inner) && Object.hasOwn(inner, step)) inner = inner[String(step)]
-    else return undefined
-  }
-  return inner
-}
-
 function listAt(data: unknown, name: string): readonly unknown[] {
-  const list = at(data, name)
+  const list = valueAt(data, name)
   return Array.isArray(list) ? list : []
 }
 
@@ -150,10 +141,6 @@ function texts(data: unknown): Record<string, string> {
       (entry): entry is [string, string] => typeof entry[1] === 'string',
     ),
   )
-}
-
-function isMapping(data: unknown): data is Record<string, unknown> {
-  return typeof data === 'object' && data !== null && !Array.isArray(data)
 }
 
 function key(path: readonly PropertyKey[], message: string): Mistake {

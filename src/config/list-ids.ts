@@ -7,6 +7,7 @@ import { locateFile } from './locate-file.ts'
 import { absoluteMirror, mirrorOfEnvironment } from './mirror-place.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { readText } from './read-text.ts'
+import { valueAt } from './value-at.ts'
 
 /**
  * The ids of the organizations in the configuration, and the path of its mirror, for a shell that completes a word: fast, since
@@ -32,19 +33,14 @@ const NOTHING: Listed = { ids: [], mirror: undefined }
 const MAX_BYTES = 4 * 1024 * 1024
 
 function idsIn(data: unknown): string[] {
-  if (!isObject(data) || !('organizations' in data) || !Array.isArray(data.organizations)) return []
-  const organizations: unknown[] = data.organizations
-  return organizations.flatMap((one) =>
-    isObject(one) && 'id' in one && typeof one.id === 'string' && ORGANIZATION_ID.test(one.id) ? [one.id] : [],
-  )
+  const organizations = valueAt(data, 'organizations')
+  if (!Array.isArray(organizations)) return []
+  const ids: unknown[] = organizations.map((organization) => valueAt(organization, 'id'))
+  return ids.filter((id) => typeof id === 'string').filter((id) => ORGANIZATION_ID.test(id))
 }
 
 function mirrorIn(data: unknown, folder: string): string | undefined {
-  const written = isObject(data) && 'mirror' in data ? data.mirror : DEFAULT_MIRROR
-  const named = mirrorOfEnvironment(processEnvironment()) ?? written
+  const written = valueAt(data, 'mirror')
+  const named = mirrorOfEnvironment(processEnvironment()) ?? (written === undefined ? DEFAULT_MIRROR : written)
   return typeof named === 'string' ? absoluteMirror(named, folder) : undefined
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

@@ -6,14 +6,12 @@ import { DEFAULT_MIRROR } from './default-mirror.ts'
 import type { Environment } from './environment.ts'
 import { absoluteMirror, MIRROR_VARIABLE, mirrorOfEnvironment } from './mirror-place.ts'
 import { path } from './path.ts'
+import { refusing } from './refusing.ts'
 
 const file = path.refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
 
 /** Where the mirror is, as written in the configuration: the path of a file, or an address without a password. */
-export const mirror = z.string().check((context) => {
-  const problem = problemOf(context.value) ?? passwordProblem(context.value)
-  if (problem !== undefined) context.issues.push({ code: 'custom', message: problem, input: context.value })
-})
+export const mirror = z.string().check(refusing((text) => problemOf(text) ?? passwordProblem(text)))
 
 /** The mirror that `CUSTOMER_MIRROR_MIRROR` names, which may hold a password, or else that of the file; paths are absolute. */
 export function mirrorAddress(

@@ -1,18 +1,19 @@
 import { fieldOf, hides, NOTHING_HIDDEN } from '../privacy-policy.ts'
 import type { Mistake } from './mistakes.ts'
+import { valueAt } from './value-at.ts'
 
 /** Finds policies that hide a field in two ways, need a key, or hide everything a search before a removal could use. */
 export function privacyMistakes(data: unknown, organizations: readonly unknown[]): Mistake[] {
   return organizations.flatMap((organization, index) => {
-    const scan = valueOf(organization, 'scan') ?? valueOf(valueOf(data, 'defaults'), 'scan')
-    const own = valueOf(organization, 'privacy')
-    const shared = valueOf(valueOf(data, 'defaults'), 'privacy')
+    const scan = valueAt(organization, 'scan') ?? valueAt(data, 'defaults', 'scan')
+    const own = valueAt(organization, 'privacy')
+    const shared = valueAt(data, 'defaults', 'privacy')
     if (own === undefined && shared === undefined) return []
     const place = (name: string): readonly PropertyKey[] =>
-      valueOf(own, name) !== undefined || valueOf(shared, name) === undefined
-        ? ['organizations', index, 'privacy', ...(valueOf(own, name) === undefined ? [] : [name])]
+      valueAt(own, name) !== undefined || valueAt(shared, name) === undefined
+        ? ['organizations', index, 'privacy', ...(valueAt(own, name) === undefined ? [] : [name])]
         : ['defaults', 'privacy', name]
-    const setting = (name: string) => valueOf(own, name) ?? valueOf(shared, name)
+    const setting = (name: string) => valueAt(own, name) ?? valueAt(shared, name)
     const written = { drop: namesIn(setting('drop')), hash: namesIn(setting('hash')) }
     return [
       ...hiddenTwice(written, place('hash')),
@@ -61,10 +62,4 @@ function withoutSearch({ drop, hash }: Written, place: (name: string) => readonl
 
 function namesIn(list: unknown): string[] {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
-}
-
-function valueOf(data: unknown, name: string): unknown {
-  if (typeof data !== 'object' || data === null || !Object.hasOwn(data, name)) return undefined
-  const value: unknown = Reflect.get(data, name)
-  return value
 }

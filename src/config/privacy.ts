@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../customer.ts'
 import { fieldOf, plainName } from '../privacy-policy.ts'
+import { refusing } from './refusing.ts'
 import { secretReferenceForm, type ReferenceForm } from './secret-reference.ts'
 import { nearest } from './suggestion.ts'
 
@@ -57,12 +58,7 @@ function fields(problemOf: (name: string) => string | undefined) {
     .string()
     .regex(/\S/, 'must be the name of a field')
     .max(200, 'must be the name of a field, at most 200 characters')
-    .check(
-      z.superRefine((name, context) => {
-        const problem = problemOf(name) ?? nameProblem(name)
-        if (problem !== undefined) context.addIssue(problem)
-      }),
-    )
+    .check(refusing((name) => problemOf(name) ?? nameProblem(name)))
   return z.array(field).max(MOST_FIELDS, `must name at most ${MOST_FIELDS} fields`)
 }
 

@@ -4,6 +4,7 @@ import { isLikeAddress } from '../mirror-address.ts'
 import { parseBucketAddress, type BucketAddress } from './bucket-address.ts'
 import { endpointMistake } from './bucket-endpoint.ts'
 import { path } from './path.ts'
+import { refusing } from './refusing.ts'
 
 /** What is published for readers, as configured: a copy in a file, or objects in a bucket. */
 export type PublishSettings = PublishToFile | PublishToBucket
@@ -62,10 +63,7 @@ const to = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const endpoint = z.string().superRefine((text, context) => {
-  const message = endpointMistake(text)
-  if (message !== undefined) context.addIssue({ code: 'custom', message })
-})
+const endpoint = z.string().check(refusing(endpointMistake))
 
 const REGION = 'must be the name of a region, such as eu-central-1'
 

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { duration } from './duration.ts'
+import { refusing } from './refusing.ts'
 import { didYouMean } from './suggestion.ts'
 import { window as hours } from './window.ts'
 
 const cron = z
   .string('must be text of five fields, such as "0 2 * * *"')
-  .check(z.superRefine((text, context) => report(cronProblem(text), context)))
+  .check(refusing((text) => cronProblem(text)))
   .meta({
     description: 'When to run, as five cron fields: minute, hour, day of month, month, day of week.',
     examples: ['0 2 * * *'],
@@ -13,7 +14,7 @@ const cron = z
 
 const timezone = z
   .string()
-  .check(z.superRefine((name, context) => report(timezoneProblem(name), context)))
+  .check(refusing(timezoneProblem))
   .meta({ description: 'The time zone of the cron fields, as Region/City.', examples: ['Europe/Paris'] })
 
 const spread = duration({ min: '0s', max: '1d' }).exactOptional().meta({
@@ -26,7 +27,7 @@ const NEVER = 'never'
 
 const quick = z
   .string(`must be text of five fields, such as "*/15 * * * *", or ${NEVER}`)
-  .check(z.superRefine((text, context) => report(text === NEVER ? undefined : cronProblem(text, QUICK), context)))
+  .check(refusing((text) => (text === NEVER ? undefined : cronProblem(text, QUICK))))
   .exactOptional()
   .meta({
     description:
@@ -109,8 +110,4 @@ function isKnownZone(name: string): boolean {
   } catch {
     return false
   }
-}
-
-function report(problem: string | undefined, context: { addIssue: (message: string) => void }): void {
-  if (problem !== undefined) context.addIssue(problem)
 }

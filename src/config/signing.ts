@@ -9,6 +9,7 @@ import {
   templateProblem,
 } from '../source/signing.ts'
 import type { HeaderNames, PresetName, Recipe } from '../source/signing.ts'
+import { refusing } from './refusing.ts'
 
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
 export const signing = z.strictObject({
@@ -19,12 +20,7 @@ export const signing = z.strictObject({
   template: z
     .string()
     .max(1000, 'must not be longer than 1,000 characters')
-    .check(
-      z.superRefine((text, context) => {
-        const problem = writtenTemplateProblem(text)
-        if (problem !== undefined) context.addIssue(problem)
-      }),
-    )
+    .check(refusing(writtenTemplateProblem))
     .exactOptional()
     .meta({
       description: 'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
