@@ -34,7 +34,7 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
   const { queues, mirror, values, organizations, nowMs, startedAtMs, mayWrite } = reconciling
   const { tick, requestSync } = queues
   const plan = planSchedules({
-    wanted: [...scheduled(organizations), ...quickScheduled(organizations)],
+    wanted: wantedOf(organizations),
     found: await findSchedules(tick, nowMs),
     lastRuns: await mirror.listLastRuns(),
     cancelledUntilMs: await readCancelledUntil(values, scheduled(organizations), nowMs),
@@ -65,9 +65,8 @@ export async function compareSchedules(
   organizations: Config['organizations'],
   nowMs: number,
 ): Promise<Pick<SchedulePlan, 'upsert' | 'remove'>> {
-  const wanted = [...scheduled(organizations), ...quickScheduled(organizations)]
   const found = await findSchedules(tick, nowMs)
-  return planSchedules({ wanted, found, lastRuns: [], nowMs, atStart: false })
+  return planSchedules({ wanted: wantedOf(organizations), found, lastRuns: [], nowMs, atStart: false })
 }
 
 async function writeSchedules(tick: Queues['tick'], plan: Pick<SchedulePlan, 'upsert' | 'remove'>): Promise<void> {
@@ -81,6 +80,10 @@ async function writeSchedules(tick: Queues['tick'], plan: Pick<SchedulePlan, 'up
     )
   }
   for (const name of plan.remove) await tick.removeJobScheduler(name)
+}
+
+function wantedOf(organizations: Config['organizations']): Wanted[] {
+  return [...scheduled(organizations), ...quickScheduled(organizations)]
 }
 
 /** The organizations that have quick runs. */
@@ -98,8 +101,7 @@ function scheduled(organizations: Config['organizations']): Wanted[] {
 
 /** Throws one ConfigError for all cron lines without a future moment, or without one inside the hours in which runs may start. */
 export function checkSchedules({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
-  const all = [...scheduled(organizations), ...quickScheduled(organizations)]
-  const problems = all.flatMap(({ organization, schedule, isQuick }) => {
+  const problems = wantedOf(organizations).flatMap(({ organization, schedule, isQuick }) => {
     const problem = scheduleProblem(schedule, nowMs)
     const line = `schedule of ${organization}: its ${isQuick === true ? 'quick' : 'cron'} line`
     if (problem !== undefined) return [{ file, message: `${line} names no moment (${problem})` }]
