@@ -2,7 +2,7 @@ import type { Mirror } from '../../src/store.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError, QueueUnavailable, reportedError } from '../../src/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
-import { emptyReport, type Report } from '../../src/report.ts'
+import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
 
 export type Watching = {
   /** Whether the queue still has a job for an organization. */
@@ -52,8 +52,8 @@ export async function endElsewhere(
 }
 
 /** The outcome of a run that never started, with its error. */
-export function failedWith(organization: string, error: unknown, nowMs: number): Outcome {
-  const report = emptyReport({ organization, trigger: 'sync', startedAtMs: nowMs })
+export function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
+  const report = emptyReport({ organization, trigger, startedAtMs: nowMs })
   return { report: { ...report, error: describeError(error) }, error }
 }
 

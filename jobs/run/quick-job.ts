@@ -72,10 +72,12 @@ function run(
   organization: Organization,
   { name }: SyncJob,
   signal: AbortSignal,
-  { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random }: QuickProcessing,
+  processing: QuickProcessing,
 ): Promise<Outcome> {
+  const { listener, timings } = processing
   return runOrganization(organization, {
-    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, idleMs, random, signal },
+    ...processing,
+    signal,
     quick: true,
     trigger: name,
     longestWaitMs: timings.longestWaitMs,

@@ -3,10 +3,11 @@ import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, namedWaitMs, UsageError } from '../../src/errors.ts'
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
-import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
+import type { Report, Trigger } from '../../src/report.ts'
 import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../src/run-organization.ts'
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
+import { failedWith } from './await-other-worker.ts'
 import type { CancellableJobs } from './cancellable-jobs.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
@@ -147,31 +148,13 @@ function run(
   organization: Organization,
   job: SyncJob,
   signal: AbortSignal,
-  {
-    mirror,
-    rateLimits,
-    sharedTurns,
-    agents,
-    listener,
-    timings,
-    now,
-    monotonicMs,
-    idleMs,
-    random,
-    decide,
-  }: Processing & { decide: Decide },
+  processing: Processing & { decide: Decide },
 ): Promise<Outcome> {
+  const { listener, timings, decide } = processing
   return runOrganization(organization, {
-    mirror,
-    rateLimits,
-    sharedTurns,
-    agents,
+    ...processing,
     trigger: job.name,
     longestWaitMs: timings.longestWaitMs,
-    now,
-    monotonicMs,
-    idleMs,
-    random,
     signal,
     onProgress: (progress) => listener.onProgress?.(progress),
     onEvent: (event) => listener.onEvent?.(organization.id, event),
@@ -195,10 +178,7 @@ async function whyNotNeeded(
 /** An organization that left the configuration after its job was made. */
 async function unknown(id: string, { name }: SyncJob, { now }: Processing): Promise<Outcome> {
   const error = new UsageError(`${id}: is no longer in the configuration. Its rows stay; no request was sent.`)
-  return {
-    report: { ...emptyReport({ organization: id, trigger: name, startedAtMs: now() }), error: describeError(error) },
-    error,
-  }
+  return failedWith(id, error, now(), name)
 }
 
 /** Back to the head of the queue, as if it had not been started. */
