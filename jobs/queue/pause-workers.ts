@@ -15,23 +15,10 @@ export type Pausing = {
   onSettled: () => void
 }
 
-export type Pauses = {
-  /** A worker failed to take or to end a job. */
-  failed(): void
-  /** Asks the queue now, before the wait is over. */
-  askNow(): void
-  stop(): void
-}
-
 /**
  * Pauses workers while the queue refuses writes: after an error that does not concern the connection, BullMQ retries at once,
  * again and again. Current runs continue while the workers are paused.
- */
-export function pauseWorkers(pausing: Pausing): Pauses {
-  return new WorkerPauses(pausing)
-}
-
-/**
+ *
  *     working ── failed ──▶ paused ── written ──▶ trying ── quiet for a while ──▶ working
  *                            ▲  │ refused: waits    │
  *                            │  ▼ twice as long     │
@@ -41,7 +28,7 @@ export function pauseWorkers(pausing: Pausing): Pauses {
  *
  * A timer runs in `paused`, until the queue is asked, and in `trying`, until it counts as settled.
  */
-class WorkerPauses implements Pauses {
+export class WorkerPauses {
   readonly #pausing: Pausing
   #state: 'working' | 'paused' | 'trying' | 'stopped' = 'working'
   /** Pauses since the queue last worked, and the times it refused a write in them. */
@@ -52,6 +39,7 @@ class WorkerPauses implements Pauses {
     this.#pausing = pausing
   }
 
+  /** A worker failed to take or to end a job. */
   failed(): void {
     if (this.#state === 'paused' || this.#state === 'stopped') return
     if (this.#state === 'trying') this.#tries += 1
@@ -60,6 +48,7 @@ class WorkerPauses implements Pauses {
     this.#wait()
   }
 
+  /** Asks the queue now, before the wait is over. */
   askNow(): void {
     if (this.#state === 'paused') this.#schedule(() => void this.#ask(), 0)
   }

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Logger } from '../../src/log.ts'
 import { within } from './deadline.ts'
-import { pauseWorkers, type Pausing } from './pause-workers.ts'
+import { WorkerPauses, type Pausing } from './pause-workers.ts'
 import { codeAndReason, isRefusal } from './queue-refusal.ts'
 import { createSparseLog } from '../monitoring/sparse-log.ts'
 import type { Timings } from '../timings.ts'
@@ -33,7 +33,7 @@ export function watchQueue(watching: Watching): { stop: () => void } {
   const sparse = createSparseLog((fields) => log.warn(fields, 'queue error'), monotonicMs)
   let lost: NodeJS.Timeout | undefined
   let stopped = false
-  const pauses = pauseWorkers({
+  const pauses = new WorkerPauses({
     ...{ workers, write, timings, random },
     onRefused: (error) => {
       tell(error)

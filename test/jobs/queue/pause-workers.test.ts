@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { pauseWorkers, type Pauses } from '../../../jobs/queue/pause-workers.ts'
+import { WorkerPauses } from '../../../jobs/queue/pause-workers.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const TIMINGS = { firstPauseMs: 1, longestPauseMs: 4, settleMs: 1 }
@@ -74,7 +74,7 @@ function aPlace({
       if (failed < failAgain * 2 && (failed += 1) % 2 === 0) pauses.failed()
     },
   }
-  const pauses: Pauses = pauseWorkers({
+  const pauses: WorkerPauses = new WorkerPauses({
     workers: [worker, worker],
     write: async () => {
       calls.push('write')
