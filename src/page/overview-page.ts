@@ -3,7 +3,7 @@ import { count, duration, grouped, moment } from '../wording.ts'
 import { framed, runPath, time, type Html } from './frame.ts'
 import type { OrganizationView, Overview, Served } from './overview.ts'
 import { chartWords, runChart } from './run-chart.ts'
-import { progressWords, sentencesOf, STATE_WORDS } from './sentences.ts'
+import { progressWords, sentencesOf, span, STATE_WORDS } from './sentences.ts'
 import type { State } from './standing.ts'
 
 /** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
@@ -111,8 +111,8 @@ function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
   const next =
     due === undefined
       ? undefined
-      : html`in ${duration(wholeMinutes(due.nextMs - nowMs))} <span class="soft">(${due.nextLocal})</span>`
-  const quick = due?.nextQuickMs === undefined ? undefined : `in ${duration(wholeMinutes(due.nextQuickMs - nowMs))}`
+      : html`in ${duration(span(nowMs, due.nextMs))} <span class="soft">(${due.nextLocal})</span>`
+  const quick = due?.nextQuickMs === undefined ? undefined : `in ${duration(span(nowMs, due.nextQuickMs))}`
   const facts: [name: string, value: Html | string | undefined][] = [
     ['Next run', next ?? 'no schedule'],
     ['Next quick run', quick],
@@ -134,10 +134,6 @@ function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
 
 function positive(number = 0): string | undefined {
   return number === 0 ? undefined : grouped(number)
-}
-
-function wholeMinutes(ms: number): number {
-  return ms < 60_000 ? Math.max(0, Math.floor(ms / 1000) * 1000) : Math.floor(ms / 60_000) * 60_000
 }
 
 function runList({ organization, runs }: OrganizationView): Html {

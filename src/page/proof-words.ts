@@ -15,6 +15,8 @@ const OTHER_REASONS: Readonly<Record<string, string>> = {
 }
 
 const certificateSchema = z.object({
+  pageSize: z.number().optional().catch(undefined),
+  total: z.number().optional().catch(undefined),
   basis: z.string().optional(),
   witness: z.string().optional(),
   passes: z.number(),

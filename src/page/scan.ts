@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import type { StoredRun } from '../store.ts'
 import { certificateOf } from './proof-words.ts'
 
@@ -22,17 +21,11 @@ export type Scan = {
   isWhole: boolean
 }
 
-const sizes = z.object({
-  pageSize: z.number().optional().catch(undefined),
-  total: z.number().optional().catch(undefined),
-})
-
 /** The scan of a run; undefined where it has no certificate, or one of another version. */
 export function scanOf(run: Pick<StoredRun, 'certificate' | 'proof'>): Scan | undefined {
   const certificate = certificateOf(run)
   if (certificate === undefined) return undefined
-  const { passes, distinct, basis, witness, notes, holes, found = [] } = certificate
-  const { pageSize, total } = sizes.safeParse(run.certificate).data ?? {}
+  const { pageSize, passes, distinct, total, basis, witness, notes, holes, found = [] } = certificate
   return {
     ...{ pageSize, passes, distinct, total, basis, witness, holes },
     seams: notes,

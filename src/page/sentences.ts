@@ -78,7 +78,7 @@ function waitingSentence({ standing: { states, lastEnded } }: OrganizationView, 
   return [
     {
       text:
-        `Waiting for the rate limit for ${duration(age(sinceMs, nowMs))}: the service asked run #${lastEnded.runId} for a pause. ` +
+        `Waiting for the rate limit for ${duration(span(sinceMs, nowMs))}: the service asked run #${lastEnded.runId} for a pause. ` +
         'What was read is kept, and the run goes on by itself.',
     },
   ]
@@ -154,11 +154,12 @@ function retiredSentence({ freshness }: OrganizationView): Sentence[] {
 
 /** `3 h 5 min ago`; a moment ahead, by a clock that was set back, is now. */
 export function ago(thenMs: number, nowMs: number): string {
-  return `${duration(age(thenMs, nowMs))} ago`
+  return `${duration(span(thenMs, nowMs))} ago`
 }
 
-function age(thenMs: number, nowMs: number): number {
-  const ms = Math.max(0, nowMs - thenMs)
+/** The time between two moments in whole minutes, below one in whole seconds, and never negative. */
+export function span(fromMs: number, toMs: number): number {
+  const ms = Math.max(0, toMs - fromMs)
   // A glance does not need the seconds of an hour.
   return ms < 60_000 ? Math.floor(ms / 1000) * 1000 : Math.floor(ms / 60_000) * 60_000
 }
