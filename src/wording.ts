@@ -25,6 +25,11 @@ export function moment(unixMs: number): string {
   return `${new Date(unixMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
+/** The same to the second, for tables that name the time zone: `2026-01-31 02:00:00`. */
+export function second(unixMs: number): string {
+  return new Date(unixMs).toISOString().slice(0, 19).replace('T', ' ')
+}
+
 function parts(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
 }

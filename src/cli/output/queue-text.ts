@@ -1,6 +1,6 @@
 import { ALL } from '../../pause.ts'
 import { processWords } from '../../process-name.ts'
-import { moment } from '../../wording.ts'
+import { moment, second } from '../../wording.ts'
 import type { Screen } from '../io.ts'
 import { plainText } from './plain-text.ts'
 import { renderTable } from './table.ts'
@@ -51,8 +51,8 @@ function whenWords({ state, sinceMs, untilMs }: Line, nowMs: number): string {
 
 /** Without the date on the same day. */
 function shortTime(atMs: number, nowMs: number): string {
-  const [at, now] = [atMs, nowMs].map((ms) => new Date(ms).toISOString().slice(0, 19).replace('T', ' '))
-  return at?.slice(0, 10) === now?.slice(0, 10) ? (at?.slice(11) ?? '') : (at?.slice(0, 16) ?? '')
+  const [at, now] = [second(atMs), second(nowMs)]
+  return at.slice(0, 10) === now.slice(0, 10) ? at.slice(11) : at.slice(0, 16)
 }
 
 function noteWords({ state, worker, why, failures }: Line): string {

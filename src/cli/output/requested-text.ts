@@ -1,4 +1,4 @@
-import { moment } from '../../wording.ts'
+import { moment, second } from '../../wording.ts'
 import type { ExitCode } from '../exit-code.ts'
 
 /** A requested run, as far as words need it. */
@@ -31,7 +31,7 @@ function pausedWords(organization: string, untilMs: number | undefined): string 
 }
 
 function toldToWait(untilMs: number): string {
-  const until = new Date(Math.ceil(untilMs / 1000) * 1000).toISOString().slice(0, 19).replace('T', ' ')
+  const until = second(Math.ceil(untilMs / 1000) * 1000)
   return `has a job that starts by itself at ${until} UTC: until then, its service asked to wait. Nothing was changed, because it would refuse an earlier request`
 }
 

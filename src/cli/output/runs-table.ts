@@ -1,6 +1,6 @@
 import type { Report } from '../../report.ts'
 import { renderTable, type TableScreen } from './table.ts'
-import { differentCustomers, duration, proofWords } from './wording.ts'
+import { differentCustomers, duration, proofWords, second } from './wording.ts'
 
 /** A table of runs, one row each. */
 export function runsTable(
@@ -56,5 +56,5 @@ function repeatsStatus({ status, reasons }: Report): boolean {
 }
 
 function startOf(report: Report | undefined): string {
-  return report === undefined ? '–' : new Date(report.startedAtMs).toISOString().slice(0, 19).replace('T', ' ')
+  return report === undefined ? '–' : second(report.startedAtMs)
 }

@@ -1,7 +1,7 @@
 import type { Report } from '../../report.ts'
 import { count, duration, grouped } from '../../wording.ts'
 
-export { count, duration, grouped, moment } from '../../wording.ts'
+export { count, duration, grouped, moment, second } from '../../wording.ts'
 
 /** The result of a run in one line. */
 export function summary(report: Report): string {
