@@ -1,4 +1,5 @@
 import type { Warnings } from './customer.ts'
+import { isoTime } from './iso-time.ts'
 
 /**
  * The status of a run. `interrupted`: it was stopped before its end. `waiting`: the service asked to wait, and another run
@@ -210,8 +211,4 @@ export function toJson(report: Report) {
     trustedPages: report.trustedPages ?? null,
     ...(report.pruned !== undefined && { pruned: { ...report.pruned, error: report.pruned.error ?? null } }),
   }
-}
-
-function isoTime(unixMs: number | undefined): string | null {
-  return unixMs === undefined ? null : new Date(unixMs).toISOString()
 }

@@ -4,6 +4,7 @@ import { namedFile } from './named-file.ts'
 import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument } from './reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
+import { isoOf } from '../iso-time.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {
@@ -30,13 +31,8 @@ export function backupCommand(io: Io) {
       const made = await makeBackup(plan, copying).finally(() => progress.close())
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
       const text = `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)\n${removed}`
-      io.stdout.write(json ? jsonDocument({ backup: { ...made, takenAt: asIso(made.takenAt) } }) : text)
+      io.stdout.write(json ? jsonDocument({ backup: { ...made, takenAt: isoOf(made.takenAt) } }) : text)
     })
-}
-
-/** A time of the mirror as ISO 8601. */
-export function asIso(time: string): string {
-  return `${time.replace(' ', 'T')}Z`
 }
 
 const EXAMPLES = `

@@ -4,7 +4,8 @@ import { isOurs } from '../errors.ts'
 import type { Mirror } from '../store.ts'
 import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
-import { isoTime, jsonDocument, requireKnown } from './reading.ts'
+import { isoTime } from '../iso-time.ts'
+import { jsonDocument, requireKnown } from './reading.ts'
 import { shownMirror } from '../mirror-address.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */

@@ -4,7 +4,8 @@ import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
 import { isPostgres } from '../mirror-address.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { fileToRead } from './reading-options.ts'
-import { isoTime, jsonDocument } from './reading.ts'
+import { isoTime } from '../iso-time.ts'
+import { jsonDocument } from './reading.ts'
 import { refuseWords } from './refuse-words.ts'
 
 /** `customer-mirror organizations list`: the organizations of the configuration and of the mirror. */

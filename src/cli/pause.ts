@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import { moment } from '../wording.ts'
 import type { Io } from './io.ts'
 import { timeArgument } from './time-argument.ts'
+import { isoOf } from '../iso-time.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
@@ -19,7 +20,7 @@ export function pauseCommand(io: Io) {
         import('./output/pause-text.ts'),
       ])
       const nowMs = Date.now()
-      const untilMs = until === undefined ? undefined : Date.parse(`${until.replace(' ', 'T')}Z`)
+      const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await readConfig({ file, cwd: process.cwd() })

@@ -3,7 +3,8 @@ import { monotonicMs } from '../monotonic-clock.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import type { QueuedJob } from './output/queue-text.ts'
-import { isoTime, jsonDocument, withMirror } from './reading.ts'
+import { isoTime } from '../iso-time.ts'
+import { jsonDocument, withMirror } from './reading.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {

@@ -38,8 +38,3 @@ export function limitOption(most: number) {
 export function jsonDocument(content: Record<string, unknown>, { onOneLine = false } = {}): string {
   return `${JSON.stringify({ schemaVersion: 1, ...content }, null, onOneLine ? undefined : 2)}\n`
 }
-
-/** Unix milliseconds as ISO 8601; null for none. */
-export function isoTime(unixMs: number | undefined): string | null {
-  return unixMs === undefined ? null : new Date(unixMs).toISOString()
-}

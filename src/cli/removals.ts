@@ -2,7 +2,8 @@ import type { HeldRemovals } from '../store.ts'
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { refuseWords } from './refuse-words.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { isoTime, jsonDocument, withMirror } from './reading.ts'
+import { isoTime } from '../iso-time.ts'
+import { jsonDocument, withMirror } from './reading.ts'
 
 /** `customer-mirror removals`: lists, approves or discards removals that were held back. */
 export function removalsCommand(io: Io) {

@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../monotonic-clock.ts'
-import { asIso } from './backup.ts'
+import { isoOf } from '../iso-time.ts'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
 import { refuseRestore } from './postgres-programs.ts'
@@ -30,7 +30,7 @@ export function restoreCommand(io: Io) {
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
       const restored = await restoreMirror(plan, copying).finally(() => progress.close())
       const { takenAt, kept, forgotten, ...facts } = restored
-      const taken = takenAt === undefined ? null : asIso(takenAt)
+      const taken = takenAt === undefined ? null : isoOf(takenAt)
       const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }
       io.stdout.write(json ? jsonDocument({ restored: document }) : restoredText(restored))
     })

@@ -2,7 +2,8 @@ import { Command } from '@commander-js/extra-typings'
 import type { Pause } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
-import { isoTime, jsonDocument } from './reading.ts'
+import { isoTime } from '../iso-time.ts'
+import { jsonDocument } from './reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */

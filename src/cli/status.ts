@@ -10,7 +10,8 @@ import { durationArgument } from './duration-argument.ts'
 import { FUTURE_DATE, futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
-import { isoTime, jsonDocument, withMirror } from './reading.ts'
+import { isoTime } from '../iso-time.ts'
+import { jsonDocument, withMirror } from './reading.ts'
 import { formOf, FORMS, showMetrics, showPage } from './status-form.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */

@@ -4,6 +4,7 @@ import { feedStart, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import { selectOrganizations, type LeftOut, type UnknownOrganization } from './select-organizations.ts'
 import { selectRows, tableOf, type SelectedRows, type Selection } from './selection.ts'
+import { nowIn } from '../now-in.ts'
 
 /** What was exported. */
 export type Exported = {
@@ -45,7 +46,7 @@ export async function exportRows(
   if ('unknown' in organizations) return organizations
   const { changesSince, asOf } = selection
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
-  const exportedAt = db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
+  const exportedAt = nowIn(db)
   const names = organizations.read.map(({ organization }) => organization)
   const start = feedStart(db, names)
   if (changesSince !== undefined) requireCompleteFeed(changesSince, { last: seq, first: start.seq })

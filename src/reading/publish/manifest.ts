@@ -4,12 +4,13 @@ import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
 import { COLUMNS_OF_MANIFEST } from './manifest-columns.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+import { nowIn } from '../now-in.ts'
 
 /** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
 export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[]): { publishedAt: string } {
   const declared = COLUMNS_OF_MANIFEST.map(({ name, type }) => `${name} ${type}`)
   db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
-  const publishedAt = db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
+  const publishedAt = nowIn(db)
   db.prepare(READ_ORGANIZATIONS).run(publishedAt)
   const addLeftOut = db.prepare(
     `INSERT INTO main.manifest (organization, published_at, left_out, last_run_id, last_status)

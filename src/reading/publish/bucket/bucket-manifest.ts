@@ -57,11 +57,6 @@ export async function readBucketManifest(store: ObjectStore): Promise<FoundManif
   )
 }
 
-/** A time of the mirror as other programs read it. */
-export function isoTime(time: string): string {
-  return `${time.replace(' ', 'T')}Z`
-}
-
 export function manifestText(manifest: Omit<BucketManifest, 'program' | 'version'>): string {
   return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...manifest }, null, 2)}\n`
 }

@@ -1,6 +1,7 @@
 import { describeError, factsOf, isOurs } from '../../../errors.ts'
 import type { LeftOut, Published } from '../publish-plan.ts'
-import { isoTime, type BucketManifest, type ManifestEntry } from './bucket-manifest.ts'
+import { isoOf } from '../../../iso-time.ts'
+import type { BucketManifest, ManifestEntry } from './bucket-manifest.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { objectKey } from './object-keys.ts'
 import type { ObjectStore } from './object-store.ts'
@@ -111,8 +112,8 @@ function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus }: R
   return {
     run,
     proof,
-    data_as_of: isoTime(readAsOf),
-    proven_as_of: provenAsOf === null ? null : isoTime(provenAsOf),
+    data_as_of: isoOf(readAsOf),
+    proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf),
     last_run: lastRun,
     last_status: lastStatus,
   }

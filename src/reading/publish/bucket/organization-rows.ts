@@ -6,9 +6,10 @@ import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export
 import { parquetFormat } from '../../export/parquet.ts'
 import { openToExport } from '../../export/open-to-export.ts'
 import { listLastRuns } from '../recorded-runs.ts'
-import { isoTime } from './bucket-manifest.ts'
+import { isoOf } from '../../../iso-time.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { privateTemporaryFile, type TemporaryFile } from './temporary-file.ts'
+import { nowIn } from '../../now-in.ts'
 
 /** An organization whose list was read to its end at least once, as the mirror has it. Times are UTC, as in the mirror. */
 export type ReadOrganization = ExportedOrganization & {
@@ -43,13 +44,13 @@ export function openRowsReader({
   const opened = openToExport(mirror)
   const { db } = opened
   const columns = columnsOf(withoutPersonalData)
-  const now = () => db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
+  const now = () => nowIn(db)
   const look = (organization: string) => lookAt(db, organization, columns)
   return {
     organizations: () => readOrganizations(db, mirror),
     hasRun: ({ run, data_as_of: dataAsOf }) => {
       const began = db.prepare<[number], string>('SELECT data_as_of FROM runs WHERE id = ?').pluck().get(run)
-      return began !== undefined && isoTime(began) === dataAsOf
+      return began !== undefined && isoOf(began) === dataAsOf
     },
     look,
     now,

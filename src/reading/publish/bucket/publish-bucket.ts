@@ -1,8 +1,8 @@
+import { isoOf } from '../../../iso-time.ts'
 import { CopyFailed, factsOf, isOurs } from '../../../errors.ts'
 import { leftBy, namesOf, sweep } from './sweep-bucket.ts'
 import type { Published } from '../publish-plan.ts'
 import {
-  isoTime,
   manifestText,
   readBucketManifest,
   type BucketManifest,
@@ -114,7 +114,7 @@ function manifestOf(
   { entries }: Chosen,
   { before, generation, now }: { before: BucketManifest | undefined; generation: number; now: string },
 ): Omit<BucketManifest, 'program' | 'version'> {
-  const written_at = isoTime(now)
+  const written_at = isoOf(now)
   const named = new Set(entries.map(({ object }) => object))
   const organizations = new Set(entries.map(({ organization }) => organization))
   const stay = before?.without_personal_data === withoutPersonalData ? before : undefined
