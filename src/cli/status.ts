@@ -12,7 +12,7 @@ import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { isoTime } from '../iso-time.ts'
 import { jsonDocument, withMirror } from './reading.ts'
-import { formOf, FORMS, showMetrics, showPage } from './status-form.ts'
+import { formOf, FORMS } from './status-form.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -34,9 +34,9 @@ export function statusCommand(io: Io) {
       const { lines, left } = await withMirror(config, async (mirror, known) => {
         const nowMs = Date.now()
         const pauses = await readPauses(known)
-        const at = { config: known, pauses, nowMs }
-        if (form === 'html') await showPage(file, io, mirror, at)
-        if (form === 'prometheus') await showMetrics(file, io, mirror, at)
+        const facts = { config: known, pauses, nowMs }
+        if (form === 'html') await (await import('./write-page.ts')).writePage(file, io, mirror, facts)
+        if (form === 'prometheus') await (await import('./write-metrics.ts')).writeMetrics(file, io, mirror, facts)
         const freshness = await mirror.listFreshness()
         const { organizations } = known
         return {

@@ -1,20 +1,13 @@
-import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
-import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
-import { replaceOwnFile } from './replace-own-file.ts'
+import type { Io } from './io.ts'
+import { writeStatus, type StatusFacts } from './write-status.ts'
 
-type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number }
-
-/** The status of a mirror in the text format of Prometheus. */
-export async function metricsOf(mirror: Mirror, asked: Asked): Promise<string> {
+/** Writes the status of a mirror in the text format of Prometheus, which another user may read, since node_exporter is one. */
+export async function writeMetrics(file: string, io: Io, mirror: Mirror, facts: StatusFacts): Promise<void> {
   const { statusMetrics } = await import('../../jobs/monitoring/status-metrics.ts')
-  return statusMetrics(mirror, { ...asked, monotonicMs: monotonicMs() })
-}
-
-/** Writes the metrics as one file, which another user may read, since node_exporter is one. */
-export async function writeMetrics(file: string, mirror: Mirror, asked: Asked): Promise<void> {
-  await replaceOwnFile(file, mirror, { kind: METRICS, text: () => metricsOf(mirror, asked) })
+  const text = () => statusMetrics(mirror, { ...facts, monotonicMs: monotonicMs() })
+  await writeStatus(file, io, mirror, { kind: METRICS, text })
 }
 
 const METRICS = {

@@ -1,14 +1,11 @@
-import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
-import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
-import { replaceOwnFile } from './replace-own-file.ts'
+import type { Io } from './io.ts'
+import { writeStatus, type StatusFacts } from './write-status.ts'
 
-type Asked = { config: Config; pauses?: Pauses | undefined; nowMs: number }
-
-/** Writes the overview of a mirror as one file. */
-export async function writePage(file: string, mirror: Mirror, asked: Asked): Promise<void> {
-  await replaceOwnFile(file, mirror, { kind: PAGE, text: () => pageOf(mirror, asked) })
+/** Writes the overview of a mirror, as one file that nothing has to be loaded for. */
+export async function writePage(file: string, io: Io, mirror: Mirror, facts: StatusFacts): Promise<void> {
+  await writeStatus(file, io, mirror, { kind: PAGE, text: () => pageOf(mirror, facts) })
 }
 
 const PAGE = {
@@ -18,8 +15,7 @@ const PAGE = {
   whenForeign: 'is there already, and is not a page made by this command. Name another file.',
 }
 
-/** The overview of a mirror, as one file that nothing has to be loaded for. */
-export async function pageOf(mirror: Mirror, { config, pauses, nowMs }: Asked): Promise<string> {
+async function pageOf(mirror: Mirror, { config, pauses, nowMs }: StatusFacts): Promise<string> {
   const [{ overviewPage }, { readOverview }, { overviewFacts }, { checkSchedules }] = await Promise.all([
     import('../page/overview-page.ts'),
     import('../page/overview.ts'),

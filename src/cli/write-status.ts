@@ -1,10 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors.ts'
+import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
+import type { Io } from './io.ts'
 
 /** A kind of file that `status` writes, and writes again. */
-export type OwnFile = {
+type OwnFile = {
   /** A name of one, for messages. */
   example: string
   /** How every such file begins. */
@@ -16,15 +19,20 @@ export type OwnFile = {
   mode?: number
 }
 
+/** What the configuration, the queue and the clock say. */
+export type StatusFacts = { config: Config; pauses: Pauses | undefined; nowMs: number }
+
 /**
- * Writes a file as a whole, in place of the one from before. Throws UsageError and ExportFailed for a bad target, such as a file that
- * this program did not write, and then leaves it as it was.
+ * Writes a form of the status to standard output, which `-` names, or as a whole file in place of the one from before. Throws
+ * UsageError and ExportFailed for a bad target, such as a file that this program did not write, and then leaves it as it was.
  */
-export async function replaceOwnFile(
+export async function writeStatus(
   file: string,
-  { file: mirror }: Pick<Mirror, 'file'>,
+  { stdout }: Io,
+  { file: mirror }: Mirror,
   { kind, text }: { kind: OwnFile; text: () => Promise<string> },
 ): Promise<void> {
+  if (file === '-') return void stdout.write(await text())
   const { writeFileWhole } = await import('../reading/write-file.ts')
   if (file.trim() === '') throw new UsageError(kind.whenUnnamed)
   const { example, mode } = kind
