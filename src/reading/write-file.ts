@@ -1,6 +1,6 @@
 import { fchmodSync } from 'node:fs'
 import { beginExport, EXPORTING } from './export/export-file.ts'
-import { exportError } from './export/export-error.ts'
+import { asExport } from './export/export-error.ts'
 import { requireReplaceable } from './export/export-target.ts'
 import { privateName } from './private-name.ts'
 import { writeAll } from './write-all.ts'
@@ -23,18 +23,14 @@ export function writeFileWhole(
   { mirror, example, mayReplace, mode = 0o600 }: Target,
 ): void {
   requireReplaceable(file, { mirror, example })
-  try {
-    mayReplace(file)
-  } catch (error) {
-    throw exportError(error, file)
-  }
+  asExport(file, () => mayReplace(file))
   const unfinished = beginExport(privateName(file, EXPORTING), file)
   try {
-    writeAll(unfinished.descriptor, Buffer.from(text))
-    fchmodSync(unfinished.descriptor, mode)
+    asExport(file, () => {
+      writeAll(unfinished.descriptor, Buffer.from(text))
+      fchmodSync(unfinished.descriptor, mode)
+    })
     unfinished.finish()
-  } catch (error) {
-    throw exportError(error, file)
   } finally {
     unfinished.remove()
   }

@@ -1,9 +1,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { flushFile } from '../flush.ts'
 import { listPrivate, privateName } from '../private-name.ts'
-
-/** What SQLite may keep beside a file while it is open. */
-export const JOURNALS = ['-journal', '-wal', '-shm'] as const
+import { JOURNALS } from '../target-place.ts'
 
 /** A mirror that is being written under a private name beside the file that it will replace. */
 export type UnfinishedFile = {

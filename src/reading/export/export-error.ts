@@ -16,6 +16,15 @@ export function exportError(error: unknown, file: string | undefined): unknown {
   return new ExportFailed(`${file}: ${what} ${UNCHANGED} (${code})`, { code: 'export-unwritable' }, { cause: error })
 }
 
+/** Does the work of an export at a place, with its failures as ExportFailed. */
+export function asExport<Result>(place: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw exportError(error, place)
+  }
+}
+
 const UNCHANGED = 'Nothing was written; a file that was there before is unchanged.'
 const DENIED = 'this user may not write there. Check who owns the folder, or name another file.'
 

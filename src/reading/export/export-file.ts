@@ -2,7 +2,7 @@ import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSyn
 import { dirname } from 'node:path'
 import { flushFolder } from '../flush.ts'
 import { listPrivate } from '../private-name.ts'
-import { exportError } from './export-error.ts'
+import { asExport } from './export-error.ts'
 
 /** What the names of exports end with that are being written. */
 export const EXPORTING = 'exporting'
@@ -18,15 +18,15 @@ export type UnfinishedExport = {
 
 /** Makes the file at `path` (0600), which will be that at `file`. Throws ExportFailed where this user cannot write there. */
 export function beginExport(path: string, file: string): UnfinishedExport {
-  const descriptor = attempt(file, () => openSync(path, 'wx', 0o600))
-  attempt(file, () => {
+  const descriptor = asExport(file, () => openSync(path, 'wx', 0o600))
+  asExport(file, () => {
     chmodSync(path, 0o600)
     removeLeftovers(file, path)
   })
   return {
     descriptor,
     finish: () =>
-      attempt(file, () => {
+      asExport(file, () => {
         fsyncSync(descriptor)
         renameSync(path, file)
         flushFolder(dirname(file))
@@ -35,14 +35,6 @@ export function beginExport(path: string, file: string): UnfinishedExport {
       closeSync(descriptor)
       rmSync(path, { force: true })
     },
-  }
-}
-
-function attempt<Result>(file: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    throw exportError(error, file)
   }
 }
 

@@ -5,7 +5,7 @@ import { ExportFailed, UsageError } from '../../errors.ts'
 import { makeFolder } from '../../make-folder.ts'
 import { lock as takeLock } from '../folder-lock.ts'
 import { flushFolder } from '../flush.ts'
-import { exportError } from './export-error.ts'
+import { asExport } from './export-error.ts'
 import { isOurs, readPartitionManifest, writePartitionManifest, type PartitionFile } from './partition-manifest.ts'
 
 /** A folder of partitions that this process alone exports into, until it is closed. */
@@ -73,14 +73,6 @@ const ENDING = '.exporting'
 /** The name of a file until it is in its place, as `ending` makes it one of this export. */
 export function unfinishedName(path: string, ending: string): string {
   return join(dirname(path), `.${basename(path)}${ending}`)
-}
-
-function asExport<Result>(folder: string, act: () => Result): Result {
-  try {
-    return act()
-  } catch (error) {
-    throw exportError(error, folder)
-  }
 }
 
 function requireFolder(folder: string): void {

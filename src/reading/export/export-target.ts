@@ -1,12 +1,10 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { UsageError } from '../../errors.ts'
+import type { UsageError } from '../../errors.ts'
 import { isPlaceOfJournal } from '../journal-place.ts'
 import { isOfSqlite, readHeader } from '../sqlite-header.ts'
-import { exportError } from './export-error.ts'
-
-/** File systems allow 255 bytes; the name of an unfinished export is longer than its own. */
-const LONGEST_NAME = 200
+import { isSame, JOURNALS, LONGEST_NAME, refused } from '../target-place.ts'
+import { asExport } from './export-error.ts'
 
 /** What an export was made from, and must not replace. */
 type Sources = {
@@ -22,7 +20,7 @@ type Sources = {
  * Throws ExportFailed for a place that cannot be reached.
  */
 export function requireReplaceable(file: string, { mirror, configuration, example = 'customers.csv' }: Sources): void {
-  try {
+  asExport(file, () => {
     if (/[/\\]$/.test(file)) throw isFolder(file, example)
     if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
       throw refused(
@@ -34,9 +32,7 @@ export function requireReplaceable(file: string, { mirror, configuration, exampl
       throw refused(file, 'is the configuration; name another file')
     if (isPlaceOfJournal(file)) throw refused(file, 'is where SQLite keeps a part of a database; name another file')
     requireFile(file, example)
-  } catch (error) {
-    throw exportError(error, file)
-  }
+  })
 }
 
 function requireFile(file: string, example: string): void {
@@ -56,19 +52,9 @@ function isPlaceOfMirror(file: string, mirror: string): boolean {
   if (isSame(file, mirror)) return true
   const real = realpathSync(mirror)
   const place = join(realpathSync(dirname(file)), basename(file))
-  return ['', '-wal', '-shm', '-journal'].some((ending) => place === real + ending)
-}
-
-/** Whether both names lead to one file. */
-function isSame(file: string, other: string): boolean {
-  const [one, two] = [file, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
-  return one !== undefined && one.dev === two?.dev && one.ino === two.ino
+  return ['', ...JOURNALS].some((ending) => place === real + ending)
 }
 
 function isFolder(file: string, example: string): UsageError {
   return refused(file, `is a folder; name a file in it, e.g. ${join(file, example)}`)
-}
-
-function refused(file: string, what: string): UsageError {
-  return new UsageError(`${file}: ${what}.`)
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../make-folder.ts'
-import { exportError } from './export-error.ts'
+import { asExport } from './export-error.ts'
 import { openExportFolder, unfinishedName } from './export-folder.ts'
 import type { PartitionSink } from './export-rows.ts'
 import type { PartitionFile } from './partition-manifest.ts'
@@ -51,19 +51,15 @@ export function beginPartitions(
 
 /** Private, in a folder that is made where it is missing. */
 function makeFile(path: string): number {
-  try {
+  return asExport(dirname(path), () => {
     makeFolder(dirname(path))
     return openSync(path, 'wx', 0o600)
-  } catch (error) {
-    throw exportError(error, dirname(path))
-  }
+  })
 }
 
 function finishFile(descriptor: number, folder: string): void {
   try {
-    fsyncSync(descriptor)
-  } catch (error) {
-    throw exportError(error, folder)
+    asExport(folder, () => fsyncSync(descriptor))
   } finally {
     closeSync(descriptor)
   }
