@@ -1,7 +1,6 @@
 import { neverOpened } from '../queue/queue-refusal.ts'
-import { openValues } from '../queue/open-values.ts'
+import { askValues } from '../queue/open-values.ts'
 import { placeOf } from '../queue/prefixed-address.ts'
-import { within } from '../queue/deadline.ts'
 
 /** How long to wait for a connection and its answer together. */
 const LONGEST_MS = 2000
@@ -12,14 +11,11 @@ const LONGEST_MS = 2000
  */
 export async function askQueue(address: string): Promise<string> {
   const place = placeOf(new URL(address))
-  const opened = openValues(address, LONGEST_MS)
   try {
-    const answered = opened.then(({ ping }) => ping()).then(() => true)
-    if (!(await within(answered, LONGEST_MS, false))) throw new Error(`no answer within ${LONGEST_MS / 1000} s`)
+    const answered = await askValues(address, LONGEST_MS, ({ ping }) => ping().then(() => true))
+    if (answered === undefined) throw new Error(`no answer within ${LONGEST_MS / 1000} s`)
     return place
   } catch (error) {
     throw neverOpened(error, place)
-  } finally {
-    void opened.then((readable) => readable.close()).catch(() => {})
   }
 }

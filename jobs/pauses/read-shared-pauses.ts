@@ -1,9 +1,8 @@
 import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import type { Pauses } from '../../src/pause.ts'
-import { openValues } from '../queue/open-values.ts'
+import { askValues } from '../queue/open-values.ts'
 import { readPauses } from './pauses.ts'
-import { within } from '../queue/deadline.ts'
 
 /** How long a command waits that only shows pauses beside other things. */
 const LONGEST_MS = 1000
@@ -11,16 +10,5 @@ const LONGEST_MS = 1000
 /** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */
 export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promise<Pauses | undefined> {
   if (!isSharedQueue(queue)) return undefined
-  const opened = openValues(queue, LONGEST_MS)
-  try {
-    return await within(
-      opened.then(({ values }) => readPauses(values)),
-      LONGEST_MS,
-      undefined,
-    )
-  } catch {
-    return undefined
-  } finally {
-    void opened.then((readable) => readable.close()).catch(() => {})
-  }
+  return askValues(queue, LONGEST_MS, ({ values }) => readPauses(values)).catch(() => undefined)
 }

@@ -1,3 +1,4 @@
+import { within } from './deadline.ts'
 import { parseAddress } from './prefixed-address.ts'
 import type { SharedValues } from './shared-values.ts'
 
@@ -17,6 +18,20 @@ export async function openValues(address: string, connectMs: number): Promise<Re
   const { url, prefix } = parseAddress(address)
   const open = url.protocol.startsWith('redis') ? openInRedis : openInPostgres
   return open({ address: url.href, connectMs, prefix })
+}
+
+/** Opens them to ask for one thing; undefined where that takes longer than `limitMs`. */
+export async function askValues<Result>(
+  address: string,
+  limitMs: number,
+  ask: (readable: Readable) => Promise<Result>,
+): Promise<Result | undefined> {
+  const opened = openValues(address, limitMs)
+  try {
+    return await within(opened.then(ask), limitMs, undefined)
+  } finally {
+    void opened.then((readable) => readable.close()).catch(() => {})
+  }
 }
 
 type Place = { address: string; connectMs: number; prefix: string }
