@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isMapping } from '../../src/config/value-at.ts'
 
 /**
  * A hash of the content of a configuration file, in hex: the same for every worker that has read such a file, in whichever folder,
@@ -6,7 +7,7 @@ import { createHash } from 'node:crypto'
  * which may hold a password.
  */
 export function configurationHash(content: unknown): string {
-  const { queue: _queue, ...rest } = isMap(content) ? content : { content }
+  const { queue: _queue, ...rest } = isMapping(content) ? content : { content }
   return createHash('sha256')
     .update(JSON.stringify(rest, inOrder) ?? '')
     .digest('hex')
@@ -14,13 +15,9 @@ export function configurationHash(content: unknown): string {
 
 /** For `JSON.stringify`: keys sorted, and texts left out that stand where a secret may. */
 function inOrder(_key: string, value: unknown): unknown {
-  if (!isMap(value)) return value
-  const kept = Object.entries(value).filter(([key, each]) => !SECRETS.has(key) || isMap(each))
+  if (!isMapping(value)) return value
+  const kept = Object.entries(value).filter(([key, each]) => !SECRETS.has(key) || isMapping(each))
   return Object.fromEntries(kept.toSorted(([left], [right]) => (left < right ? -1 : 1)))
 }
 
 const SECRETS: ReadonlySet<string> = new Set(['apiKey', 'secret'])
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

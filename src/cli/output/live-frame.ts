@@ -1,5 +1,5 @@
 import { columnsOf, cutText } from './fit-text.ts'
-import { grouped } from './wording.ts'
+import { countsOf } from './wording.ts'
 
 /** An active organization, with its status in several lengths, longest first. */
 export type UnderWay = { id: string; words: readonly string[] }
@@ -26,14 +26,13 @@ export function liveFrame(
     const fitting = words.find((text) => columnsOf(start + text) <= width) ?? words.at(-1) ?? ''
     return cutText(start + fitting, width).trimEnd()
   })
-  const counts = [
+  const others = countsOf([
     [hidden, 'more under way'],
     [waiting, 'not begun'],
     [done, 'done'],
     [stopped, 'stopped'],
     [failed, 'failed'],
-  ] as const
-  const others = counts.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
+  ])
   const fronts = isStopping ? STOPPING : [[]]
   const texts = fronts.map((front) => [...front, ...others].join(', ')).filter((text) => text !== '')
   const fitting = texts.find((text) => columnsOf(text) <= width - 2) ?? texts.at(-1)

@@ -1,6 +1,6 @@
 import type { Report } from '../../report.ts'
 import { configOption } from './shell-word.ts'
-import { count, grouped } from './wording.ts'
+import { count, countsOf, grouped } from './wording.ts'
 
 /** What each quick run found, in one line: `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
 export function quickText(reports: readonly Report[]): string {
@@ -12,14 +12,13 @@ export function quickText(reports: readonly Report[]): string {
 function whatItFound(report: Report): string {
   if (report.reasons.includes('no-order')) return 'nothing was read: the order of its list is not known yet'
   const { inserted, missing, updated, held, rejected, pages, trustedPages = 0 } = report
-  const found = [
+  const counts = countsOf([
     [inserted, 'new'],
     [missing, 'missing'],
     [updated, 'changed'],
     [rejected, 'rejected'],
     [held, 'absent at once, too many to be marked as missing'],
-  ] as const
-  const counts = found.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
+  ])
   const trusted = `${grouped(trustedPages)} of ${count(trustedPages + pages, 'page')} trusted without reading`
   return `${counts.length === 0 ? 'nothing new, none missing' : counts.join(', ')}; ${trusted}`
 }

@@ -5,7 +5,7 @@ export { count, duration, grouped, moment, second } from '../../wording.ts'
 
 /** The result of a run in one line. */
 export function summary(report: Report): string {
-  const changes = [
+  const counts = countsOf([
     [report.inserted, 'new'],
     [report.updated, 'changed'],
     [report.unchanged, 'unchanged'],
@@ -14,14 +14,18 @@ export function summary(report: Report): string {
     [report.missing, 'missing'],
     [report.removed, 'removed'],
     [report.held, report.status === 'partial' ? 'absent at once and not marked' : 'removals held'],
-  ] as const
-  const counts = changes.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
+  ])
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
   return (
     `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${counts.length > 0 ? `: ${counts.join(', ')}` : ''} · ` +
     `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${endWords(report)}`
   )
+}
+
+/** The numbers that are not 0, each with what it counts: `12 new`. */
+export function countsOf(numbers: readonly (readonly [number: number, what: string])[]): string[] {
+  return numbers.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
 }
 
 /** Customers received, each counted once: neighbouring pages overlap on purpose. */
