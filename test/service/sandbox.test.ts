@@ -1,18 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
-import type { Sandbox, SandboxOptions } from '../../src/service/sandbox.ts'
+import type { Sandbox } from '../../src/service/sandbox.ts'
 import { recipeOf } from '../../src/source/signing.ts'
+import { aSandbox } from '../support/workplace.ts'
 import { ask, list } from './ask.ts'
 
-async function started(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox(options)
-  onTestFinished(() => sandbox.close())
-  return sandbox
-}
-
 test('every organization is served its own customers, and no id is shared', async () => {
-  const { organizations } = await started({ customers: [120, 50, 7, 3] })
+  const { organizations } = await aSandbox({ customers: [120, 50, 7, 3] })
   expect(organizations.map(({ id }) => id)).toEqual(['acme', 'globex', 'initech', 'org-4'])
   for (const organization of organizations) {
     const { data, meta } = list(await ask(organization, '/customers?per_page=100'))
@@ -23,7 +18,11 @@ test('every organization is served its own customers, and no id is shared', asyn
 })
 
 test('the same seed gives the same keys, secrets and customers; another seed gives others', async () => {
-  const [one, same, other] = [await started({ seed: 'x' }), await started({ seed: 'x' }), await started({ seed: 'y' })]
+  const [one, same, other] = [
+    await aSandbox({ seed: 'x' }),
+    await aSandbox({ seed: 'x' }),
+    await aSandbox({ seed: 'y' }),
+  ]
   const facts = (sandbox: Sandbox) => sandbox.organizations.map((each) => ({ ...each, baseUrl: 'its own port' }))
   expect(facts(one)).toEqual(facts(same))
   expect(one.organizations[0]?.apiKey).toMatch(/^sandbox_key_acme_[0-9a-f]{24}$/)
@@ -33,7 +32,7 @@ test('the same seed gives the same keys, secrets and customers; another seed giv
 })
 
 test('a limit for one organization goes before the limit for all', async () => {
-  const { organizations } = await started({
+  const { organizations } = await aSandbox({
     customers: 5,
     rateLimits: [
       { organization: 'globex', requests: 8, windowMs: 5000 },
@@ -45,14 +44,14 @@ test('a limit for one organization goes before the limit for all', async () => {
 })
 
 test('an organization can be forbidden to read its customers', async () => {
-  const { organizations } = await started({ customers: 5, forbidden: ['initech'] })
+  const { organizations } = await aSandbox({ customers: 5, forbidden: ['initech'] })
   const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 403])
 })
 
 test.each(['utf8', 'hex', 'base64', 'base64url'] as const)('secrets can be decoded from %s', async (secretEncoding) => {
   const recipe = { ...recipeOf('laravel-path'), secretEncoding, encoding: 'base64' as const, timestamp: 'ms' as const }
-  const { organizations } = await started({ customers: 1, recipe })
+  const { organizations } = await aSandbox({ customers: 1, recipe })
   const { secret } = organizations[0] ?? { secret: '' }
   expect(Buffer.from(secret, secretEncoding).toString(secretEncoding)).toBe(secret)
   for (const organization of organizations) expect((await ask(organization, '/customers', { recipe })).status).toBe(200)

@@ -6,16 +6,9 @@ import { parse } from 'yaml'
 import { readCredentials } from '../../src/config/credentials.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { UsageError } from '../../src/errors.ts'
-import { startSandbox } from '../../src/service/sandbox.ts'
-import type { Sandbox, SandboxOptions } from '../../src/service/sandbox.ts'
 import { writeConfig } from '../../src/service/write-config.ts'
 import { recipeOf } from '../../src/source/signing.ts'
-
-async function started(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox(options)
-  onTestFinished(() => sandbox.close())
-  return sandbox
-}
+import { aSandbox } from '../support/workplace.ts'
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'sandbox-'))
@@ -24,7 +17,7 @@ async function folder(): Promise<string> {
 }
 
 test('the written configuration names every organization with its credentials', async () => {
-  const sandbox = await started({ customers: 1 })
+  const sandbox = await aSandbox({ customers: 1 })
   const file = join(await folder(), 'new', 'customer-mirror.yaml')
   await writeConfig(file, sandbox)
   expect(parse(await readFile(file, 'utf8'))).toEqual({
@@ -35,7 +28,7 @@ test('the written configuration names every organization with its credentials', 
 
 test('the written configuration is open to its owner alone', async () => {
   const file = join(await folder(), 'new', 'customer-mirror.yaml')
-  await writeConfig(file, await started({ customers: 1 }))
+  await writeConfig(file, await aSandbox({ customers: 1 }))
   expect([(await stat(file)).mode & 0o777, (await stat(join(file, '..'))).mode & 0o777]).toEqual([0o600, 0o700])
 })
 
@@ -56,7 +49,7 @@ test.each([
   ],
 ])('the written configuration has the signing settings: %s', async (_, recipe, signing) => {
   const file = join(await folder(), 'customer-mirror.yaml')
-  await writeConfig(file, await started({ customers: 1, recipe }), { mirror: './elsewhere.db' })
+  await writeConfig(file, await aSandbox({ customers: 1, recipe }), { mirror: './elsewhere.db' })
   expect(parse(await readFile(file, 'utf8'))).toMatchObject({ mirror: './elsewhere.db', defaults: { signing } })
 })
 
@@ -72,7 +65,7 @@ test('the written configuration is read back as the sandbox it was written for',
     timestamp: 'iso',
     headers,
   } as const
-  for (const sandbox of [await started({ customers: 1 }), await started({ customers: 1, recipe })]) {
+  for (const sandbox of [await aSandbox({ customers: 1 }), await aSandbox({ customers: 1, recipe })]) {
     const file = `${sandbox.recipe.encoding}.yaml`
     await writeConfig(join(cwd, file), sandbox)
     const config = await readConfig({ file, cwd })
@@ -88,7 +81,7 @@ test('the written configuration is read back as the sandbox it was written for',
 test('a file that exists is never overwritten', async () => {
   const file = join(await folder(), 'customer-mirror.yaml')
   await writeFile(file, 'mine')
-  await expect(writeConfig(file, await started({ customers: 1 }))).rejects.toThrow(
+  await expect(writeConfig(file, await aSandbox({ customers: 1 }))).rejects.toThrow(
     new UsageError(`${file} exists already and was not changed. Name another file, or delete it first.`),
   )
   expect(await readFile(file, 'utf8')).toBe('mine')
@@ -97,14 +90,14 @@ test('a file that exists is never overwritten', async () => {
 test('a configuration that cannot be written says so', async () => {
   const file = join(await folder(), 'file')
   await writeFile(file, '')
-  await expect(writeConfig(join(file, 'customer-mirror.yaml'), await started({ customers: 1 }))).rejects.toThrow(
+  await expect(writeConfig(join(file, 'customer-mirror.yaml'), await aSandbox({ customers: 1 }))).rejects.toThrow(
     UsageError,
   )
 })
 
 test('no configuration with literal keys is written for another machine', async () => {
   const file = join(await folder(), 'customer-mirror.yaml')
-  const { organizations, recipe } = await started({ customers: 1 })
+  const { organizations, recipe } = await aSandbox({ customers: 1 })
   const distant = organizations.map((each) => ({ ...each, baseUrl: 'http://192.0.2.1:4010/api/v1' }))
   await expect(writeConfig(file, { organizations: distant, recipe })).rejects.toThrow('No configuration was written')
   await expect(stat(file)).rejects.toThrow('ENOENT')

@@ -1,12 +1,13 @@
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, aQueue, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
-import { startRedis, type RedisServer } from '../../support/redis-server.ts'
+import type { RedisServer } from '../../support/redis-server.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { message } from '../../support/worker-log.ts'
+import { aRedis } from '../../support/worker-on-redis.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
@@ -151,12 +152,6 @@ async function refusals(redis: RedisServer, reason: string): Promise<number> {
 
 async function command(redis: RedisServer, [name = '', ...parameters]: string[]): Promise<void> {
   await redis.command(name, ...parameters)
-}
-
-async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
-  const redis = await startRedis(options)
-  onTestFinished(() => redis.close())
-  return redis
 }
 
 async function aPlaceOn(
