@@ -3,6 +3,7 @@ import { DEFAULT_HEADERS } from '../source/signing.ts'
 import { isLoopback, parseBaseUrl } from './base-url.ts'
 import type { Mistake } from './mistakes.ts'
 import { privacyMistakes } from './privacy-checks.ts'
+import { NOT_IN_THIS_FILE } from './secret-reference.ts'
 import { sameHeaders } from './signing.ts'
 import { isMapping, valueAt } from './value-at.ts'
 
@@ -41,12 +42,7 @@ function exposedSecrets(organization: unknown, index: number): Mistake[] {
   if (typeof address !== 'string' || !URL.canParse(address) || isLoopback(new URL(address))) return []
   return ['apiKey', 'secret']
     .filter((name) => typeof valueAt(organization, name) === 'string')
-    .map((name) =>
-      value(
-        ['organizations', index, name],
-        'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }',
-      ),
-    )
+    .map((name) => value(['organizations', index, name], NOT_IN_THIS_FILE))
 }
 
 function unfinishedSchedule(data: unknown, index: number): Mistake[] {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TEXT_FIELDS } from '../customer.ts'
 import { fieldOf, plainName } from '../privacy-policy.ts'
 import { refusing } from './refusing.ts'
-import { secretReferenceForm, type ReferenceForm } from './secret-reference.ts'
+import { NOT_IN_THIS_FILE, secretReferenceForm, type ReferenceForm } from './secret-reference.ts'
 import { nearest } from './suggestion.ts'
 
 /** The fields of an organization that are not stored as sent, and where the key of the hashes is kept. */
@@ -33,9 +33,7 @@ export const privacy = z.strictObject({
   )
     .exactOptional()
     .meta({ description: 'Fields of which a keyed hash is stored.', examples: [['phone']] }),
-  key: secretReferenceForm(
-    'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }',
-  )
+  key: secretReferenceForm(NOT_IN_THIS_FILE)
     .exactOptional()
     .meta({ description: 'Where the key of the hashes is kept: at least 32 characters.' }),
 })

@@ -4,6 +4,9 @@ import { path } from './path.ts'
 /** The name of an environment variable or the path of a file that holds a secret; one of the two. */
 export type ReferenceForm = { env?: string; file?: string }
 
+export const NOT_IN_THIS_FILE =
+  'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }'
+
 /** `ofText`: what a text in its place is answered with. */
 export function secretReferenceForm(ofText?: string) {
   return z

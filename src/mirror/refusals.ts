@@ -37,3 +37,7 @@ export function isNotForgotten(organization: string): Error {
     `${organization}: no forgotten customer has this id. Check the id; ids are kept as hashes, so they cannot be listed.`,
   )
 }
+
+export function holdsNothing(runId: number): Error {
+  return new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
+}

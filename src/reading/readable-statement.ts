@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { UsageError } from '../errors.ts'
 import type { Connection } from '../mirror/sqlite/database.ts'
+import { WRITES } from '../statement-mistakes.ts'
 
 /** A value as SQLite has it; an INTEGER is a bigint, and a REAL a number. */
 export type SqlValue = string | number | bigint | Buffer | null
@@ -19,8 +20,6 @@ export function prepareToRead(db: Connection, sql: string): ReadableStatement {
   if (!statement.readonly || !statement.reader) throw new UsageError(WRITES)
   return statement.raw()
 }
-
-const WRITES = 'The statement would write. sql only reads: the mirror is written by runs alone.'
 
 /** The first word of a statement, and the statement from there on. Throws UsageError where there is none. */
 export function firstWord(sql: string): { word: string; text: string } {

@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3'
 import { UsageError } from '../errors.ts'
 import { sqliteError } from '../mirror/sqlite/file-errors.ts'
+import { noRoomFor, SEVERAL } from '../statement-mistakes.ts'
 
 /** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
 export function statementError(error: unknown, file: string): unknown {
   if (error instanceof Database.SqliteError) return ofSqlite(error, file)
   if (!(error instanceof Error)) return error
-  if (/more than one statement/.test(error.message))
-    return new UsageError('There is more than one statement. sql runs one; use UNION ALL, or call it again.')
+  if (/more than one statement/.test(error.message)) return new UsageError(SEVERAL)
   if (/contains no statements/.test(error.message)) return new UsageError('There is no statement.')
   if (/string length|string longer/i.test(error.message))
     return new UsageError('A value is longer than can be printed. Ask for a part of it, with substr(value, 1, 1000).')
@@ -18,10 +18,7 @@ export function statementError(error: unknown, file: string): unknown {
 
 function ofSqlite(error: InstanceType<typeof Database.SqliteError>, file: string): unknown {
   if (MISTAKES.test(error.code)) return new UsageError(`The statement failed: ${error.message}`)
-  if (/^SQLITE_(FULL|NOMEM)/.test(error.code))
-    return new UsageError(
-      `There is no room for what the statement has to sort or keep: ${error.message}. Ask for less at once.`,
-    )
+  if (/^SQLITE_(FULL|NOMEM)/.test(error.code)) return new UsageError(noRoomFor(error.message))
   return sqliteError(error, file)
 }
 

@@ -9,6 +9,7 @@ import { lookAtSchema, requireReadable } from '../opening/require-mirror.ts'
 import type { Session } from '../session.ts'
 import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
 import { VALUE_TYPES } from '../opening/value-types.ts'
+import { noRoomFor, SEVERAL, WRITES } from '../../../statement-mistakes.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
 export type Statement = { sql: string; parameters?: readonly unknown[] }
@@ -127,16 +128,10 @@ function statementError(error: unknown, address: string): unknown {
   if (isOurs(error) || !(error instanceof DatabaseError)) return postgresError(error, address)
   const { code = '', message } = error
   if (code.startsWith('25') || /data-modifying/.test(message)) return new UsageError(WRITES)
-  if (/multiple commands/.test(message))
-    return new UsageError('There is more than one statement. sql runs one; use UNION ALL, or call it again.')
+  if (/multiple commands/.test(message)) return new UsageError(SEVERAL)
   if (code === '42P02' || message.startsWith('bind message supplies'))
     return new UsageError('The statement has parameters ($1, $2). Write their values into it.')
   if (/^(?:0A|21|22|42)/.test(code) && code !== '42501') return new UsageError(`The statement failed: ${message}`)
-  if (/^(?:53[12]00|54)/.test(code))
-    return new UsageError(
-      `There is no room for what the statement has to sort or keep: ${message}. Ask for less at once.`,
-    )
+  if (/^(?:53[12]00|54)/.test(code)) return new UsageError(noRoomFor(message))
   return postgresError(error, address)
 }
-
-const WRITES = 'The statement would write. sql only reads: the mirror is written by runs alone.'

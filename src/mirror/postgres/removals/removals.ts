@@ -1,13 +1,13 @@
 import type { Absent, Run } from '../../../run.ts'
 import type { HeldRemovals } from '../../../store.ts'
 import type { Missing } from '../../removal-rule.ts'
-import { UsageError } from '../../../errors.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
 import { requireTaken } from '../../rows-taken.ts'
 import { sqlTime } from '../../sql-time.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { FORGET_ABSENCES, RELEASE } from './forget-absences.ts'
+import { holdsNothing } from '../../refusals.ts'
 
 /** Removals that were held back and not yet decided, newest first. */
 export async function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
@@ -43,7 +43,7 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
 export async function discardRemovals(session: Session, runId: number): Promise<number> {
   const discarded = await session.run('DELETE FROM held_removals WHERE run_id = $1', runId)
   if (discarded > 0) return discarded
-  throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
+  throw holdsNothing(runId)
 }
 
 /** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */

@@ -1,6 +1,5 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
 import type { HeldRemovals } from '../../../store.ts'
-import { UsageError } from '../../../errors.ts'
 import { forgetAbsences } from './absences.ts'
 import type { Connection } from '../database.ts'
 import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
@@ -12,6 +11,7 @@ import { requireTaken } from '../../rows-taken.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
+import { holdsNothing } from '../../refusals.ts'
 
 /**
  * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if
@@ -123,7 +123,7 @@ export function approveRemovals(db: Connection, runId: number, nowMs: number): n
 export function discardRemovals(db: Connection, runId: number): number {
   const { changes } = statement(db, 'DELETE FROM held_removals WHERE run_id = ?').run(runId)
   if (changes > 0) return changes
-  throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
+  throw holdsNothing(runId)
 }
 
 /** Whether an absence could lead to a removal for any customer. */
