@@ -1,7 +1,7 @@
 import { isOurs } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
 import type { DescribedTable } from '../reading/described-tables.ts'
-import { PUBLIC_TABLES } from '../reading/dictionary.ts'
+import { PUBLIC_TABLES } from '../public-tables.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { wrapText } from './output/fit-text.ts'
 import { formatRows } from './output/rows/format-rows.ts'

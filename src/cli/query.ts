@@ -78,7 +78,7 @@ function wanted(text: string | undefined): string | undefined {
 }
 
 async function everyColumn(): Promise<string[]> {
-  const { PUBLIC_TABLES } = await import('../reading/dictionary.ts')
+  const { PUBLIC_TABLES } = await import('../public-tables.ts')
   return PUBLIC_TABLES.filter(({ name }) => name === 'active_customers').flatMap(({ columns }) =>
     columns.map(({ name }) => name),
   )

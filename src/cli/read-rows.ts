@@ -2,7 +2,8 @@ import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { describeError } from '../errors.ts'
 import { isPostgres } from '../mirror-address.ts'
-import { customersStatement, organizationsIn } from '../reading/customers-statement.ts'
+import { customersStatement } from '../reading/customers-statement.ts'
+import { mirroredIn } from '../reading/mirrored-in.ts'
 import { openToRead } from '../reading/open-to-read.ts'
 import { resultsError } from '../reading/results-error.ts'
 import { prepareToRead, type SqlValue } from '../reading/readable-statement.ts'
@@ -52,7 +53,7 @@ function readRows({ file, read, configured, layout, most }: ReadingPlan): Readin
   const { db } = opened
   try {
     if ('customers' in read && read.customers.organization !== undefined) {
-      const known = organizationsIn(db)
+      const known = mirroredIn(db)
       const { organization } = read.customers
       if (![...known, ...configured].includes(organization)) return ['unknown-organization', { organization, known }]
     }

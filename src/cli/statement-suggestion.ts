@@ -1,6 +1,6 @@
 import { nearest } from '../config/suggestion.ts'
 import { isOurs, UsageError } from '../errors.ts'
-import { PUBLIC_TABLES } from '../reading/dictionary.ts'
+import { PUBLIC_TABLES } from '../public-tables.ts'
 import { plainText } from './output/plain-text.ts'
 
 /** The error of a statement with the public table or column that was probably meant; any other error unchanged. */

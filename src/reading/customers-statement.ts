@@ -56,8 +56,3 @@ function requireColumns(columns: readonly string[], there: ReadonlySet<string>):
   if (found.length > 0) return found
   throw new UsageError(`This copy has no column ${columns.join(', ')}: it was published without personal data.`)
 }
-
-/** Every organization that was ever mirrored. */
-export function organizationsIn(db: Connection): string[] {
-  return db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY organization').pluck().all()
-}

@@ -1,7 +1,5 @@
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../public-tables.ts'
 
-export { PUBLIC_TABLES, type PublicColumn, type PublicTable }
-
 /**
  * Datasette's `metadata.json` for a file with these tables: `datasette customers.db --metadata metadata.json`. `database` is the
  * name of the file without its ending.

@@ -1,6 +1,7 @@
 import type { Connection } from '../mirror/sqlite/database.ts'
 import { timeIn } from '../mirror/sql-time.ts'
 import { hasTable } from './has-table.ts'
+import { mirroredIn } from './mirrored-in.ts'
 import { openToRead } from './open-to-read.ts'
 
 /** An organization of which a mirror, or a published copy, holds anything. */
@@ -33,7 +34,7 @@ export function listNamesInMirror(file: string): string[] {
   try {
     const opened = openToRead(file)
     try {
-      return opened.db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
+      return mirroredIn(opened.db)
     } finally {
       opened.close()
     }

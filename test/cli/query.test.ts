@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { queryCommand } from '../../src/cli/query.ts'
-import { PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
+import { PUBLIC_TABLES } from '../../src/public-tables.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { datasetteMetadata, dictionaryPage, PUBLIC_TABLES } from '../../src/reading/dictionary.ts'
+import { PUBLIC_TABLES } from '../../src/public-tables.ts'
+import { datasetteMetadata, dictionaryPage } from '../../src/reading/dictionary.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 

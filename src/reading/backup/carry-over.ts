@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { carryForgotten } from './carry-forgotten.ts'
 import { hasTable } from '../has-table.ts'
+import { mirroredIn } from '../mirrored-in.ts'
 
 /** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = {
@@ -35,8 +36,7 @@ export function carryOver(from: Database.Database, to: Database.Database): Carri
 }
 
 function organizationsIn(db: Database.Database): string[] {
-  if (!hasTable(db, 'runs')) return []
-  return db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
+  return hasTable(db, 'runs') ? mirroredIn(db) : []
 }
 
 function askForNewCopies(db: Database.Database): void {

@@ -2,6 +2,7 @@ import type { Connection } from '../../mirror/sqlite/database.ts'
 import { READ_TO_END } from '../../mirror/run-conditions.ts'
 import { UsageError } from '../../errors.ts'
 import { listedNames } from '../../listed-names.ts'
+import { mirroredIn } from '../mirrored-in.ts'
 import type { ExportedOrganization } from './format.ts'
 import type { Selection } from './selection.ts'
 
@@ -21,7 +22,7 @@ export function selectOrganizations(
   { organizations: named, asOf }: Pick<Selection, 'organizations' | 'asOf'>,
   configured: readonly string[],
 ): SelectedOrganizations | UnknownOrganization {
-  const known = db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
+  const known = mirroredIn(db)
   const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
   if (unknown !== undefined) return { unknown, known }
   const chosen = named.length === 0 ? known : [...new Set(named)]

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { quoted } from '../../mirror/quoted.ts'
-import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../dictionary.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../public-tables.ts'
 import { hasTable } from '../has-table.ts'
 import type { CopySettings } from './build-copy.ts'
 import type { LeftOut } from './publish-plan.ts'
