@@ -3,6 +3,7 @@ import type { LiveConfig, Reading } from './live-config.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
 import { changedBefore, changedNow, mayWrite, nextStep, type Limits, type Own } from './acceptance.ts'
 import { ACCEPTED, acceptedText, parseAccepted, type AcceptedValue } from './accepted-value.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 
 /** How the configuration of a worker stands to the accepted one. Times in Unix milliseconds. */
 export type Standing = {
@@ -40,7 +41,6 @@ export class AcceptedConfiguration {
   #seen: { text: string | undefined; value: AcceptedValue | undefined; sinceMs: number; atMs: number }
   /** The content of the own file, and since when it is wanted. */
   #own: { reading: Reading; changedMs: number }
-  #looking: Promise<void> | undefined
 
   constructor(following: Following) {
     const { config, isAlone, isPassing = false, timings, monotonicMs } = following
@@ -87,11 +87,7 @@ export class AcceptedConfiguration {
    * Looks which configuration is accepted, and offers or renews the own one. Rejects, or never settles, while the queue cannot be
    * reached.
    */
-  look(): Promise<void> {
-    return (this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined
-    }))
-  }
+  readonly look = oneAtATime(() => this.#look())
 
   async #look(): Promise<void> {
     const { values, now, monotonicMs } = this.#following

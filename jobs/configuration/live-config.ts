@@ -3,6 +3,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import { readConfig, type Config } from '../../src/config/read-config.ts'
 import { configurationHash } from './configuration-hash.ts'
 import { checkSchedules } from '../schedule/reconcile.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 
 /** The last configuration that was read without a mistake. */
 export type LiveConfig = {
@@ -35,7 +36,6 @@ export async function openLiveConfig(
   let looked = { ...(await look(current.file)), state: '' }
   let reading = readingOf(current)
   let brokenSinceMs: number | undefined
-  let underWay: Promise<void> | undefined
 
   function readingOf({ content }: Config): Reading {
     return { hash: configurationHash(content), readAtMs: now(), modifiedMs: looked.modifiedMs }
@@ -70,10 +70,7 @@ export async function openLiveConfig(
       return brokenSinceMs
     },
     organizationOf: (id) => current.organizations.find((organization) => organization.id === id),
-    reload: () =>
-      (underWay ??= reload().finally(() => {
-        underWay = undefined
-      })),
+    reload: oneAtATime(reload),
     fileState: async () => (await look(current.file)).state,
     hasRead: (state) => state === looked.state,
   }

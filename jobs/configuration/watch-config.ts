@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FollowedConfig } from './followed-config.ts'
 import type { Reconcile } from '../schedule/reconciler.ts'
 import type { Timings } from '../timings.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 
 export type ConfigWatch = {
   /** Reads the file at once, as a user asks for it. */
@@ -24,7 +25,7 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
   let stopped = false
   /** The first look finds what was read at the start, or what was written at that moment. */
   let isFirst = true
-  let reading: Promise<void> | undefined
+  const lookAtFile = oneAtATime(readIfChanged)
   let folder = watchFolder()
   const compare = () => void reconcile()
   followed.onNews(compare)
@@ -33,18 +34,12 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
     try {
       const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
         // Kubernetes changes where the link `..data` leads.
-        if (name === null || name === basename(file) || name.startsWith('..')) lookAtFile()
+        if (name === null || name === basename(file) || name.startsWith('..')) void lookAtFile()
       })
       return watcher.on('error', () => watcher.close())
     } catch {
       return undefined
     }
-  }
-
-  function lookAtFile(): void {
-    reading ??= readIfChanged().finally(() => {
-      reading = undefined
-    })
   }
 
   async function readIfChanged(): Promise<void> {
@@ -66,7 +61,7 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
   }
 
   const timers = [
-    setInterval(lookAtFile, timings.configLookMs),
+    setInterval(() => void lookAtFile(), timings.configLookMs),
     setInterval(() => void followed.look().catch(() => {}), timings.acceptedLookMs),
   ]
   return {

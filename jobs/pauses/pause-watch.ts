@@ -4,6 +4,7 @@ import { readPauses } from './pauses.ts'
 import { putOffOf } from './put-off.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 
 export type Watching = {
   values: Pick<SharedValues, 'list'>
@@ -33,7 +34,6 @@ const ANSWER_MS = 1000
 export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watching): PauseWatch {
   let known: Pauses = new Map()
   let seen: string | undefined
-  let looking: Promise<void> | undefined
 
   async function look(): Promise<void> {
     known = await readPauses(values, onUnreadable)
@@ -46,12 +46,7 @@ export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watchin
   }
 
   // The queue may be lost; other parts report that, and the next look follows.
-  const lookOnce = () =>
-    (looking ??= look()
-      .catch(() => {})
-      .finally(() => {
-        looking = undefined
-      }))
+  const lookOnce = oneAtATime(() => look().catch(() => {}))
   const timer = setInterval(() => void lookOnce(), lookMs).unref()
   void lookOnce()
   return {
