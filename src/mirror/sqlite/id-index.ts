@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../errors.ts'
 import type { Run } from '../../run.ts'
+import type { PagesDecided } from '../decide-pages.ts'
 import { CACHE_KB, type Connection } from './database.ts'
 import { InitialIds } from './initial-ids.ts'
 import { createIndexes, hasIndex, type Index } from './sorted-indexes.ts'
@@ -56,6 +57,12 @@ export function readWithoutIdIndex(db: Connection, run: Run): void {
 /** The ids that a run inserted; undefined if the index knows them. */
 export function initialIdsOf(run: Run): InitialIds | undefined {
   return idsOfRuns.get(run)?.ids
+}
+
+/** Has a run without the index know the customers that it inserts, also where the transaction fails later. */
+export function rememberIds(run: Run, inserted: PagesDecided['inserted']): void {
+  const ids = initialIdsOf(run)
+  if (ids !== undefined) for (const { rowId, customer } of inserted) ids.add(customer.id, rowId)
 }
 
 /**

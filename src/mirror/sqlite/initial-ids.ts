@@ -30,21 +30,11 @@ export class InitialIds {
     this.#put(this.#printOf(id), rowId)
   }
 
-  /** Adds a customer, unless it may be there already: false then. */
-  addNew(id: string, rowId: number): boolean {
+  /** Adds the rows that may be of this customer to `rows`. */
+  addRowsOf(id: string, rows: unknown[]): void {
     const print = this.#printOf(id)
-    if (this.#find(print, this.#slotOf(print)) >= 0) return false
-    this.#put(print, rowId)
-    return true
-  }
-
-  /** The rows that may be of this customer. */
-  rowsOf(id: string): number[] {
-    const print = this.#printOf(id)
-    const rows: number[] = []
     for (let slot = this.#find(print, this.#slotOf(print)); slot >= 0; slot = this.#find(print, this.#after(slot)))
       rows.push(this.#slots[slot] ?? 0)
-    return rows
   }
 
   /** The next slot, from this one on, with a row of such an id; -1 if there is none. */

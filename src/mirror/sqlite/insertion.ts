@@ -1,9 +1,10 @@
-import type { Customer } from '../../customer.ts'
 import type { Run } from '../../run.ts'
 import { COMPARED_FIELDS } from '../changed-fields.ts'
+import type { PagesDecided } from '../decide-pages.ts'
 import { requireTaken } from '../rows-taken.ts'
 import { sqlTime } from '../sql-time.ts'
 import type { Connection } from './database.ts'
+import { initialIdsOf } from './id-index.ts'
 import { statement } from './statement.ts'
 import { updateStamp } from './update-stamp.ts'
 
@@ -22,7 +23,7 @@ const COLUMNS = [
 ]
 const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
 
-/** Rows of one statement: it takes a quarter less time than a statement for each. */
+/** Rows of one statement without the index of ids: it takes a quarter less time than a statement for each. */
 const ROWS_AT_ONCE = 10
 
 /** The INSERT of so many rows, one less than its place. */
@@ -30,57 +31,32 @@ const INSERTS = Array.from({ length: ROWS_AT_ONCE }, (_, place) => {
   const rows = Array.from({ length: place + 1 }, () => ROW)
   return `INSERT INTO customers (${COLUMNS.join(', ')}) VALUES ${rows.join(', ')}`
 })
-const INSERT_ONE = INSERTS[0] ?? ''
-const INSERT_UNLESS_THERE = `${INSERT_ONE} ON CONFLICT (organization, id) DO NOTHING`
 
-/** Inserts customers for a run. Parameters are positional: named ones would cost more than the insert. */
-export type Insertion = {
-  /** Returns the row of the customer; undefined if there is one already, which only the index of ids says. */
-  one(customer: Customer): number | undefined
-  /** The number of the next row that is inserted. */
-  nextRow(): number
-  /** Inserts customers of which none is there, in rows from `first` on. */
-  all(customers: readonly Customer[], first: number): void
-}
-
-/** `isIndexed`: whether there is the index of ids. */
-export function insertion(
-  db: Connection,
-  run: Run,
-  { nowMs, isIndexed }: { nowMs: number; isIndexed: boolean },
-): Insertion {
+/**
+ * Inserts new customers for a run. With the index of ids, one in a statement: to undo several, SQLite would first copy each page of the
+ * index that they change. Parameters are positional: named ones would cost more than the insert.
+ */
+export function insertCustomers(db: Connection, run: Run, inserted: PagesDecided['inserted'], nowMs: number): void {
+  if (inserted.length === 0) return
   const now = sqlTime(nowMs)
+  const stamp = updateStamp(db, nowMs)
+  const atOnce = initialIdsOf(run) === undefined ? 1 : ROWS_AT_ONCE
   const values: unknown[] = []
-  const nextRow = () => (statement<[], number | null>(db, LAST_ROW).pluck().get() ?? 0) + 1
-  const put = (nth: number, rowId: number | null, customer: Customer) => {
-    let at = nth * COLUMNS.length
-    values[at++] = rowId
-    values[at++] = run.organization
-    values[at++] = customer.id
-    for (const field of WRITTEN_FIELDS) values[at++] = customer[field]
-    values[at++] = run.id
-    values[at++] = updateStamp(db, nowMs)
-    values[at++] = now
-    values[at++] = now
-  }
-  return {
-    one(customer) {
-      put(0, null, customer)
-      values.length = COLUMNS.length
-      const { changes, lastInsertRowid } = statement(db, isIndexed ? INSERT_UNLESS_THERE : INSERT_ONE).run(values)
-      return changes === 0 ? undefined : Number(lastInsertRowid)
-    },
-    nextRow,
-    all(customers, first) {
-      for (let from = 0; from < customers.length; from += ROWS_AT_ONCE) {
-        const some = customers.slice(from, from + ROWS_AT_ONCE)
-        some.forEach((customer, nth) => put(nth, first + from + nth, customer))
-        values.length = some.length * COLUMNS.length
-        const { changes } = statement(db, INSERTS[some.length - 1] ?? '').run(values)
-        requireTaken(run, 'customers', { given: some.length, taken: changes })
-      }
-    },
+  for (let from = 0; from < inserted.length; from += atOnce) {
+    const count = Math.min(atOnce, inserted.length - from)
+    let at = 0
+    for (const { rowId, customer } of inserted.slice(from, from + count)) {
+      values[at++] = rowId
+      values[at++] = run.organization
+      values[at++] = customer.id
+      for (const field of WRITTEN_FIELDS) values[at++] = customer[field]
+      values[at++] = run.id
+      values[at++] = stamp
+      values[at++] = now
+      values[at++] = now
+    }
+    values.length = at
+    const { changes } = statement(db, INSERTS[count - 1] ?? '').run(values)
+    requireTaken(run, 'customers', { given: count, taken: changes })
   }
 }
-
-const LAST_ROW = 'SELECT MAX(row_id) FROM customers'

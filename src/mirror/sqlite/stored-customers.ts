@@ -1,54 +1,49 @@
 import type { Customer } from '../../customer.ts'
 import type { Run } from '../../run.ts'
+import type { Known, Stored } from '../decide-pages.ts'
 import type { Connection } from './database.ts'
-import type { InitialIds } from './initial-ids.ts'
+import { initialIdsOf } from './id-index.ts'
 import { WRITTEN_FIELDS } from './insertion.ts'
 import { statement } from './statement.ts'
 
-/** A stored customer, with the columns needed to detect changes. */
-export type StoredCustomer = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
+type Found = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 
 const FIND = `SELECT row_id, id, ${WRITTEN_FIELDS.join(', ')}, missing_since, removed_at FROM customers`
 const FIND_BY_ID = `${FIND} WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
 // With +, by the row whatever indexes there are: SQLite would take one of the organization, and read all of its customers.
 export const FIND_BY_ROW = `${FIND} WHERE +organization = ? AND row_id IN (SELECT value FROM json_each(?))`
 
-/** A customer with its index on the page. */
-export type Placed = readonly [place: number, customer: Customer]
-
-/** One query for each page: a look-up for each row costs more than twice as much. */
-export function findStored(db: Connection, run: Run, customers: readonly Placed[]): Map<string, StoredCustomer> {
-  if (customers.length === 0) return new Map()
-  return storedAmong(
-    db,
-    run,
-    FIND_BY_ID,
-    customers.map(([, { id }]) => id),
-  )
+/**
+ * The customers of the organization with these ids, and the highest row number. That of a row which was deleted by hand is not given to
+ * another customer before a whole list was read: the list before and the windows of a scan may still refer to it.
+ */
+export function findStored(db: Connection, run: Run, ids: ReadonlySet<string>): Stored {
+  const customers = new Map<string, Known>()
+  if (ids.size === 0) return { customers, lastRowId: 0 }
+  for (const row of rowsOf(db, run, ids)) customers.set(row.id, knownOf(row))
+  return { customers, lastRowId: statement<[string], number>(db, LAST_ROW).pluck().get(run.organization) ?? 0 }
 }
 
-/** The same while there is no index of ids: a row of another customer counts for that one. */
-export function findRows(
-  db: Connection,
-  run: Run,
-  customers: readonly Placed[],
-  ids: InitialIds,
-): Map<string, StoredCustomer> {
-  if (customers.length === 0) return new Map()
-  return storedAmong(
-    db,
-    run,
-    FIND_BY_ROW,
-    customers.flatMap(([, { id }]) => ids.rowsOf(id)),
-  )
+/** One query for all of them: a look-up for each row costs more than twice as much. */
+function rowsOf(db: Connection, run: Run, ids: ReadonlySet<string>): Found[] {
+  const initialIds = initialIdsOf(run)
+  const among: (string | number)[] = []
+  if (initialIds === undefined) among.push(...ids)
+  else for (const id of ids) initialIds.addRowsOf(id, among)
+  if (among.length === 0) return []
+  const sql = initialIds === undefined ? FIND_BY_ID : FIND_BY_ROW
+  return statement<[string, string], Found>(db, sql).all(run.organization, JSON.stringify(among))
 }
 
-function storedAmong(
-  db: Connection,
-  { organization }: Run,
-  sql: string,
-  among: readonly unknown[],
-): Map<string, StoredCustomer> {
-  const rows = statement<[string, string], StoredCustomer>(db, sql).all(organization, JSON.stringify(among))
-  return new Map(rows.map((row) => [row.id, row]))
+function knownOf(row: Found): Known {
+  return {
+    rowId: row.row_id,
+    customer: row,
+    isMissing: row.missing_since !== null,
+    isRemoved: row.removed_at !== null,
+  }
 }
+
+const LAST_ROW = `SELECT max(
+  coalesce((SELECT MAX(row_id) FROM customers), 0),
+  coalesce((SELECT MAX(row_id) FROM edited_customers WHERE organization = ?), 0))`

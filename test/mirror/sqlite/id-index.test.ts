@@ -182,11 +182,13 @@ test('indexes are created with their keys in memory where the folder for tempora
 test('ids are found among hundreds of thousands, and others hardly ever', () => {
   const ids = new InitialIds(fingerprintWith(Buffer.alloc(16, 7)))
   for (let n = 1; n <= 200_000; n += 1) ids.add(customerId(n), n)
-  let mistaken = 0
+  const mistaken: unknown[] = []
   for (let n = 1; n <= 200_000; n += 1) {
-    if (!ids.rowsOf(customerId(n)).includes(n)) throw new Error(`${n} is lost`)
-    mistaken += ids.rowsOf(customerId(n + 200_000)).length
+    const rows: unknown[] = []
+    ids.addRowsOf(customerId(n), rows)
+    if (!rows.includes(n)) throw new Error(`${n} is lost`)
+    ids.addRowsOf(customerId(n + 200_000), mistaken)
   }
 
-  expect(mistaken).toBeLessThan(200)
+  expect(mistaken.length).toBeLessThan(200)
 })

@@ -68,24 +68,6 @@ export function findHeldRows(db: Connection, organization: string): Set<number> 
   return new Set(held.all(organization))
 }
 
-/** Deletes held removals of customers that were just received: they are listed. */
-export function releaseListed(db: Connection, run: Run, received: Iterable<number>): void {
-  if (run.heldRows.size === 0) return
-  for (const rowId of received) if (run.heldRows.has(rowId)) release(db, rowId)
-}
-
-/** The same for one customer by the id of its rejected record. */
-export function releaseHeld(db: Connection, run: Run, id: string): void {
-  if (run.heldRows.size === 0) return
-  const rowId = statement<[string, string], number>(
-    db,
-    'SELECT row_id FROM customers WHERE organization = ? AND id = ?',
-  )
-    .pluck()
-    .get(run.organization, id)
-  if (rowId !== undefined) release(db, rowId)
-}
-
 export function release(db: Connection, rowId: number): void {
   statement(db, 'DELETE FROM held_removals WHERE row_id = ?').run(rowId)
 }
