@@ -30,6 +30,18 @@ test('a customer is stored field by field as it was sent', async () => {
   ])
 })
 
+test('the row of a customer that was deleted by hand is not given to another one', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  const deleted = Number(valueOf(mirror.file, 'SELECT MAX(row_id) FROM customers'))
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
+  tamper(mirror.file, 'DELETE FROM customers WHERE row_id = ?', deleted)
+
+  const { pages } = await mirror.savePages(run, [aPage(1, [aCustomer(4)])], START_MS + MINUTE_MS)
+
+  expect(pages.flatMap(({ rowIds }) => Array.from(rowIds))).toEqual([deleted + 1])
+})
+
 test('a second run over the same list writes no customer at all', async () => {
   const mirror = await aMirror()
   const pages = [customers(1, 100, { phone: null, vip: [1] }), customers(101, 130, { name: '\ud800' })]

@@ -8,13 +8,14 @@ import { sortRecords } from '../../src/run/sort-records.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import { aCustomer, anEnding, customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { dice, type Dice } from '../support/dice.ts'
+import { recordByRecord } from '../support/record-by-record.ts'
 import { aMirror, tamper, withReader, type Row } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 
 const IDS = 8
 const FORGOTTEN = 9
 
-test('what is decided about random pages is what the store that decides record by record writes', async () => {
+test('what is decided about random pages is what the rules say record by record, and what the mirror holds afterwards', async () => {
   const seen = { returned: 0, rejected: 0, duplicates: 0, released: 0, conflicts: 0, merged: 0 }
   for (let seed = 1; seed <= seeds(200, { every: 40, least: 5 }); seed += 1) {
     const chance = dice(seed)
@@ -43,12 +44,21 @@ test('what is decided about random pages is what the store that decides record b
 async function saveAndCompare(mirror: Mirror, run: Run, pages: SortedPage[], nowMs: number, seed: string) {
   const before = stateOf(mirror)
   const lastRowId = Math.max(0, ...before.customers.map(({ row_id }) => Number(row_id)))
-  const decided = decidePages(run, pages, { customers: new Map(before.customers.map(asKnown)), lastRowId })
+  const held = new Map(before.customers.map(asKnown))
+  const expected = recordByRecord(run, pages, { held, lastRowId })
+  const decided = decidePages(run, pages, { customers: held, lastRowId })
 
+  expect(decided.saved.records, seed).toEqual(expected.records)
+  expect(decided.changes, seed).toEqual(expected.changes)
+  expect(
+    [...expected.edited].filter((rowId) => !decided.edited.has(rowId)),
+    seed,
+  ).toEqual([])
   const saved = await mirror.savePages(run, pages, nowMs)
 
   expect(comparable(decided.saved), seed).toEqual(comparable(saved))
   const after = stateOf(mirror)
+  expect(new Map(after.customers.map(asKnown)), seed).toEqual(expected.customers)
   const { updated_at: stamp } = after.stamp[0] ?? { updated_at: null }
   expect(after.customers, seed).toEqual(customersAfter(before.customers, decided, { run, nowMs, stamp }))
   expect(after.changes.slice(before.changes.length), seed).toEqual(
