@@ -1,4 +1,4 @@
-import type { Customer } from '../../src/customer.ts'
+import { TEXT_FIELDS, type Customer } from '../../src/customer.ts'
 import { noRecords, type RecordCounts } from '../../src/report.ts'
 import type { Run } from '../../src/run.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
@@ -14,18 +14,7 @@ export type Outcome = {
   edited: Set<number>
 }
 
-const FIELDS = [
-  'name',
-  'username',
-  'email',
-  'phone',
-  'address',
-  'company_name',
-  'language',
-  'timezone',
-  'created_at',
-  'extra',
-] as const
+const FIELDS = [...TEXT_FIELDS, 'extra'] as const
 
 /** The rules of the README for each record, one after the other, told as plainly as they can be: a second telling, to compare with. */
 export function recordByRecord(
