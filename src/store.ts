@@ -39,8 +39,11 @@ export type Mirror = {
   listPrivacy(): Promise<StoredPrivacy[]>
   /** How many pages of a run are best saved together, where they come faster than they can be saved. */
   pagesAtOnce(run: Run): number
-  /** Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. */
-  savePages(run: Run, pages: readonly SortedPage[], nowMs: number): Promise<PagesSaved>
+  /**
+   * Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. Calls `onWaiting` once this
+   * process has nothing left to do for them but to wait.
+   */
+  savePages(run: Run, pages: readonly SortedPage[], nowMs: number, onWaiting?: () => void): Promise<PagesSaved>
   /** Renews the lease while a run waits. Throws OrganizationLeased if the lease was lost. */
   renewLease(run: Run, nowMs: number): Promise<void>
   /** The windows of the run that this run continues, in order of position. Read them before saving pages. */

@@ -105,8 +105,8 @@ export async function readPages(
   }
   // A plain scan asks for no window again.
   const foreign = settings.scan === 'chain' ? new ForeignAnswers(mirror, organization) : undefined
-  await readWindows(reading, async (arrivals) => {
-    await saveArrivals(settings, run, { ...followers, foreign }, arrivals)
+  await readWindows(reading, async (arrivals, onWaiting) => {
+    await saveArrivals(settings, run, { ...followers, foreign, onWaiting }, arrivals)
     if (!scan.done) limits.look()
   })
   const certificate = scan.certificate()
@@ -137,14 +137,14 @@ type Followers = { scan: Scan; recorder?: ListRecorder | undefined; fields?: Sor
 async function saveArrivals(
   { organization, mirror, now, onProgress }: ListSettings,
   run: Run,
-  { foreign, ...followers }: Followers & { foreign: ForeignAnswers | undefined },
+  { foreign, onWaiting, ...followers }: Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void },
   arrivals: readonly Arrival<ReadPage>[],
 ): Promise<void> {
   const arrived = arrivals.map(({ page }) => page.sorted)
   if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
   const refused = (await foreign?.among(arrived)) ?? new Set()
   const saving = arrived.filter((page) => !refused.has(page))
-  const { pages } = await mirror.savePages(run, saving, now())
+  const { pages } = await mirror.savePages(run, saving, now(), onWaiting)
   const savedOf = new Map(saving.map((page, index) => [page, pages[index] ?? NOTHING_SAVED]))
   for (const arrival of arrivals) {
     arrival.page.release?.()

@@ -19,6 +19,7 @@ import type { Window } from '../scan/window/window.ts'
 import type { CustomersPage, Stopping } from '../source/customers.ts'
 import { turnWithTime } from '../loop-turn.ts'
 import { windowFailureOf } from '../window-failure.ts'
+import { endingOf, type Ending } from './ending-signals.ts'
 import { News } from './news.ts'
 import { Outages } from './outages.ts'
 
@@ -40,10 +41,8 @@ export type Reading<Page = CustomersPage> = {
 /** A window that was asked for, and the page that answered. */
 export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
 
-type Save<Page> = (arrivals: Arrival<Page>[]) => Promise<void>
-
-/** How long a request that is under way may take once the reading was asked to stop. */
-const GRACE_MS = 5000
+/** Calls `onWaiting` once it only waits. */
+type Save<Page> = (arrivals: Arrival<Page>[], onWaiting: () => void) => Promise<void>
 
 /** No page is held longer than this, however few have come: many readings may run in this process at once. */
 const LONGEST_HOLD_MS = 150
@@ -179,8 +178,11 @@ class WindowReading<Page> {
     await turnWithTime(this.#reading.monotonicMs)
     const pages = this.#takePages()
     if (pages.length === 0) return
-    const saving = this.#save(pages)
-    const [saved, asked] = await Promise.allSettled([saving, this.#askDuring(saving)])
+    const waiting = Promise.withResolvers<void>()
+    const saving = this.#save(pages, waiting.resolve)
+    // To prepare the next pages would keep many from being sent to a server, which then has nothing to do.
+    const begun = pages.length < this.#reading.savedTogether ? nextTurn() : waiting.promise
+    const [saved, asked] = await Promise.allSettled([saving, this.#askDuring(saving, begun)])
     if (saved.status === 'rejected') {
       // What comes later is not judged by the same rules any more.
       this.#state = { is: 'spoiled' }
@@ -189,8 +191,8 @@ class WindowReading<Page> {
     if (asked.status === 'rejected') throw asked.reason
   }
 
-  /** Asks for more until the save has ended: one that waits for a server leaves time for that. */
-  async #askDuring(saving: Promise<void>): Promise<void> {
+  /** Asks for more from `begun` on until the save has ended: one that waits for a server leaves time for that. */
+  async #askDuring(saving: Promise<void>, begun: Promise<void>): Promise<void> {
     const { concurrency, savedTogether, scan } = this.#reading
     if (concurrency === 1) return
     const ended = saving.then(
@@ -198,7 +200,7 @@ class WindowReading<Page> {
       () => true,
     )
     // A save into a file has ended by then.
-    let hasEnded = await Promise.race([ended, nextTurn(false)])
+    let hasEnded = await Promise.race([ended, begun.then(() => false)])
     while (!hasEnded && !this.#ending.stop.aborted && !scan.done) {
       const state = this.#state
       if (state.is === 'failed' || state.is === 'spoiled') return
@@ -217,32 +219,3 @@ class WindowReading<Page> {
 }
 
 const WAITING: Waiting = { is: 'waiting' }
-
-type Ending = ReturnType<typeof endingOf>
-
-/** The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. */
-function endingOf(stop: AbortSignal, abort: AbortSignal) {
-  const end = new AbortController()
-  let grace: NodeJS.Timeout | undefined
-  // With the reason of the signal that ends it: it says whether the next run may go on.
-  const endNow = () => {
-    end.abort(abort.aborted ? abort.reason : stop.reason)
-  }
-  const endSoon = () => {
-    grace = setTimeout(endNow, GRACE_MS)
-  }
-  if (stop.aborted) endSoon()
-  if (abort.aborted) endNow()
-  stop.addEventListener('abort', endSoon, { once: true })
-  abort.addEventListener('abort', endNow, { once: true })
-  return {
-    signal: end.signal,
-    stop: AbortSignal.any([stop, end.signal]),
-    endNow,
-    dispose() {
-      clearTimeout(grace)
-      stop.removeEventListener('abort', endSoon)
-      abort.removeEventListener('abort', endNow)
-    },
-  }
-}

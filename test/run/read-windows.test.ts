@@ -197,7 +197,10 @@ test('the next windows are asked for while a save waits, and their pages are sav
   const { run, asked, saves, saved } = aReading(customers(1, 200), {
     savedTogether: 8,
     // The first page says how many there are.
-    save: () => (saves.length === 1 ? waiting.promise : Promise.resolve()),
+    save: (_, onWaiting) => {
+      onWaiting()
+      return saves.length === 1 ? waiting.promise : Promise.resolve()
+    },
   })
 
   for (let turn = 0; turn < 50; turn += 1) await setImmediate()
@@ -210,6 +213,33 @@ test('the next windows are asked for while a save waits, and their pages are sav
   await run
 
   expect(pagesOf(saved)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+})
+
+test('while many pages are saved, the next windows are asked for only once the save waits', async () => {
+  const [waiting, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { run, asked, saved } = aReading(customers(1, 400), {
+    savedTogether: 2,
+    save: async (arrivals, onWaiting) => {
+      if (arrivals.length < 2) return
+      await sent.promise
+      onWaiting()
+      await waiting.promise
+    },
+  })
+
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+    return asked.length
+  }
+  const [before, later] = [await turns(), await turns()]
+  sent.resolve()
+  const whileWaiting = await turns()
+  waiting.resolve()
+  await run
+
+  expect(later).toBe(before)
+  expect(whileWaiting).toBeGreaterThan(before)
+  expect(pagesOf(saved)).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
 })
 
 test('with one request at a time, nothing is asked for while a save waits', async () => {

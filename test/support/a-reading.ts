@@ -12,7 +12,7 @@ type Setting = Partial<Omit<Reading, 'readPage'>> & {
     count: number,
     stopping: Parameters<Reading['readPage']>[1],
   ) => Promise<unknown> | undefined
-  save?: (arrivals: Arrival[]) => Promise<unknown>
+  save?: (arrivals: Arrival[], onWaiting: () => void) => Promise<unknown>
 }
 
 /** Reads a list; by default in plain pages of ten, four at once. */
@@ -36,8 +36,8 @@ export function aReading(list: readonly unknown[], { readPage, save, ...setting 
       return pageOfList(list, window)
     },
   }
-  const run = readWindows(reading, async (arrivals) => {
-    await save?.(arrivals)
+  const run = readWindows(reading, async (arrivals, onWaiting) => {
+    await save?.(arrivals, onWaiting)
     saves.push(arrivals.length)
     saved.push(...arrivals)
     for (const { window, page } of arrivals) {

@@ -30,7 +30,7 @@ export async function savePages(
   database: Database,
   run: Run,
   pages: readonly SortedPage[],
-  nowMs: number,
+  { nowMs, onWaiting }: Pick<Saving, 'nowMs' | 'onWaiting'>,
 ): Promise<PagesSaved> {
   const storable = storablePages(pages)
   const ids = idsIn(storable.pages)
@@ -44,7 +44,14 @@ export async function savePages(
       // Once another program wrote a customer, what this run has saved says little.
       const before = tries === 1 ? loading.get(run)?.add(ids) : undefined
       const toFind = before?.union(rejectedIn(storable.pages)) ?? ids
-      const { saved, lastRowId } = await saveOnce(database, run, storable, { ids, toFind, nowMs, once: pages, failed })
+      const { saved, lastRowId } = await saveOnce(database, run, storable, {
+        ids,
+        toFind,
+        nowMs,
+        once: pages,
+        failed,
+        onWaiting,
+      })
       if (lastRowId === 0 && ids.size > 0) {
         const savedIds = new SavedIds()
         savedIds.add(ids)
@@ -64,13 +71,15 @@ async function saveOnce(
   database: Database,
   run: Run,
   { pages, replaced }: StorablePages,
-  { ids, toFind, nowMs, once, failed }: Saving,
+  { ids, toFind, nowMs, once, failed, onWaiting }: Saving,
 ): Promise<{ saved: PagesSaved; lastRowId: number }> {
   return await database.write(async (session) => {
     await renewLease(session, run)
     const stored = ids.size === 0 ? NOTHING_NAMED : await findStored(session, run.organization, toFind)
     const decided = withReplaced(decidePages(run, pages, stored), replaced)
-    const written = await writePages(session, run, decided, nowMs).catch(failed)
+    const writing = writePages(session, run, decided, nowMs)
+    onWaiting?.()
+    const written = await writing.catch(failed)
     requirePages(written.pages, run.pages + decided.saved.pages.length, run)
     requireWritten(run, decided, written)
     return { saved: decided.saved, lastRowId: stored.lastRowId }
@@ -84,6 +93,8 @@ type Saving = {
   nowMs: number
   once: object
   failed: (error: unknown) => never
+  /** Called once all is sent. */
+  onWaiting?: (() => void) | undefined
 }
 
 /** No insert fails where another program inserted the customer of a reject, so these are always looked up. */

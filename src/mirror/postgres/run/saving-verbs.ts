@@ -31,7 +31,7 @@ export function savingVerbs(database: Database): Pick<Mirror, Saving> {
   const turns = pLimit(SAVES_AT_ONCE)
   return {
     pagesAtOnce: () => PAGES_AT_ONCE,
-    savePages: (run, pages, nowMs) => turns(() => savePages(database, run, pages, nowMs)),
+    savePages: (run, pages, nowMs, onWaiting) => turns(() => savePages(database, run, pages, { nowMs, onWaiting })),
     finishRun: (run, ending, nowMs) => database.write((session) => finishRun(session, run, ending, nowMs), ending),
     findRemovalCandidates: (run, ending) => database.read((session) => findRemovalCandidates(session, run, ending)),
     findGone: (run, rowIds) => database.read((session) => findGone(session, run, rowIds)),

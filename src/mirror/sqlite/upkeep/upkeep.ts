@@ -115,7 +115,10 @@ export function besideUpkeep(mirror: Mirror, upkeep: Upkeep): Mirror {
     ...mirror,
     startRun: (start) => write(() => mirror.startRun(start)),
     applyPrivacy: (run, nowMs) => write(() => mirror.applyPrivacy(run, nowMs)),
-    savePages: (run, pages, nowMs) => write(() => mirror.savePages(run, pages, nowMs)),
+    savePages: (run, pages, nowMs, onWaiting) => {
+      if (upkeep.closed !== undefined) onWaiting?.()
+      return write(() => mirror.savePages(run, pages, nowMs))
+    },
     renewLease: (run, nowMs) => write(() => mirror.renewLease(run, nowMs)),
     finishRun: (run, ending, nowMs) => write(() => mirror.finishRun(run, ending, nowMs)),
     prune: (...pruning) => write(() => mirror.prune(...pruning)),
