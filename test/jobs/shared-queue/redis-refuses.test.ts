@@ -104,20 +104,19 @@ test('worker --once ends with the reason when its queue refuses in the middle', 
   )
 })
 
-describe.each([
+test.each([
   ['is a cluster', aCluster, /CROSSSLOT.* It is a cluster, .*: name a single server as queue/],
   ['has a key of ours for another purpose', aTakenRedis, /WRONGTYPE.* Another program uses the keys .* \?prefix=/],
-])('a Redis that %s', (_what, start, reason) => {
-  test.each(['run acme', 'worker --port 0', 'check'])('ends `%s` with 5', async (line) => {
-    const redis = await start()
-    const place = await aPlaceOn(redis, { queue: `${redis.url}?prefix=taken` })
-    const { code, stdout, stderr } = await runCli([...line.split(' '), '--config', place.config], {
-      cwd: place.folder,
-    })
+])('a Redis that %s ends each command that needs the queue with 5', async (_what, start, reason) => {
+  const redis = await start()
+  const place = await aPlaceOn(redis, { queue: `${redis.url}?prefix=taken` })
 
-    expect(code).toBe(5)
-    expect(stdout + stderr).toMatch(reason)
-  })
+  for (const line of ['run acme', 'worker --port 0', 'check']) {
+    const { code, stdout, stderr } = await runCli([...line.split(' '), '--config', place.config], { cwd: place.folder })
+
+    expect(code, line).toBe(5)
+    expect(stdout + stderr, line).toMatch(reason)
+  }
 })
 
 async function aTakenRedis(): Promise<RedisServer> {
