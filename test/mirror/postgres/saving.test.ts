@@ -32,6 +32,18 @@ beforeEach(() => {
   organization = `acme-${organizations}`
 })
 
+test.each([
+  ['few customers, at once', 30, []],
+  ['many customers, once they are sent', 1200, [expect.stringContaining('INSERT INTO customers')]],
+])('a save says that it waits for the server: with %s', async (_, count, sent) => {
+  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS })
+  let sentUntilThen: string[] | undefined
+  statements = []
+  await mirror.savePages(run, [aPage(1, customers(1, count))], START_MS, () => (sentUntilThen ??= [...statements]))
+
+  expect(sentUntilThen?.filter((statement) => statement.includes('INSERT INTO customers'))).toEqual(sent)
+})
+
 test('a few organizations at a time have a save under way in the server, however many are loaded at once', async () => {
   let [underWay, most] = [0, 0]
   const watched: Database = {

@@ -19,6 +19,9 @@ import type { SortedPage } from '../../../sorted-page.ts'
 /** How often pages are decided about again because another program wrote a customer meanwhile. */
 const TRIES = 5
 
+/** Fewer customers than these are sent in less time than the round trips before take. */
+const MANY = 1000
+
 /** The runs that load an organization without rows, with the ids that they have saved, or tried to. */
 const loading = new WeakMap<Run, SavedIds>()
 
@@ -34,6 +37,7 @@ export async function savePages(
 ): Promise<PagesSaved> {
   const storable = storablePages(pages)
   const ids = idsIn(storable.pages)
+  if (ids.size < MANY) onWaiting?.()
   for (let tries = 1; ; tries += 1) {
     let isTooLong = false
     const failed = (error: unknown): never => {
@@ -93,7 +97,7 @@ type Saving = {
   nowMs: number
   once: object
   failed: (error: unknown) => never
-  /** Called once all is sent. */
+  /** Called once all is sent, or at once for few customers. */
   onWaiting?: (() => void) | undefined
 }
 
