@@ -31,7 +31,7 @@ export class InitialIds {
   }
 
   /** Adds the rows that may be of this customer to `rows`. */
-  addRowsOf(id: string, rows: unknown[]): void {
+  addRowsOf(id: string, rows: number[]): void {
     const print = this.#printOf(id)
     for (let slot = this.#find(print, this.#slotOf(print)); slot >= 0; slot = this.#find(print, this.#after(slot)))
       rows.push(this.#slots[slot] ?? 0)

@@ -24,15 +24,17 @@ export function findStored(db: Connection, run: Run, ids: ReadonlySet<string>): 
   return { customers, lastRowId: statement<[string], number>(db, LAST_ROW).pluck().get(run.organization) ?? 0 }
 }
 
-/** One query for all of them: a look-up for each row costs more than twice as much. */
 function rowsOf(db: Connection, run: Run, ids: ReadonlySet<string>): Found[] {
   const initialIds = initialIdsOf(run)
-  const among: (string | number)[] = []
-  if (initialIds === undefined) among.push(...ids)
-  else for (const id of ids) initialIds.addRowsOf(id, among)
-  if (among.length === 0) return []
-  const sql = initialIds === undefined ? FIND_BY_ID : FIND_BY_ROW
-  return statement<[string, string], Found>(db, sql).all(run.organization, JSON.stringify(among))
+  if (initialIds === undefined) return rowsAmong(db, run, FIND_BY_ID, [...ids])
+  const rowIds: number[] = []
+  for (const id of ids) initialIds.addRowsOf(id, rowIds)
+  return rowIds.length === 0 ? [] : rowsAmong(db, run, FIND_BY_ROW, rowIds)
+}
+
+/** One query for all of them: a look-up for each row costs more than twice as much. */
+function rowsAmong(db: Connection, { organization }: Run, sql: string, among: readonly (string | number)[]): Found[] {
+  return statement<[string, string], Found>(db, sql).all(organization, JSON.stringify(among))
 }
 
 function knownOf(row: Found): Known {

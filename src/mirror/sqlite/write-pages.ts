@@ -19,8 +19,8 @@ export function writePages(
   nowMs: number,
 ): void {
   insertCustomers(db, run, decided.inserted, nowMs)
-  for (const update of decided.updated.values())
-    updateCustomer(db, run, { update, before: stored.customers.get(update.customer.id) }, nowMs)
+  for (const [rowId, update] of decided.updated)
+    updateCustomer(db, run, { rowId, update, before: stored.customers.get(update.customer.id) }, nowMs)
   for (const change of decided.changes) recordChange(db, run, change, nowMs)
   for (const reject of decided.rejects.values()) saveReject(db, run, reject, nowMs)
   for (const { window, rows } of decided.windows.values()) recordWindow(db, run, window, rows)
@@ -30,7 +30,7 @@ export function writePages(
   saveRunCounts(db, run, decided)
 }
 
-type Updating = { update: Update; before: Known | undefined }
+type Updating = { rowId: number; update: Update; before: Known | undefined }
 
 function updateCustomer(db: Connection, run: Run, updating: Updating, nowMs: number): void {
   const { customer, isChanged, isOwn } = updating.update
@@ -42,7 +42,7 @@ function updateCustomer(db: Connection, run: Run, updating: Updating, nowMs: num
     now: sqlTime(nowMs),
     updated_at: updateStamp(db, nowMs),
     run_id: run.id,
-    row_id: updating.before?.rowId,
+    row_id: updating.rowId,
   })
   requireTaken(run, 'customers', { given: 1, taken: changes })
 }
