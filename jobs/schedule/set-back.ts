@@ -1,6 +1,7 @@
 import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
 import { putOffOf } from '../pauses/put-off.ts'
 import type { Queues } from '../queue/queues.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 
 export type KeepingWaits = {
   /** Unix milliseconds. */
@@ -24,24 +25,20 @@ const NOTABLE_STEP_MS = 60_000
 export function keepWaits(sync: Queues['sync'], keeping: KeepingWaits): { stop: () => void } {
   const wallClock = watchWallClock(keeping)
   let due: 'all' | 'dated-ahead' | undefined = 'dated-ahead'
-  let isUnderWay = false
 
-  async function look(): Promise<void> {
+  const look = oneAtATime(async () => {
     if (wallClock.wasSetBack()) due = 'all'
-    if (due === undefined || isUnderWay) return
-    isUnderWay = true
-    const looked = due
+    if (due === undefined) return
+    const isAll = due === 'all'
     try {
-      const isMeant = (job: SyncJob) => looked === 'all' || isDatedAhead(job, keeping.now())
+      const isMeant = (job: SyncJob) => isAll || isDatedAhead(job, keeping.now())
       const jobs = await delayAnew((await sync.getDelayed()).filter(isMeant))
-      if (due === looked) due = undefined
-      if (looked === 'all' || jobs > 0) keeping.onSetBack?.(jobs)
+      due = undefined
+      if (isAll || jobs > 0) keeping.onSetBack?.(jobs)
     } catch {
       // The queue is lost or refuses; other parts report that.
-    } finally {
-      isUnderWay = false
     }
-  }
+  })
 
   const timer = setInterval(() => void look(), keeping.lookMs).unref()
   return { stop: () => clearInterval(timer) }
