@@ -180,9 +180,7 @@ class WindowReading<Page> {
     if (pages.length === 0) return
     const waiting = Promise.withResolvers<void>()
     const saving = this.#save(pages, waiting.resolve)
-    // To prepare the next pages would keep many from being sent to a server, which then has nothing to do.
-    const begun = pages.length < this.#reading.savedTogether ? nextTurn() : waiting.promise
-    const [saved, asked] = await Promise.allSettled([saving, this.#askDuring(saving, begun)])
+    const [saved, asked] = await Promise.allSettled([saving, this.#askDuring(saving, waiting.promise)])
     if (saved.status === 'rejected') {
       // What comes later is not judged by the same rules any more.
       this.#state = { is: 'spoiled' }
@@ -191,8 +189,11 @@ class WindowReading<Page> {
     if (asked.status === 'rejected') throw asked.reason
   }
 
-  /** Asks for more from `begun` on until the save has ended: one that waits for a server leaves time for that. */
-  async #askDuring(saving: Promise<void>, begun: Promise<void>): Promise<void> {
+  /**
+   * Asks for more while a save only waits, until it has ended. Before, the next pages would keep those from being sent to a server, which
+   * has nothing to do until then.
+   */
+  async #askDuring(saving: Promise<void>, waiting: Promise<void>): Promise<void> {
     const { concurrency, savedTogether, scan } = this.#reading
     if (concurrency === 1) return
     const ended = saving.then(
@@ -200,7 +201,7 @@ class WindowReading<Page> {
       () => true,
     )
     // A save into a file has ended by then.
-    let hasEnded = await Promise.race([ended, begun.then(() => false)])
+    let hasEnded = await Promise.race([ended, waiting.then(() => false)])
     while (!hasEnded && !this.#ending.stop.aborted && !scan.done) {
       const state = this.#state
       if (state.is === 'failed' || state.is === 'spoiled') return
