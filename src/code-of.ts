@@ -2,3 +2,8 @@
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
+
+/** The code of a system call that failed; undefined for any other error. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'syscall' in error ? codeOf(error) : undefined
+}

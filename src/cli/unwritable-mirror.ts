@@ -1,5 +1,6 @@
 import { MirrorUnusable } from '../errors.ts'
-import { PLACES, systemCode } from '../reading/place-error.ts'
+import { systemCode } from '../code-of.ts'
+import { PLACES } from '../reading/place-error.ts'
 
 /** What `check` reports of a mirror that cannot be written, by the error of the system. */
 export function unwritableMirror(file: string, cause: unknown): { said: string; error: MirrorUnusable; fix: string } {

@@ -1,8 +1,3 @@
-/** The code of a system call that failed; undefined for any other error. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
-}
-
 /** Whether the code of a system call says that nothing more can be written: for want of room, or because the disk failed. */
 export function isFull(code: string): boolean {
   return /^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(code)

@@ -1,5 +1,6 @@
 import { ExportFailed } from '../errors.ts'
-import { isFull, systemCode } from './place-error.ts'
+import { systemCode } from '../code-of.ts'
+import { isFull } from './place-error.ts'
 
 /** A failure of the system while results were written to standard output, as ExportFailed; any other error unchanged. */
 export function resultsError(error: unknown): unknown {

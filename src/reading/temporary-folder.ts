@@ -2,7 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MirrorUnusable } from '../errors.ts'
-import { isFull, systemCode } from './place-error.ts'
+import { systemCode } from '../code-of.ts'
+import { isFull } from './place-error.ts'
 
 /**
  * Makes a private folder of its own, 0700, among the temporary files, in which a mirror is copied to be read. Throws MirrorUnusable where

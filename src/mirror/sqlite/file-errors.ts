@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { systemCode } from '../../code-of.ts'
 import { MirrorUnusable, type MirrorCode } from '../../errors.ts'
 import { viewMissing, VIEWS } from '../views.ts'
 
@@ -50,7 +51,8 @@ const OUR_VIEW = new RegExp(`^no such table: (${VIEWS.join('|')})$`)
 
 /** A failure of SQLite or of the file system while a mirror is opened, as MirrorUnusable; any other error unchanged. */
 export function fileError(error: unknown, file: string): unknown {
-  if (error instanceof Error && 'syscall' in error && 'code' in error) return described(error, String(error.code), file)
+  const code = systemCode(error)
+  if (error instanceof Error && code !== undefined) return described(error, code, file)
   const taken = error instanceof Database.SqliteError ? / (\S+) already exists$/.exec(error.message)?.[1] : undefined
   if (taken === undefined) return sqliteError(error, file)
   const sentence =

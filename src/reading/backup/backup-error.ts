@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { BackupFailed } from '../../errors.ts'
-import { isFull, PLACES, systemCode } from '../place-error.ts'
+import { systemCode } from '../../code-of.ts'
+import { isFull, PLACES } from '../place-error.ts'
 
 const NO_ROOM =
   'the backup could not be written: the disk is full, a quota is used up, or the disk failed. A backup that was there before is ' +

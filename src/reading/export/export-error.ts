@@ -1,5 +1,6 @@
 import { ExportFailed } from '../../errors.ts'
-import { isFull, PLACES, systemCode } from '../place-error.ts'
+import { systemCode } from '../../code-of.ts'
+import { isFull, PLACES } from '../place-error.ts'
 import { NO_ROOM, resultsError } from '../results-error.ts'
 
 /**

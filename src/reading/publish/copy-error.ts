@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
 import { CopyFailed } from '../../errors.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
-import { isFull, PLACES, systemCode } from '../place-error.ts'
+import { systemCode } from '../../code-of.ts'
+import { isFull, PLACES } from '../place-error.ts'
 
 const NO_ROOM =
   'the copy could not be written: the disk (or the folder for temporary files) is full, a quota is used up, or the disk failed. ' +
