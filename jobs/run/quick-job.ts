@@ -74,9 +74,9 @@ function run(
   signal: AbortSignal,
   processing: QuickProcessing,
 ): Promise<Outcome> {
-  const { listener, timings } = processing
+  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random } = processing
   return runOrganization(organization, {
-    ...processing,
+    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, idleMs, random },
     signal,
     quick: true,
     trigger: name,

@@ -150,9 +150,10 @@ function run(
   signal: AbortSignal,
   processing: Processing & { decide: Decide },
 ): Promise<Outcome> {
-  const { listener, timings, decide } = processing
+  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random, decide } =
+    processing
   return runOrganization(organization, {
-    ...processing,
+    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, idleMs, random },
     trigger: job.name,
     longestWaitMs: timings.longestWaitMs,
     signal,
