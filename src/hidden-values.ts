@@ -8,6 +8,7 @@ import {
   type HiddenFields,
   type PrivacyPolicy,
 } from './privacy-policy.ts'
+import { storableText } from './storable-text.ts'
 
 /** The columns of a customer that a policy may hide. */
 export type HidableColumns = Record<TextField, string | null> & { extra: string | null }
@@ -183,9 +184,9 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? storable(value) : canonicalJson(value)
 }
 
-/** With U+FFFD for what PostgreSQL cannot hold, so that a value has the same hash before and after it is stored. */
+/** So that a value has the same hash before and after it is stored. */
 function storable(text: string): string {
-  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+  return storableText(text).toWellFormed()
 }
 
 function canonicalJson(value: unknown): string {

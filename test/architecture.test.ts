@@ -11,13 +11,13 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 /** Files in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
   /^src\/(scan|list-memory|page)\//,
-  /^src\/(customer|report|errors|backoff|privacy-policy|hidden-values)\.ts$/,
+  /^src\/(customer|report|errors|backoff|privacy-policy|hidden-values|storable-text)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
   /^src\/run\/(sort-records|outline)\.ts$/,
   /^src\/mirror\/(removal-rule|older-list-rule|changed-fields|row-ids|sql-time|run-conditions|rows\/[^/]+)\.ts$/,
-  /^src\/mirror\/postgres\/(storable-text|removals\/row-ranges)\.ts$/,
+  /^src\/mirror\/postgres\/(storable-pages|stored-time|removals\/row-ranges)\.ts$/,
   /^src\/mirror\/(decide-pages|page-accounting|saved-page|report-of-run|absences-found|shown-names)\.ts$/,
   /^src\/mirror\/(resume-rule|stored-windows|policy-of-rows|rows-taken)\.ts$/,
   /^src\/mirror\/(retention-rule|customer-texts|organization-tables|hidden-rows)\.ts$/,

@@ -1,6 +1,6 @@
 import type { ShownValue } from '../mirror/postgres/reading/shown-values.ts'
 import { readStatement, type SomeRows } from '../mirror/postgres/reading/read-statement.ts'
-import { secondOf } from '../mirror/postgres/storable-text.ts'
+import { secondOf } from '../mirror/postgres/stored-time.ts'
 import type { CustomersFilter } from './customers-statement.ts'
 
 const SEARCHED = ['name', 'username', 'email']

@@ -1,5 +1,6 @@
 import { quoted } from '../quoted.ts'
 import type { Session } from '../postgres/session.ts'
+import { storableTime } from '../postgres/stored-time.ts'
 import { NUMBERED, type Kind, type MovedTable } from './moved-tables.ts'
 import { keyOf, ORGANIZATIONS, type Row, type Scope, type Side, type Value } from './side.ts'
 
@@ -117,10 +118,7 @@ const CASTS: Partial<Readonly<Record<Kind, string>>> = { json: 'json', moment: '
 
 function forServer(value: Value, kind: Kind): unknown {
   if (kind === 'boolean') return value === null ? null : value === 1
-  // There is no year 0 in PostgreSQL.
-  if (typeof value === 'string' && (kind === 'moment' || kind === 'second') && value.startsWith('0000-'))
-    return `0001-${value.slice(5)} BC`
-  return value
+  return typeof value === 'string' && (kind === 'moment' || kind === 'second') ? storableTime(value) : value
 }
 
 function fromServer(value: unknown, kind: Kind): Value {

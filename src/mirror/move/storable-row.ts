@@ -1,13 +1,14 @@
 import { MirrorUnusable } from '../../errors.ts'
 import { parsedJson } from '../../parsed-json.ts'
+import { storableJson, storableText } from '../../storable-text.ts'
 import type { Kind, MovedTable } from './moved-tables.ts'
 import { keyOf, type Row, type Value } from './side.ts'
 
-/** How many values were changed, because PostgreSQL cannot hold the character U+0000 that stood in them. */
+/** How many values were changed, because PostgreSQL cannot hold U+0000 or half a surrogate pair. */
 export type Replaced = { values: number }
 
 /**
- * A row of SQLite as PostgreSQL can hold it, with U+FFFD for U+0000. SQLite holds any value in any column; throws MirrorUnusable
+ * A row of SQLite as PostgreSQL can hold it, with U+FFFD for what PostgreSQL cannot hold. SQLite holds any value in any column; throws MirrorUnusable
  * `mirror-corrupt` for one of another kind than its column, which only a person can have written there.
  */
 export function storableRow(row: Row, table: MovedTable, replaced: Replaced, place: string): Row {
@@ -41,10 +42,7 @@ const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?$/
 
 function withoutNull(value: Exclude<Value, null>, kind: Kind, replaced: Replaced): Value {
   if (typeof value !== 'string') return value
-  const stored = kind === 'json' ? value.replaceAll(ESCAPED_NULL, '$1\\ufffd') : value.replaceAll('\0', '\uFFFD')
+  const stored = kind === 'json' ? storableJson(value) : storableText(value)
   if (stored !== value) replaced.values += 1
   return stored
 }
-
-/** `\u0000` in JSON, unless its backslash is escaped itself. */
-const ESCAPED_NULL = /((?<!\\)(?:\\\\)*)\\u0000/g

@@ -80,12 +80,12 @@ test('rows of one organization are copied without the others', async () => {
   expect(rows).toEqual({ runs: 4, customers: 10 })
 })
 
-test('U+0000, which PostgreSQL cannot hold, becomes U+FFFD and is counted', async () => {
+test('what PostgreSQL cannot hold becomes U+FFFD and is counted', async () => {
   const { file } = await aSqliteMirror()
   tamper(
     file,
     `INSERT INTO runs (id, organization, "trigger", started_at, status, data_as_of, warnings, error)
-    VALUES (1, 'acme', 'sync', '2026-01-01', 'failed', '2026-01-01 00:00:00.000', '{"a\\u0000":"\\\\u0000"}', ?)`,
+    VALUES (1, 'acme', 'sync', '2026-01-01', 'failed', '2026-01-01 00:00:00.000', '{"a\\u0000":"\\\\u0000","b\\ud800":"\\ud83d\\ude00"}', ?)`,
     'a\0b\0',
   )
   tamper(file, `UPDATE runs SET started_at = data_as_of`)
@@ -94,7 +94,7 @@ test('U+0000, which PostgreSQL cannot hold, becomes U+FFFD and is counted', asyn
 
   expect(replaced).toBe(2)
   expect(await database.read((session) => session.all('SELECT warnings, error FROM runs'))).toEqual([
-    { warnings: '{"a\\ufffd":"\\\\u0000"}', error: 'a\uFFFDb\uFFFD' },
+    { warnings: '{"a\uFFFD":"\\\\u0000","b\uFFFD":"\\ud83d\\ude00"}', error: 'a\uFFFDb\uFFFD' },
   ])
 })
 

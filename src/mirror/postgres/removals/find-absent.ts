@@ -5,7 +5,7 @@ import { IS_QUICK } from '../../run-conditions.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { rangesOf } from './row-ranges.ts'
 import type { Session } from '../session.ts'
-import { secondOf } from '../storable-text.ts'
+import { secondOf } from '../stored-time.ts'
 import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
 
 /**

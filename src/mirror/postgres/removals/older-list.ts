@@ -1,7 +1,7 @@
 import type { Run } from '../../../run.ts'
 import { newestAbsent, unjudgedRows, type Dated, type Newest } from '../../older-list-rule.ts'
 import type { Session } from '../session.ts'
-import { secondOf, storableTime } from '../storable-text.ts'
+import { secondOf, storableTime } from '../stored-time.ts'
 
 /** The rows of those absent customers whose absence counts for nothing, since the list may be older than the last one read. */
 export async function findUnjudged(session: Session, run: Run, absent: readonly Dated[]): Promise<Set<number>> {

@@ -1,5 +1,5 @@
 import { TEXT_FIELDS, type Customer } from '../../../customer.ts'
-import { storableTime } from '../storable-text.ts'
+import { storableTime } from '../stored-time.ts'
 
 /** The columns that hold a record. */
 export const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const

@@ -12,7 +12,7 @@ import { isCustomerTaken, isTaken } from '../opening/violations.ts'
 import { SavedIds } from './saved-ids.ts'
 import { requirePages } from './went-back.ts'
 import type { Database } from '../session.ts'
-import { storablePages, type StorablePages } from '../storable-text.ts'
+import { storablePages, type StorablePages } from '../storable-pages.ts'
 import { writePages, type Written } from './write-pages.ts'
 import type { SortedPage } from '../../../sorted-page.ts'
 

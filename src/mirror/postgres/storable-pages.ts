@@ -1,36 +1,6 @@
 import { TEXT_FIELDS, type Customer, type Warnings } from '../../customer.ts'
 import type { Reject, SortedPage } from '../../sorted-page.ts'
-
-/*
- * PostgreSQL stores no U+0000, and reads no JSON in which a half of a surrogate pair is escaped: one such value anywhere would fail
- * each statement of a reader that looks into all of them. U+FFFD stands in their place.
- */
-
-/** A text as PostgreSQL stores it; the same text where nothing is replaced. */
-export function storableText(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
-}
-
-/** JSON as PostgreSQL reads it; the same text where nothing is replaced. JSON holds both only as escapes. */
-export function storableJson(json: string): string {
-  if (!UNREADABLE.test(json)) return json
-  // Escape by escape: a backslash may be escaped itself, and two halves may follow each other.
-  return json.replaceAll(ESCAPES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
-}
-
-const UNREADABLE = /\\u(?:0000|d[89a-f])/i
-const ESCAPES = /\\ud[89ab]..\\ud[c-f]..|\\(u0000|ud[89a-f]..)|\\./gis
-
-/** A creation time as PostgreSQL reads it, for which the year 0 is 1 BC. */
-export function storableTime(time: string | null): string | null {
-  return time?.startsWith('0000') === true ? `0001${time.slice(4)} BC` : time
-}
-
-/** A time that PostgreSQL wrote, as `YYYY-MM-DD HH:MM:SS`. */
-export function secondOf(time: string): string {
-  const second = time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
-  return time.endsWith(' BC') ? `0000${second.slice(4)}` : second
-}
+import { storableJson, storableText } from '../../storable-text.ts'
 
 /** Pages as they are stored, and the places of their customers in which a text was replaced. */
 export type StorablePages = { pages: readonly SortedPage[]; replaced: readonly (readonly number[])[] }

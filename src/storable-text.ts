@@ -1,0 +1,19 @@
+/*
+ * PostgreSQL stores no U+0000, and reads no JSON in which a half of a surrogate pair is escaped: one such value anywhere would fail
+ * each statement of a reader that looks into all of them. U+FFFD stands in their place.
+ */
+
+/** A text as every store can hold it; the same text where nothing is replaced. */
+export function storableText(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
+}
+
+/** JSON as every store can read it; the same text where nothing is replaced. JSON holds both only as escapes. */
+export function storableJson(json: string): string {
+  if (!UNREADABLE.test(json)) return json
+  // Escape by escape: a backslash may be escaped itself, and two halves may follow each other.
+  return json.replaceAll(ESCAPES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
+}
+
+const UNREADABLE = /\\u(?:0000|d[89a-f])/i
+const ESCAPES = /\\ud[89ab]..\\ud[c-f]..|\\(u0000|ud[89a-f]..)|\\./gis
