@@ -1,8 +1,15 @@
 /**
  * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is not a date. Reads ISO 8601, with a `T` or a space. Without a
- * zone it is taken as UTC. Fractions of a second are cut.
+ * zone it is taken as UTC. Fractions of a second are cut. The year 0 is no year to Python, Java, .NET and most databases, whose
+ * readers would fail at the whole table.
  */
 export function utcTime(text: string): string | null {
+  const utc = fourDigitTime(text)
+  return utc?.startsWith('0000') === true ? null : utc
+}
+
+/** The same with the year 0, which 4 digits can hold. */
+function fourDigitTime(text: string): string | null {
   if (isPlainUtc(text)) return `${text.slice(0, 10)} ${text.slice(11, 19)}`
   const match = DATE_TIME.exec(text)
   if (match === null) return null

@@ -24,7 +24,7 @@ test.each([
   ['a leap day of a fourth century', '2000-02-29T12:00:00Z', '2000-02-29 12:00:00'],
   ['into a leap day', '2024-03-01T00:30:00+01:00', '2024-02-29 23:30:00'],
   ['past a leap day that is none', '2023-03-01T00:30:00+01:00', '2023-02-28 23:30:00'],
-  ['the first second there is', '0000-01-01T00:00:00Z', '0000-01-01 00:00:00'],
+  ['the first second there is', '0001-01-01T00:00:00Z', '0001-01-01 00:00:00'],
   ['the last second there is', '9999-12-31T23:59:59Z', '9999-12-31 23:59:59'],
 ])('created_at is read as UTC: %s', (_, text, utc) => {
   expect(utcTime(text)).toBe(utc)
@@ -55,6 +55,9 @@ test.each([
   ['text around it', ' 2024-01-02 '],
   ['a second line', '2024-01-02\n2024-01-03'],
   ['digits of another script', '٢٠٢٤-٠١-٠٢'],
+  ['in the year 0', '0000-12-31T23:59:59Z'],
+  ['a leap day in the year 0', '0000-02-29'],
+  ['in the year 0 in UTC alone', '0001-01-01T00:30:00+01:00'],
   ['before the year 0', '0000-01-01T00:30:00+01:00'],
   ['after the year 9999', '9999-12-31T23:30:00-01:00'],
 ])('created_at that is not a date is never guessed: %s', (_, text) => {

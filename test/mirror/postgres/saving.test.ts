@@ -150,9 +150,12 @@ test('an error with U+0000 is recorded', async () => {
   ])
 })
 
-test('a creation time in the year 0 is stored, and is kept when the customer is marked as listed', async () => {
+test('a creation time in the year 0, as earlier versions stored it, is kept when the customer is marked as listed', async () => {
   const ancient = aCustomer(1, { created_at: '0000-02-29T00:00:00Z' })
   await night([[ancient, aCustomer(2)]])
+  await write(
+    `UPDATE customers SET created_at_utc = '0001-02-29 00:00:00+00 BC' WHERE organization = $1 AND row_id = 1`,
+  )
   await night([[aCustomer(2)]], 1, { proof: 'proven', removals })
   const stored = `SELECT created_at, to_char(created_at_utc, 'YYYY BC') AS year, missing_since IS NULL AS is_listed
     FROM customers WHERE organization = $1 AND row_id = 1`
