@@ -1,6 +1,6 @@
 /**
- * The text with an apostrophe wherever a spreadsheet would begin a formula, and cut off where a cell ends, so that it shows the text and
- * runs nothing.
+ * The text with an apostrophe wherever a spreadsheet would begin a formula, or show a number or date in place of the text, and cut off
+ * where a cell ends, so that it shows the text and runs nothing.
  */
 export function harmlessInSpreadsheet(text: string): string {
   const inner = SEPARATOR.test(text)
@@ -8,8 +8,18 @@ export function harmlessInSpreadsheet(text: string): string {
         start === '' ? before : `${before}'${start}`,
       )
     : text
-  return fitted(FIRST.test(inner) ? `'${inner}` : inner)
+  return fitted(FIRST.test(inner) || isRewritten(inner) ? `'${inner}` : inner)
 }
+
+/** Whether a spreadsheet takes the text for a number, a date or a time and shows another text: 49123 for 0049123, a day of May for 1.5. */
+function isRewritten(text: string): boolean {
+  return NUMBER_OR_DATE.test(text) && !SHOWN_AS_IT_IS.test(text)
+}
+
+/** Digits, and what stands between them in numbers, dates and times, whatever the language of the program. */
+const NUMBER_OR_DATE = /^\s*[(.,$€£¥]?\d[\d\s.,:'’/()%eE$€£¥-]*$/
+/** Whole numbers within the 15 digits of a spreadsheet; ids; and times as the mirror writes them, which are to be dates there. */
+const SHOWN_AS_IT_IS = /^(?:0|[1-9]\d{0,14}|[\d-]{36}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)$/
 
 /** The most characters of a cell. What follows them in a file begins a cell of its own, and so may begin a formula. */
 const CELL = 32_767

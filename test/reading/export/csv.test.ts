@@ -68,6 +68,37 @@ describe('for a spreadsheet', () => {
     expect(harmlessInSpreadsheet(text)).toBe(harmless)
   })
 
+  test.each([
+    '0049123',
+    '007',
+    '1e5',
+    '1.5',
+    '1/2',
+    '10:30',
+    '2024-01-02',
+    '1234567890123456',
+    '030 1234',
+    '(030) 1234',
+    '.5',
+    '50%',
+    '$100',
+  ])('%j stays the text that it is, and becomes no other number or date', (text) => {
+    expect(harmlessInSpreadsheet(text)).toBe(`'${text}`)
+  })
+
+  test.each([
+    ['a whole number', '5550100'],
+    ['nothing', '0'],
+    ['the longest number', '123456789012345'],
+    ['an id', '00000000-0000-4000-8000-000000000001'],
+    ['a time of the mirror', '2026-01-05 02:00:00.123'],
+    ['a creation time', '2026-01-05 02:00:00'],
+    ['a creation time as sent', '2024-01-02T03:04:05.000000Z'],
+    ['an address', '12 Example Street'],
+  ])('%s needs no apostrophe', (_, text) => {
+    expect(harmlessInSpreadsheet(text)).toBe(text)
+  })
+
   test('a value with many separators is looked through once', () => {
     const text = `${'\t'.repeat(500_000)}x${';\n'.repeat(250_000)}`
 
