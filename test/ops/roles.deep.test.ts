@@ -16,6 +16,8 @@ test('the mirror is made by its own role, and read but not written by that of an
   await expect(open('read')).rejects.toMatchObject({ message: expect.stringContaining('may not use the schema') })
   await server.exec('RESET SESSION AUTHORIZATION; SET SESSION AUTHORIZATION analyst')
 
+  const settings = await server.query(`SELECT unnest(rolconfig) AS setting FROM pg_roles WHERE rolname = 'analyst'`)
+  expect(settings.rows).toEqual([{ setting: 'search_path=customer_mirror' }, { setting: 'TimeZone=UTC' }])
   const reader = await open('read')
   const { rows } = await server.query('SELECT count(*)::int AS count FROM customer_mirror.freshness')
   expect(rows).toEqual([{ count: 0 }])

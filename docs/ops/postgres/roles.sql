@@ -4,6 +4,9 @@ CREATE ROLE mirror LOGIN;
 CREATE ROLE analyst LOGIN;
 CREATE SCHEMA customer_mirror AUTHORIZATION mirror;
 GRANT USAGE ON SCHEMA customer_mirror TO analyst;
+-- A statement of the documents finds the tables without their schema, and a time in it is UTC, whatever machine the reader has.
+ALTER ROLE analyst SET search_path = customer_mirror;
+ALTER ROLE analyst SET TimeZone = 'UTC';
 -- Every table and view that the mirror makes there, also in later versions. Take back what no reader needs after the first sync:
 -- REVOKE SELECT ON fingerprint_key, forgotten_keys, forgotten, privacy_policies FROM analyst;
 ALTER DEFAULT PRIVILEGES FOR ROLE mirror IN SCHEMA customer_mirror GRANT SELECT ON TABLES TO analyst;
