@@ -10,10 +10,16 @@ import { version } from '../version.ts'
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
     const root = await program(args, io)
-    await root.parseAsync(args, { from: 'user' })
+    await root.parseAsync(withStatementLast(args), { from: 'user' })
   } catch (error) {
     io.exitWith(sayWhatHappened(error, io))
   }
+}
+
+/** A statement that begins with a comment (`-- Who came?`), as those of the documents do, is no option: none has a space or a line in it. */
+function withStatementLast(args: readonly string[]): readonly string[] {
+  const at = args[0] === 'sql' && !args.includes('--') ? args.findIndex((arg) => /^--(?:\s|.*\n)/.test(arg)) : -1
+  return at === -1 ? args : [...args.toSpliced(at, 1), '--', ...args.slice(at, at + 1)]
 }
 
 async function program(args: readonly string[], io: Io): Promise<Command> {

@@ -47,6 +47,27 @@ describe('what a statement gives', () => {
     expect(stdout).toBe('name        number\nCustomer 1    1000\nCustomer 2    2000\n')
   })
 
+  test.each([
+    ['as in the documents', '-- Who is there?\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
+    ['without a space', '--who\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
+  ])('may begin with a comment, %s, wherever the options stand', async (_, statement) => {
+    const cwd = temporaryFolder()
+    for (const args of [
+      [statement, '--mirror', file, '--csv'],
+      ['--mirror', file, '--csv', statement],
+      ['--mirror', file, '--csv', '--', statement],
+    ])
+      expect(await runCli(['sql', ...args], { cwd })).toMatchObject({
+        code: 0,
+        stdout: 'name\r\nCustomer 1\r\n',
+        stderr: '',
+      })
+    expect(await runCli(['sql', '--cvs', statement], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("unknown option '--cvs'"),
+    })
+  })
+
   const VALUES = `SELECT NULL AS none, '' AS empty, 9007199254740993 AS big, 1.0 AS one, -9e999 AS infinite, x'00ff' AS bytes, 'a' AS id, 'b' AS id`
 
   test('keeps every value exact', async () => {
