@@ -20,7 +20,7 @@ type Stored = string | bigint | boolean | Uint8Array
 export function parquetColumn({ name, type, holds }: Pick<ExportColumn, 'name' | 'type' | 'holds'>): ParquetColumn {
   const { statistics, convert, ...stored } = holds === 'uuid' ? UUID : KINDS[type]
   const element = { name, repetition_type: 'OPTIONAL', ...stored } satisfies SchemaElement
-  return { name, element, convert, statistics: statistics || name === 'organization' }
+  return { name, element, convert, statistics: statistics || name === 'organization' || name === 'id' }
 }
 
 type Kind = Omit<SchemaElement, 'name'> & Pick<ParquetColumn, 'statistics' | 'convert'>

@@ -3,6 +3,7 @@ import type { Connection } from '../../../mirror/sqlite/database.ts'
 import { quoted } from '../../../mirror/quoted.ts'
 import { PUBLIC_TABLES } from '../../../public-tables.ts'
 import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'
+import { parquetColumn } from '../../export/parquet-columns.ts'
 import { parquetFormat } from '../../export/parquet.ts'
 import { openToExport } from '../../export/open-to-export.ts'
 import { listLastRuns } from '../recorded-runs.ts'
@@ -87,17 +88,12 @@ export function openRowsReader({
 const FACTS = { table: 'customers', asOf: undefined, changesSince: undefined, lastSeq: 0 } as const
 
 /** The public columns of `customers`. The organization is that of the partition, and the number of a row says nothing elsewhere. */
+/** Ids are text: Spark reads no file with the type UUID. */
 function columnsOf(withoutPersonalData: boolean): ExportColumn[] {
   const { columns = [] } = PUBLIC_TABLES.find(({ name }) => name === 'customers') ?? {}
   return columns
     .filter(({ name, personal }) => !['row_id', 'organization'].includes(name) && !(withoutPersonalData && personal))
-    .map(({ name, type, meaning, nullable }) => ({
-      name,
-      type,
-      meaning,
-      nullable,
-      ...(name === 'id' && { holds: 'uuid' as const }),
-    }))
+    .map(({ name, type, meaning, nullable }) => ({ name, type, meaning, nullable }))
 }
 
 /** In the order of ids, and without a place to stop at: a statement that is not at its end would keep the file from being closed. */
@@ -107,13 +103,16 @@ function* rowsOf(db: Connection, organization: string, columns: readonly ExportC
   yield* db.prepare<[string], ExportRow>(sql).raw().iterate(organization)
 }
 
-/** `updated_at` moves with every change of a row, and a row that is deleted is missing in the count. */
+/**
+ * `updated_at` moves with every change of a row, and a row that is deleted is missing in the count. An object whose columns have
+ * other types in Parquet, as an earlier version wrote them, is written anew.
+ */
 function lookAt(db: Connection, organization: string, columns: readonly ExportColumn[]): OrganizationRows {
   const sql = `SELECT COUNT(*) AS rows, COUNT(*) FILTER (WHERE removed_at IS NULL) AS active, MAX(updated_at) AS updatedAt
     FROM customers WHERE organization = ?`
   const found = db.prepare<[string], Counted>(sql).safeIntegers(false).get(organization)
   const { rows = 0, active = 0, updatedAt = null } = found ?? {}
-  const layout = columns.map(({ name, type }) => `${name} ${type}`)
+  const layout = columns.map((column) => `${column.name} ${parquetColumn(column).element.type}`)
   const state = createHash('sha256').update(JSON.stringify([organization, rows, active, updatedAt, layout]))
   return { rows, active, state: state.digest('hex').slice(0, 32) }
 }

@@ -30,6 +30,8 @@ test('DuckDB reads by the manifest what the mirror has', async () => {
     })),
   )
   expect(found.length).toBe(32)
+  // Spark reads no UUID of Parquet.
+  expect(await rowsIn(bucket, 'DISTINCT typeof(id) AS type')).toEqual([{ type: 'VARCHAR' }])
   expect(namedIn(bucket)).toEqual(objectsIn(bucket))
   expect(namedIn(bucket)[0]).toMatch(/^customers\/organization=acme\/customers-0000000001-[0-9a-f]{16}\.parquet$/)
   expect(published).toMatchObject({
