@@ -76,8 +76,8 @@ export const ERRORS = {
     tls: {
       ...OUTAGE,
       askAgain: 'never', // a certificate does not change within seconds
-      title: 'certificate not trusted',
-      fix: 'Check the host name, and that this machine knows its certificate authority.',
+      title: 'no trusted connection',
+      fix: 'Do what is named above; a sync after that continues.',
     },
     timeout: { ...OUTAGE, title: 'too slow', fix: 'Try again, or raise requestTimeout.' },
     // Only a 500 is about its window, which may hold a poison row; 502, 503 and 504 are about the service.

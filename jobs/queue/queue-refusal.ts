@@ -1,5 +1,6 @@
 import { isOurs, QueueUnavailable } from '../../src/errors.ts'
 import { codeOf } from '../../src/code-of.ts'
+import { tlsFailure, type TlsFailure } from '../../src/tls-failure.ts'
 
 /**
  * An error of the queue as QueueUnavailable, with the queue, the reason and the fix. Our own errors and defects of this program
@@ -13,18 +14,29 @@ export function queueUnavailable(error: unknown, place: string): unknown {
 export function neverOpened(error: unknown, place: string): unknown {
   if (isOurs(error)) return error
   const reason = reasonOf(error)
+  const { what, fix } = untrusted(error) ?? { what: reason, fix: remedyOf(reason) }
   return new QueueUnavailable(
-    `The queue at ${place} cannot be used: ${reason}. ${remedyOf(reason)} \`customer-mirror sync\` needs none.`,
+    `The queue at ${place} cannot be used: ${what}. ${fix} \`customer-mirror sync\` needs no queue.`,
   )
+}
+
+function untrusted(error: unknown): TlsFailure | undefined {
+  const first = firstOf(error)
+  return first instanceof Error ? tlsFailure(codeOf(first) ?? '', first.message) : undefined
 }
 
 /** The reason of an error in one line, without arguments and passwords. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed'
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const first = firstOf(error)
   const code = codeOf(first)
   const line = first instanceof Error ? firstLine(first.message) : ''
   return line === '' ? (code ?? 'it failed') : line
+}
+
+/** Node names every address that it tried in one error. */
+function firstOf(error: unknown): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error
 }
 
 /** Whether an error says that the queue answered and refused, rather than that it could not be reached. */
@@ -54,22 +66,22 @@ function firstLine(message: string): string {
 }
 
 function remedyOf(reason: string): string {
-  return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Start it, or correct queue in the configuration;'
+  return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Start it, or correct queue in the configuration.'
 }
 
 const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
-  [/^OOM|maxmemory/, 'It is full: raise its maxmemory, or free some of it, then try again;'],
+  [/^OOM|maxmemory/, 'It is full: raise its maxmemory, or free some of it, then try again.'],
   [
     /READONLY|read-only|recovery/i,
-    'It refuses writes: name the primary server as queue, or make this one writable again;',
+    'It refuses writes: name the primary server as queue, or make this one writable again.',
   ],
-  [/MISCONF|NOREPLICAS|disk|No space/i, 'Repair that server (see its log), then try again;'],
-  [/CROSSSLOT|MOVED|CLUSTERDOWN/, 'It is a cluster, over which no queue can be spread: name a single server as queue;'],
+  [/MISCONF|NOREPLICAS|disk|No space/i, 'Repair that server (see its log), then try again.'],
+  [/CROSSSLOT|MOVED|CLUSTERDOWN/, 'It is a cluster, over which no queue can be spread: name a single server as queue.'],
   [
     /WRONGTYPE/,
-    'Another program uses the keys of this queue: give it a name of its own with ?prefix= at the end of the address;',
+    'Another program uses the keys of this queue: give it a name of its own with ?prefix= at the end of the address.',
   ],
-  [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or the permissions of that user;'],
+  [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or the permissions of that user.'],
 ]
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

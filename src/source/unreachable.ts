@@ -1,4 +1,5 @@
 import { SourceUnavailable, UsageError } from '../errors.ts'
+import { tlsFailure } from '../tls-failure.ts'
 
 /** What a request that got no answer means, with the original error as its cause. */
 export function unreachable(
@@ -28,12 +29,8 @@ export function unreachable(
       'this port answers without TLS, as a plain http port does. Check the port in baseUrl; https has one of its own, usually 443.',
     )
   }
-  if (codes.some((code) => TLS.test(code))) {
-    return fail(
-      'tls',
-      `no trusted TLS connection (${codes.find((code) => TLS.test(code))}). Check the host and its certificate.`,
-    )
-  }
+  const untrusted = untrustedWords(errors)
+  if (untrusted !== undefined) return fail('tls', untrusted)
   if (has('UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT')) return fail('timeout', 'could not connect in time. Ask again later.')
   if (has('ENOTFOUND')) return fail('network', 'the host is not known. Check baseUrl and the name service.')
   if (has('EAI_AGAIN')) return fail('network', 'the name service does not answer. Ask again later.')
@@ -44,7 +41,14 @@ export function unreachable(
   return fail('network', `the connection broke before the answer was complete${named(codes)}. Ask again later.`)
 }
 
-const TLS = /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|EPROTO$)/
+/** What keeps TLS from being trusted or spoken; undefined where something else failed. */
+function untrustedWords(errors: readonly Coded[]): string | undefined {
+  for (const { code, message } of errors) {
+    const failure = typeof code === 'string' ? tlsFailure(code, message) : undefined
+    if (failure !== undefined) return `${failure.what} (${String(code)}). ${failure.fix}`
+  }
+  return undefined
+}
 
 function named(codes: readonly string[]): string {
   return codes[0] === undefined ? '' : ` (${codes[0]})`

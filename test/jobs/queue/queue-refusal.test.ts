@@ -31,6 +31,16 @@ test.each([
   expect(String(error)).not.toMatch(/script:|\.\./)
 })
 
+test('a certificate that is not trusted is reported with the fix for it, and not as a queue that is not started', () => {
+  const said = 'unable to verify the first certificate; try running Node.js with --use-system-ca'
+  const untrusted = Object.assign(new Error(said), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
+
+  for (const error of [untrusted, new AggregateError([untrusted])]) {
+    expect(String(queueUnavailable(error, PLACE))).toMatch(/not signed by an authority.*NODE_EXTRA_CA_CERTS/)
+    expect(String(queueUnavailable(error, PLACE))).not.toContain('Start it')
+  }
+})
+
 test('an address in what a driver says keeps no password', () => {
   const error = new Error('cannot reach redis://user:made-up-password@host:6379/0')
 

@@ -73,7 +73,10 @@ test.each([
   ['28000', 'role "ann" does not exist', /no such user/],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'made up', /another host name/],
   ['CERT_HAS_EXPIRED', 'made up', /expired/],
-  ['SELF_SIGNED_CERT_IN_CHAIN', 'made up', /not signed by an authority/],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'made up', /not signed by an authority.*sslrootcert/],
+  ['EPROTO', 'SSL routines:tlsv1 alert protocol version', /no TLS 1\.2 or newer/],
+  ['CERT_NOT_YET_VALID', 'made up', /clock/],
+  ['28000', 'connection requires a valid client certificate', /shows none/],
   ['42501', 'permission denied for table runs', /permission denied for table runs\. \(42501\)$/],
 ])('%s, %s: what to do follows', (code, message, sentence) => {
   expect(postgresError(Object.assign(new Error(message), { code }), ADDRESS)).toMatchObject({

@@ -1,4 +1,5 @@
 import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors.ts'
+import { tlsFailure } from '../../../tls-failure.ts'
 import { violation } from './violations.ts'
 
 const AGAIN = 'What was saved before is kept, and the next run continues from there.'
@@ -105,9 +106,8 @@ const MEANINGS: Meaning[] = [
     'unreadable',
     'the certificate of the server is for another host name. Name the host as its certificate does, or use sslmode=verify-ca, which does not compare names.',
   ],
-  [/^CERT_HAS_EXPIRED$/, 'unreadable', 'the certificate of the server has expired. Renew it there.'],
   [
-    /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_)/,
+    /^(CERT_(?!HAS_EXPIRED|NOT_YET_VALID)|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/,
     'unreadable',
     'the certificate of the server is not signed by an authority that is trusted here. Name the file of the right one with sslrootcert=<file>; sslmode=require without it accepts any certificate.',
   ],
@@ -119,6 +119,11 @@ const SAID: Meaning[] = [
     /^28000: .*, (?:no encryption|SSL off)$/,
     'unreadable',
     'the server does not let this user in without TLS (pg_hba.conf). Add sslmode=require or verify-full to the address, or ask its administrator.',
+  ],
+  [
+    /^28000: connection requires a valid client certificate/,
+    'unreadable',
+    'the server asks for a certificate of the client (pg_hba.conf), and Customer Mirror shows none. Have this user let in with a password.',
   ],
   [
     /^28000: role /,
@@ -172,13 +177,20 @@ export function postgresError(error: unknown, address: string): unknown {
     code === undefined
       ? SENTENCES.find(([pattern]) => pattern.test(message))
       : (SAID.find(([pattern]) => pattern.test(`${code}: ${message}`)) ??
-        MEANINGS.find(([pattern]) => pattern.test(code)))
+        MEANINGS.find(([pattern]) => pattern.test(code)) ??
+        untrusted(code, message))
   // The cause is dropped, since the driver keeps parameters and passwords in it.
   if (meaning !== undefined) {
     const said = code === undefined ? '' : `${isNamed(code) ? ` The server says: ${message}.` : ''} (${code})`
     return new MirrorUnusable(`${address}: ${meaning[2]}${said}`, { code: meaning[1] })
   }
   return code !== undefined && isSqlState(code) ? refusedStatement(message, code) : error
+}
+
+/** The ways of TLS to fail for which the address has no setting. */
+function untrusted(code: string, message: string): Meaning | undefined {
+  const failure = tlsFailure(code, message)
+  return failure && [/^/, 'unreadable', `${failure.what}. ${failure.fix}`]
 }
 
 /** Whether the connection is gone, so that nothing is known of a statement that was not answered. */

@@ -1,9 +1,10 @@
 import { CopyFailed, isOurs } from '../../../errors.ts'
+import { tlsFailure } from '../../../tls-failure.ts'
 
 /** The name that the client gives an error: the code in the answer of the service, or that of the system. */
 export function errorNameOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
-  return 'code' in error && typeof error.code === 'string' && /^[A-Z][A-Z_]+$/.test(error.code)
+  return 'code' in error && typeof error.code === 'string' && /^[A-Z][A-Z\d_]+$/.test(error.code)
     ? error.code
     : error.name
 }
@@ -25,7 +26,7 @@ export function storeError(error: unknown, shown: string, endpoint: string | und
   const status = statusOf(error)
   if (error instanceof Error && error.message === 'Region is missing')
     return failed(shown, ['copy-unwritable', NO_REGION], error)
-  const meaning = meaningOf(name, status, regionIn(error)) ?? outageOf(name, status, endpoint)
+  const meaning = untrusted(error) ?? meaningOf(name, status, regionIn(error)) ?? outageOf(name, status, endpoint)
   if (meaning === undefined) return error
   return failed(shown, meaning, error)
 }
@@ -38,6 +39,12 @@ function failed(shown: string, [code, what]: Meaning, cause: unknown): CopyFaile
 const STAYS = 'What was published before is unchanged.'
 
 type Meaning = [code: CopyFailed['code'], what: string]
+
+/** Undefined where there was a TLS connection, or none was tried. */
+function untrusted(error: unknown): Meaning | undefined {
+  const failure = error instanceof Error ? tlsFailure(errorNameOf(error), error.message) : undefined
+  return failure && ['copy-unwritable', `${failure.what}. ${failure.fix}`]
+}
 
 /** Undefined for an error of this program. */
 function outageOf(name: string, status: number | undefined, endpoint: string | undefined): Meaning | undefined {
@@ -79,7 +86,6 @@ const NO_BUCKET = 'there is no such bucket. Create it, or check its name, the en
 const NO_REGION = 'the region of the bucket is not known. Set publish.region, or AWS_REGION.'
 const NO_CREDENTIALS =
   'there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a profile or a role.'
-const UNTRUSTED = 'its certificate is not trusted. Name the authority that signed it in NODE_EXTRA_CA_CERTS.'
 const DENIED =
   'these credentials may not do that. They need s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and s3:GetObject, ' +
   's3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on what is below the prefix.'
@@ -99,7 +105,6 @@ const MEANINGS: readonly [RegExp, CopyFailed['code'], string][] = [
     'copy-unwritable',
     'the service refuses the time of this machine. Set its clock (timedatectl set-ntp true).',
   ],
-  [/CERT|^ERR_(TLS|SSL)|SIGNATURE_FAILURE/, 'copy-unwritable', UNTRUSTED],
   [/^(AccessDenied|AllAccessDisabled|Forbidden|UnauthorizedAccess)/, 'copy-unwritable', DENIED],
   [/QuotaExceeded|StorageFull|InsufficientStorage|^EntityTooLarge$/i, 'copy-full', FULL],
   [

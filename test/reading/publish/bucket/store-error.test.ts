@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { storeError } from '../../../../src/reading/publish/bucket/store-error.ts'
+
+const PLACE = 's3://copies/customers'
+
+test.each([
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /NODE_EXTRA_CA_CERTS/],
+  ['SELF_SIGNED_CERT_IN_CHAIN', /NODE_EXTRA_CA_CERTS/],
+  ['CERT_HAS_EXPIRED', /expired/],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', /another host name/],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /a certificate of the client/],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', /no TLS connection/],
+])('%s is reported with the place and what to do, and is no defect', (code, said) => {
+  const error = storeError(Object.assign(new Error('made up'), { code }), PLACE, 'https://minio.example.com')
+
+  expect(error).toMatchObject({ name: 'CopyFailed', code: 'copy-unwritable', message: expect.stringMatching(said) })
+  expect(String(error)).toMatch(new RegExp(`${PLACE}: .* What was published before is unchanged\\. \\(${code}\\)$`))
+})
