@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { describeError } from '../errors.ts'
+import { isFull } from '../reading/place-error.ts'
 import { resultsError } from '../reading/results-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
@@ -90,9 +91,9 @@ function endWithoutReader(error: NodeJS.ErrnoException): void {
   process.exit(exitCodeOf(lost))
 }
 
-/** The work continues when standard error is closed. */
-function goOnInSilence(): void {
-  process.stderr.write = () => true
+/** The work continues when standard error is closed. A full disk behind it may have room again, for later lines of the log. */
+function goOnInSilence({ code }: NodeJS.ErrnoException): void {
+  if (!isFull(code ?? '')) process.stderr.write = () => true
 }
 
 await main()
