@@ -1,5 +1,5 @@
 import { Command, type OutputConfiguration } from '@commander-js/extra-typings'
-import { isOurs } from '../errors.ts'
+import { isOurs, UsageError } from '../errors.ts'
 import { loadCommands } from './commands.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
@@ -12,7 +12,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     const root = await program(args, io)
     await root.parseAsync(withStatementLast(args), { from: 'user' })
   } catch (error) {
-    io.exitWith(sayWhatHappened(error, io))
+    io.exitWith(sayWhatHappened(isFolderGone(error) ? new UsageError(FOLDER_GONE) : error, io))
   }
 }
 
@@ -21,6 +21,14 @@ function withStatementLast(args: readonly string[]): readonly string[] {
   const at = args[0] === 'sql' && !args.includes('--') ? args.findIndex((arg) => /^--(?:\s|.*\n)/.test(arg)) : -1
   return at === -1 ? args : [...args.toSpliced(at, 1), '--', ...args.slice(at, at + 1)]
 }
+
+/** Every command may ask for the folder it was started in, which another program can remove. */
+function isFolderGone(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd'
+}
+
+const FOLDER_GONE =
+  'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.'
 
 async function program(args: readonly string[], io: Io): Promise<Command> {
   const commands = await loadCommands(args[0], io)
