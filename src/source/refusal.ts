@@ -30,11 +30,13 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
   if (status >= 300 && status < 400) return redirected(answer, context)
   const advice = ADVICE[status]
   if (advice === undefined) {
-    const message = `${context.place} answered ${status}, which this service is not known to use. Check baseUrl.`
+    const hint = status === 407 ? PROXY_ASKS : 'Check baseUrl.'
+    const message = `${context.place} answered ${status}, which this service is not known to use. ${hint}`
     return new ContractBroken(message, { code: 'status' })
   }
   const said = quoted(answer.text, context.secrets)
-  return new SourceRefused(`${context.place} answered ${status}${said}. ${advice.text(context)}`, {
+  const [form, doubt] = isHtml(answer.text) ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`] : ['', '']
+  return new SourceRefused(`${context.place} answered ${status}${form}${said}. ${advice.text(context)}${doubt}`, {
     code: advice.code,
     status,
     clockOffsetMs: context.clockOffsetMs,
@@ -58,6 +60,16 @@ const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (cont
     text: () => 'There is no customer list at this address. Check baseUrl; it ends in /api/v1.',
   },
   422: { code: 'unprocessable', text: () => 'The service does not accept this page size. Lower pageSize.' },
+}
+
+const PROXY_ASKS =
+  'A proxy in between asks for credentials: have it let these requests pass without, since Customer Mirror has none for a proxy.'
+
+/** A service may refuse in HTML, and every proxy and firewall does. */
+const MAYBE_PROXY = 'If a proxy or a firewall in between answered this, have it let these requests pass.'
+
+function isHtml(text: string): boolean {
+  return text.trimStart().startsWith('<')
 }
 
 function unauthorizedAdvice(context: RefusalContext): string {

@@ -76,6 +76,7 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
     4,
     refusal(403, 'forbidden', 'Upgrade.'),
   ],
+  ['plan forbids, or a proxy in between', /what answered, a proxy or the service\. Ask the owner/, 4, html(403)],
   ['not found', /Check baseUrl/, 4, refusal(404, 'not_found', 'Nothing here.')],
   ['request not accepted', /Lower pageSize/, 4, refusal(422, 'validation_error', 'No.')],
   ['throttled', /rateLimit\.requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],

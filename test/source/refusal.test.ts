@@ -25,8 +25,18 @@ test.each([
   expect(String(inJson)).toMatch(advice)
   const inHtml = await rejection(source.readPage(FIRST, PATIENT))
   expect(inHtml).toMatchObject({ name: 'SourceRefused', code, status })
+  expect(String(inHtml)).toMatch(/ with HTML instead of JSON\. .*a proxy or a firewall in between/)
+  expect(String(inJson)).not.toMatch(/HTML|proxy/)
   expect(String(inHtml)).not.toContain('<h1>')
   expect(server.requests).toHaveLength(2)
+})
+
+test('a 407 is put down to the proxy that gives it', async () => {
+  await using server = await faultServer(html(407))
+
+  expect(String(await rejection(aSource(server).source.readPage(FIRST, PATIENT)))).toMatch(
+    /answered 407.*A proxy in between asks for credentials/,
+  )
 })
 
 /** Accepts signatures whose second is within a minute of its own clock. */

@@ -14,7 +14,7 @@ export function explainFailure(error: unknown): Explanation {
 
 /** A more exact explanation, from the error's message; undefined if there is none. */
 function explainByWords(error: { code: string; message: string }): Explanation | undefined {
-  if (error instanceof SourceRefused && error.code === 'unauthorized') return explainUnauthorized(error)
+  if (error instanceof SourceRefused) return explainUnauthorized(error) ?? explainHtml(error)
   if (error.code === 'tls' && / without TLS/.test(error.message)) {
     return { title: 'not an https port', fix: 'Check the port in baseUrl: https needs the port that speaks TLS.' }
   }
@@ -30,7 +30,15 @@ function explainByWords(error: { code: string; message: string }): Explanation |
   return undefined
 }
 
-function explainUnauthorized({ said, clockOffsetMs }: SourceRefused): Explanation | undefined {
+/** Proxies and firewalls refuse in HTML, and some services do. */
+function explainHtml(error: SourceRefused): Explanation | undefined {
+  if (!/ with HTML instead of JSON/.test(error.message)) return undefined
+  const { title, fix } = factsOf(error)
+  return { title: `${title}, or a proxy in between`, fix: `Find out what answered, a proxy or the service. ${fix}` }
+}
+
+function explainUnauthorized({ code, said, clockOffsetMs }: SourceRefused): Explanation | undefined {
+  if (code !== 'unauthorized') return undefined
   if (clockOffsetMs !== undefined && Math.abs(clockOffsetMs) > STALE_CLOCK_MS) {
     return { title: 'stale clock', fix: 'Set the clock of this machine (timedatectl set-ntp true), then check again.' }
   }
