@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
@@ -19,6 +20,7 @@ import { failedCheck, type Finding } from './finding.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
+import { unusedProxy } from './unused-proxy.ts'
 import { unwritableMirror } from './unwritable-mirror.ts'
 
 /** Free space below which a mirror should not be started. */
@@ -135,7 +137,8 @@ async function checkOrganization(organization: Organization, signal: AbortSignal
     if (signal.aborted) return { what, said: 'stopped before it answered' }
     if (!isOurs(error)) throw error
     const { title, fix } = explainFailure(error)
-    return { what, said: `${title}. ${error.message}`, error, fix: fix.replaceAll('<organization>', organization.id) }
+    const named = fix.replaceAll('<organization>', organization.id) + unusedProxy(error, processEnvironment())
+    return { what, said: `${title}. ${error.message}`, error, fix: named }
   }
 }
 
