@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
+import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../config/shared-queue.ts'
 import { monotonicMs } from '../monotonic-clock.ts'
 import { processWords } from '../process-name.ts'
@@ -16,15 +17,14 @@ export function cancelCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file }) => {
-      const [{ readConfig }, { chooseOrganizations }, { cancelRuns }] = await Promise.all([
+      const [{ readConfig }, { cancelRuns }] = await Promise.all([
         import('../config/read-config.ts'),
-        import('../config/organization.ts'),
         import('../../jobs/commands/cancel-runs.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
-      const organizations = chooseOrganizations(config, ids).map(({ id }) => id)
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
       const before = await listUnderway(file)
+      const organizations = await chooseCancelled(config, ids, before)
       const alone = isSharedQueue(config.queue) ? [] : organizations.filter((id) => before.has(id))
       const cancelled: { organization: string; end: CancelEnd }[] =
         alone.length > 0
@@ -43,6 +43,30 @@ export function cancelCommand(io: Io) {
 
 /** A worker looks every second, and gives the pages under way five seconds; saving the last of a large list takes some more. */
 const LONGEST_MS = 30_000
+
+/** The named organizations: those of the configuration, and those that left it while they have a run or a job. */
+async function chooseCancelled(
+  config: Config,
+  ids: readonly string[],
+  underway: ReadonlyMap<string, LeasedRun>,
+): Promise<string[]> {
+  const { chooseOrganizations } = await import('../config/organization.ts')
+  const isConfigured = (id: string) => config.organizations.some((organization) => organization.id === id)
+  const left = new Set(ids.every(isConfigured) ? [] : [...underway.keys(), ...(await listQueued(config))])
+  const leaving = ids.filter((id) => !isConfigured(id) && left.has(id))
+  const others = ids.filter((id) => !leaving.includes(id))
+  // Without a name it would choose all of them.
+  const chosen = others.length === 0 ? [] : chooseOrganizations(config, others)
+  return [...chosen.map(({ id }) => id), ...new Set(leaving)]
+}
+
+/** The organizations that have a job in a queue on a server. */
+async function listQueued(config: Config): Promise<string[]> {
+  if (!isSharedQueue(config.queue)) return []
+  const { listJobs } = await import('../../jobs/commands/list-jobs.ts')
+  const { jobs } = await listJobs(config)
+  return jobs.map(({ organization }) => organization)
+}
 
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
 async function listUnderway(file: string | undefined): Promise<Map<string, LeasedRun>> {
