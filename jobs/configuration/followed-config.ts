@@ -46,6 +46,9 @@ export function followConfig(live: LiveConfig, following: Omit<Following, 'confi
     const isNew = live.reading !== before
     if (isNew || wasBroken || why === 'asked' || why === 'saved')
       log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
+    const settings = live.awaitingRestart
+    if (settings.length > 0 && (isNew || why !== undefined))
+      log.warn({ settings }, 'settings were changed that take effect at the next start')
     if (isNew || wasBroken) report()
   }
 

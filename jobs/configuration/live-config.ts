@@ -14,6 +14,8 @@ export type LiveConfig = {
   readonly modifiedMs: number
   /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
   readonly brokenSinceMs: number | undefined
+  /** What the file has changed and a restart alone changes here, since the mirror and the queue are open. */
+  readonly awaitingRestart: readonly ('mirror' | 'queue')[]
   organizationOf: (id: string) => Organization | undefined
   /** Reads the file again. If it has mistakes, throws ConfigError and keeps the last configuration. */
   reload(): Promise<void>
@@ -36,6 +38,7 @@ export async function openLiveConfig(
   let looked = { ...(await look(current.file)), state: '' }
   let reading = readingOf(current)
   let brokenSinceMs: number | undefined
+  let awaitingRestart: LiveConfig['awaitingRestart'] = []
 
   function readingOf({ content }: Config): Reading {
     return { hash: configurationHash(content), readAtMs: now(), modifiedMs: looked.modifiedMs }
@@ -46,7 +49,9 @@ export async function openLiveConfig(
     const { mirror, queue, file } = current
     looked = await look(file)
     try {
-      current = noteSeen({ ...(await readChecked({ ...source, file }, now)), mirror, queue })
+      const written = await readChecked({ ...source, file }, now)
+      awaitingRestart = OPEN_SETTINGS.filter((setting) => written[setting] !== current[setting])
+      current = noteSeen({ ...written, mirror, queue })
     } catch (error) {
       brokenSinceMs ??= now()
       throw error
@@ -69,12 +74,17 @@ export async function openLiveConfig(
     get brokenSinceMs() {
       return brokenSinceMs
     },
+    get awaitingRestart() {
+      return awaitingRestart
+    },
     organizationOf: (id) => current.organizations.find((organization) => organization.id === id),
     reload: oneAtATime(reload),
     fileState: async () => (await look(current.file)).state,
     hasRead: (state) => state === looked.state,
   }
 }
+
+const OPEN_SETTINGS = ['mirror', 'queue'] as const
 
 /** Notes when each organization was first seen. One that leaves the configuration and comes back is as old as before. */
 function rememberSeen(now: () => number): (config: Config) => Config {
