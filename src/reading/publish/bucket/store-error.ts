@@ -24,9 +24,11 @@ export function storeError(error: unknown, shown: string, endpoint: string | und
   if (isOurs(error)) return error
   const name = errorNameOf(error)
   const status = statusOf(error)
-  if (error instanceof Error && error.message === 'Region is missing')
-    return failed(shown, ['copy-unwritable', NO_REGION], error)
-  const meaning = untrusted(error) ?? meaningOf(name, status, regionIn(error)) ?? outageOf(name, status, endpoint)
+  const meaning =
+    misconfigured(error) ??
+    untrusted(error) ??
+    meaningOf(name, status, regionIn(error)) ??
+    outageOf(name, status, endpoint)
   if (meaning === undefined) return error
   return failed(shown, meaning, error)
 }
@@ -39,6 +41,14 @@ function failed(shown: string, [code, what]: Meaning, cause: unknown): CopyFaile
 const STAYS = 'What was published before is unchanged.'
 
 type Meaning = [code: CopyFailed['code'], what: string]
+
+/** What the client could not use before it sent anything; it gives these errors no names of their own. */
+function misconfigured(error: unknown): Meaning | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error.message === 'Region is missing') return ['copy-unwritable', NO_REGION]
+  if (error.message.startsWith('Region not accepted')) return ['copy-unwritable', BAD_REGION]
+  return valueOf(error, 'syscall') === 'open' ? ['copy-unwritable', NO_TOKEN_FILE] : undefined
+}
 
 /** Undefined where there was a TLS connection, or none was tried. */
 function untrusted(error: unknown): Meaning | undefined {
@@ -84,6 +94,10 @@ function unreachable(endpoint: string | undefined): string {
 const FULL = 'the bucket is full, or a quota is used up.'
 const NO_BUCKET = 'there is no such bucket. Create it, or check its name, the endpoint and the region.'
 const NO_REGION = 'the region of the bucket is not known. Set publish.region, or AWS_REGION.'
+const BAD_REGION = 'that is no region. Correct publish.region, or AWS_REGION.'
+const NO_TOKEN_FILE =
+  'the file with the token of a role cannot be read. Check AWS_WEB_IDENTITY_TOKEN_FILE, or web_identity_token_file in the profile.'
+const BAD_CHARACTER = 'the credentials hold a character that cannot be sent, such as a line break. Set them anew.'
 const NO_CREDENTIALS =
   'there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a profile or a role.'
 const DENIED =
@@ -94,6 +108,7 @@ const BAD_KEY = 'the service does not accept the credentials. Check AWS_ACCESS_K
 const MEANINGS: readonly [RegExp, CopyFailed['code'], string][] = [
   [/^NoSuchBucket$/, 'copy-unwritable', NO_BUCKET],
   [/^CredentialsProviderError$/, 'copy-unwritable', NO_CREDENTIALS],
+  [/^ERR_INVALID_CHAR$/, 'copy-unwritable', BAD_CHARACTER],
   [/^(InvalidAccessKeyId|SignatureDoesNotMatch)$/, 'copy-unwritable', BAD_KEY],
   [
     /^(ExpiredToken|InvalidToken|TokenRefreshRequired)/,

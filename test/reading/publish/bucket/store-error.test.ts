@@ -16,3 +16,20 @@ test.each([
   expect(error).toMatchObject({ name: 'CopyFailed', code: 'copy-unwritable', message: expect.stringMatching(said) })
   expect(String(error)).toMatch(new RegExp(`${PLACE}: .* What was published before is unchanged\\. \\(${code}\\)$`))
 })
+
+test.each([
+  ['Region is missing', {}, /Set publish\.region/],
+  ['Region not accepted: region="a b" is not a valid hostname component.', {}, /Correct publish\.region/],
+  ['ENOENT: no such file', { code: 'ENOENT', syscall: 'open' }, /AWS_WEB_IDENTITY_TOKEN_FILE/],
+  ['Invalid character in header content', { code: 'ERR_INVALID_CHAR' }, /a line break/],
+])('%s is put down to the settings, and not to the service', (message, facts, said) => {
+  const error = storeError(Object.assign(new Error(message), facts), PLACE, 'https://minio.example.com')
+
+  expect(error).toMatchObject({ name: 'CopyFailed', code: 'copy-unwritable', message: expect.stringMatching(said) })
+})
+
+test('a host that is not known is no mistake in the settings', () => {
+  const lost = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND', syscall: 'getaddrinfo' })
+
+  expect(storeError(lost, PLACE, 'https://minio.example.com')).toMatchObject({ code: 'copy-unreachable' })
+})
