@@ -190,6 +190,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/errors.ts',
   'src/window-failure.ts',
   'src/cli/statement-suggestion.ts',
+  'src/cli/unused-proxy.ts',
   'src/mirror/if-there.ts',
   'src/mirror/rows-gone.ts',
   'src/mirror/postgres/reading/damage.ts',
