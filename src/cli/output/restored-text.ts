@@ -24,7 +24,8 @@ export function restoredText({
     )
   if (forgotten === undefined)
     lines.push(
-      'The replaced mirror cannot be read: customers that were forgotten after the backup are back. Forget them again before the next run.',
+      'There is no replaced mirror to compare with: customers that were forgotten after the backup are back. Forget them again before ' +
+        'the next run.',
     )
   else if (forgotten > 0)
     lines.push(

@@ -5,7 +5,7 @@ import { mirroredIn } from '../mirrored-in.ts'
 
 /** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = {
-  /** Whether the readers of the feed of the replaced mirror know something else than the backup: then they need a new copy. */
+  /** Whether the readers of the feed of the replaced mirror know, or may know, something else than the backup: then they need a new copy. */
   feedGoesBack: boolean
   /** Customers that were forgotten after the backup, and stay forgotten. */
   forgotten: number
@@ -17,22 +17,40 @@ export type CarriedOver = {
  * Takes from the mirror that is about to be replaced what must not go back in time: the numbers of changes and runs, the greatest
  * `updated_at`, and who is forgotten. The restored mirror is in the form of this program, the other one may be of any version.
  */
-export function carryOver(from: Database.Database, to: Database.Database): CarriedOver {
+export function carryOver(from: Database.Database, to: Database.Database, nowMs: number): CarriedOver {
   const [before, after] = [to, from].map((db) => ({ changes: lastNumber(db, 'changes'), stamp: lastUpdate(db) }))
   const [known, restored] = [organizationsIn(from), organizationsIn(to)]
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
   const isBehind =
     before !== undefined && after !== undefined && (after.changes > before.changes || after.stamp > before.stamp)
   // To forget an organization leaves neither a change nor a later row, and its readers have deleted it.
-  const feedGoesBack = isBehind || onlyInBackup.length > 0
+  const isAnother = keyIn(from) !== keyIn(to)
+  const feedGoesBack = isBehind || isAnother || onlyInBackup.length > 0
   for (const table of ['changes', 'runs', 'forgotten']) {
     // A reader who has read all of the replaced feed has read less than one number more.
     const next = feedGoesBack && table === 'changes' ? 1 : 0
     setLastNumber(to, table, Math.max(lastNumber(from, table), lastNumber(to, table)) + next)
   }
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after?.stamp ?? '')
-  if (feedGoesBack) askForNewCopies(to)
+  if (isAnother) passLostNumbers(to, nowMs)
+  else if (feedGoesBack) askForNewCopies(to)
   return { feedGoesBack, forgotten: carryForgotten(from, to), onlyInBackup }
+}
+
+/**
+ * For a restored mirror whose successor is lost: nothing shows which numbers that one gave out after the backup. Readers and copies
+ * remember them, so numbers go on from the time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
+ */
+export function passLostNumbers(db: Database.Database, nowMs: number): void {
+  setLastNumber(db, 'changes', Math.max(lastNumber(db, 'changes') + 1, nowMs))
+  setLastNumber(db, 'runs', Math.max(lastNumber(db, 'runs'), Math.floor(nowMs / 1000)))
+  askForNewCopies(db)
+}
+
+/** The key that every mirror makes for itself and its backups have too; undefined in a mirror of a version that had none. */
+function keyIn(db: Database.Database): string | undefined {
+  if (!hasTable(db, 'fingerprint_key')) return undefined
+  return db.prepare<[], string>('SELECT hex(key) FROM fingerprint_key').pluck().get()
 }
 
 function organizationsIn(db: Database.Database): string[] {

@@ -16,7 +16,7 @@ import { flushFolder } from '../flush.ts'
 import { isDamage } from './backup-error.ts'
 import { markIn } from './backup-mark.ts'
 import { replacedName } from './replaced-mirrors.ts'
-import { carryOver, type CarriedOver } from './carry-over.ts'
+import { carryOver, passLostNumbers } from './carry-over.ts'
 import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
 import { lockMirror, type LockedMirror } from './lock-mirror.ts'
 import { lockRestore } from './lock-restore.ts'
@@ -41,9 +41,9 @@ export type Restored = {
   organizations: number
   /** The name that the replaced mirror has now; undefined where there was none. */
   kept: string | undefined
-  /** Whether the replaced mirror had changes that the backup lacks. */
+  /** Whether the replaced mirror had changes that the backup lacks, or may have had some: it is gone, unreadable or another one. */
   feedGoesBack: boolean
-  /** Customers that were forgotten after the backup and stay so; undefined where the replaced mirror cannot be read. */
+  /** Customers that were forgotten after the backup and stay so; undefined where there is no replaced mirror that can be read. */
   forgotten: number | undefined
   /** Organizations that the replaced mirror did not have; none where it cannot be read. */
   onlyInBackup: string[]
@@ -145,17 +145,11 @@ function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): Lock
  * The moment of the exchange. The replaced file gets its second name first, so that there is a mirror at its place at any time; the
  * lock on it ends only when it has left its place.
  */
-function swap(
-  mirror: string,
-  unfinished: UnfinishedFile,
-  { force, ...clocks }: Clocks & { force: boolean },
-): Pick<Restored, 'kept' | keyof CarriedOver> & Partial<Counted> {
+function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: Clocks & { force: boolean }) {
   const locked = lockUnlessDamaged(mirror, force, clocks)
   try {
     const hadMirror = existsSync(mirror)
-    // What a damaged mirror held is unknown.
-    const unknown = { feedGoesBack: hadMirror, forgotten: hadMirror ? undefined : 0, onlyInBackup: [] }
-    const carried = locked === undefined ? unknown : carryInto(unfinished.path, locked.db, mirror)
+    const carried = carryInto(unfinished.path, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
     unfinished.flush()
     giveToOwner(unfinished.path, mirror)
     const kept = keptName(mirror, clocks.nowMs)
@@ -172,17 +166,28 @@ function swap(
   }
 }
 
-function carryInto(path: string, replaced: Database.Database, mirror: string): CarriedOver & Counted {
+type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
+
+function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
   const restored = new Database(path, { fileMustExist: true })
   try {
-    const carried = deletingSecurely(restored, () => restored.transaction(() => carryOver(replaced, restored))())
+    const carried = deletingSecurely(restored, () =>
+      restored.transaction(() => {
+        if (replaced !== undefined) return carryOver(replaced, restored, nowMs)
+        passLostNumbers(restored, nowMs)
+        return UNKNOWN
+      })(),
+    )
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if (carried.forgotten > 0 && !purge(restored)) throw noRoom(mirror, undefined)
+    if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw noRoom(mirror, undefined)
     return { ...carried, ...countCustomers(restored) }
   } finally {
     restored.close()
   }
 }
+
+/** A mirror that is lost or damaged does not show what it held. */
+const UNKNOWN = { feedGoesBack: true, forgotten: undefined, onlyInBackup: [] }
 
 /** A mirror that root restores still belongs to the user who owned it, or who owns its folder. */
 function giveToOwner(path: string, mirror: string): void {

@@ -98,9 +98,9 @@ describe('a restore', () => {
   test('where there is no mirror makes one, private in a private folder', async () => {
     const { backup } = await aBackup()
     const mirror = join(dirname(aMirrorFile()), 'data', 'customers.db')
-    const { kept, feedGoesBack } = await restore(backup, mirror)
+    const { kept, forgotten } = await restore(backup, mirror)
 
-    expect([kept, feedGoesBack]).toEqual([undefined, false])
+    expect([kept, forgotten]).toEqual([undefined, undefined])
     expect(valueOf(mirror, COUNT)).toBe(10)
     expect([mirror, dirname(mirror)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700])
   })

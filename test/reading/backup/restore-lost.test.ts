@@ -1,0 +1,91 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
+import { exportCommand } from '../../../src/cli/export.ts'
+import { restoreCommand } from '../../../src/cli/restore.ts'
+import { syncCommand } from '../../../src/cli/sync.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
+import { night } from '../../mirror/nights.ts'
+import { aBackedUpWorkplace } from '../../support/backed-up.ts'
+import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
+import { customers, START_MS } from '../../support/builders.ts'
+import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { runCommand } from '../../support/run-command.ts'
+
+const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
+
+test.each([
+  ['is gone', lose],
+  ['is damaged beyond reading', (mirror: string) => writeFileSync(mirror, 'x'.repeat(5000))],
+  ['was begun anew after the loss', beginAnew],
+])('where the mirror %s, no number that it may have given out is given out again', async (_, happened) => {
+  const mirror = aMirrorFile()
+  const { file } = await mirroredAndBackedUp(mirror)
+  await mirroredTo(mirror, [12, 14, 16])
+  const [before = {}] = rowsOf(mirror, LAST)
+  await happened(mirror)
+  const { feedGoesBack } = await restore(file, mirror, { force: true })
+  const horizon = valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`)
+  await mirroredTo(mirror, [20])
+  const [after = {}] = rowsOf(
+    mirror,
+    `SELECT min(seq) AS seq, max(run_id) AS run FROM changes WHERE seq > ${Number(horizon)}`,
+  )
+
+  expect(feedGoesBack).toBe(true)
+  expect(Number(horizon)).toBeGreaterThan(Number(before['seq']))
+  expect(Number(after['seq'])).toBe(Number(horizon) + 1)
+  expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
+})
+
+test('numbers go on further after a second loss, though the backup is the same', async () => {
+  const mirror = aMirrorFile()
+  const { file } = await mirroredAndBackedUp(mirror)
+  lose(mirror)
+  await restore(file, mirror)
+  await mirroredTo(mirror, [20])
+  const [before = {}] = rowsOf(mirror, LAST)
+  lose(mirror)
+  await restore(file, mirror, { nowMs: START_MS + 3_600_000 })
+  await mirroredTo(mirror, [20])
+  const [after = {}] = rowsOf(mirror, LAST)
+
+  expect(Number(after['seq'])).toBeGreaterThan(Number(before['seq']))
+  expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
+})
+
+test('readers of the feed of a lost mirror are sent to a new copy, from which they go on', async () => {
+  const here = await aBackedUpWorkplace()
+  lose(here.mirror)
+  const restored = await runCommand(restoreCommand, [here.backup, '--config', here.config])
+  await runCommand(syncCommand, ['--config', here.config])
+  const since = (seq: string) =>
+    runCommand(exportCommand, ['--format', 'jsonl', '--changes-since', seq, '--config', here.config])
+  const whole = await runCommand(exportCommand, ['--format', 'jsonl', '--config', here.config])
+  const seq = /Last seq: (\d+)/.exec(whole.stderr)?.[1] ?? ''
+
+  expect(restored.stdout).toMatch(/forgotten after the backup are back[^]*need a new copy of the customers/)
+  expect(await since('3')).toMatchObject({ code: 2, stderr: expect.stringContaining('start again from a copy') })
+  expect(await since(seq)).toMatchObject({ code: 0 })
+})
+
+async function mirroredAndBackedUp(mirror: string): Promise<{ file: string }> {
+  await mirroredTo(mirror, [10, 11])
+  return backUp(mirror, { file: aBackupFile() })
+}
+
+/** A night for each length of the list. */
+async function mirroredTo(file: string, lengths: readonly number[]): Promise<void> {
+  const mirror = await openMirror(file)
+  onTestFinished(() => mirror.close())
+  for (const [n, length] of lengths.entries()) await night(mirror, n, customers(1, length))
+  await mirror.close()
+}
+
+function lose(mirror: string): void {
+  for (const ending of ['', '-wal', '-shm']) rmSync(mirror + ending, { force: true })
+}
+
+async function beginAnew(mirror: string): Promise<void> {
+  lose(mirror)
+  await mirroredTo(mirror, [20])
+}
