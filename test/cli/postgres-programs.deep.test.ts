@@ -68,6 +68,23 @@ test.each([
   },
 )
 
+test('after a restore no number is given out again, and readers of the feed are sent to a new copy, from which they go on', async () => {
+  const database = await aMirror('numbers')
+  const dump = join(temporaryFolder(), 'customers.dump')
+  const [backup = ''] = await printed(database, 'backup', dump)
+  const [restore = ''] = await printed(database, 'restore', dump)
+  expect(shell(backup)).toMatchObject({ status: 0 })
+  expect(await run(at(database), 'sync')).toMatchObject({ code: 0 })
+  expect(shell(restore)).toMatchObject({ status: 0 })
+
+  const since = (seq: string) => run(at(database), 'export', '--format', 'jsonl', '--changes-since', seq)
+  expect(await since('0')).toMatchObject({ code: 2, stderr: expect.stringContaining('start again from a copy') })
+  const { stderr } = await run(at(database), 'export', '--format', 'jsonl')
+  expect(await since(/Last seq: (\d+)/.exec(stderr)?.[1] ?? '')).toMatchObject({ code: 0 })
+  const { stdout } = await run(at(database), 'sync', '--json')
+  expect(JSON.parse(stdout).runs[0].runId).toBeGreaterThan(1_700_000_000)
+})
+
 test.each([
   ['that ends too early', (whole: Buffer) => whole.subarray(0, whole.length * 0.9)],
   ['that is none', () => Buffer.from('no backup')],
