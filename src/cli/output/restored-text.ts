@@ -11,6 +11,7 @@ export function restoredText({
   kept,
   feedGoesBack,
   forgotten,
+  unrecognized,
   onlyInBackup,
 }: Restored): string {
   const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
@@ -30,6 +31,11 @@ export function restoredText({
   else if (forgotten > 0)
     lines.push(
       `${count(forgotten, 'customer')} that were forgotten after the backup: they stay forgotten, and what the backup held is deleted.`,
+    )
+  if (unrecognized > 0)
+    lines.push(
+      `${count(unrecognized, 'customer')} that were forgotten in the replaced mirror cannot be recognized here: it was begun anew, and ` +
+        'the backup has another key and not their ids. Forget them again where they are listed.',
     )
   if (onlyInBackup.length > 0)
     lines.push(

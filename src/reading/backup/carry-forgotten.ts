@@ -1,40 +1,56 @@
 import type Database from 'better-sqlite3'
 import { idHash } from '../../forgotten.ts'
 import { purgeCustomer } from '../../mirror/sqlite/forget/purge-customer.ts'
-import { forgetWindows } from '../../mirror/sqlite/windows.ts'
 import { hasTable } from '../has-table.ts'
 
 type Key = { organization: string; key: Buffer }
 type Run = { id: number; started_at: string }
 type Forgotten = { hash: string; forgotten_at: string }
 
-/**
- * Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. Returns the number of those
- * who were not yet forgotten in the backup.
- */
-export function carryForgotten(from: Database.Database, to: Database.Database): number {
-  if (!hasTable(from, 'forgotten_keys')) return 0
-  return keysIn(from).reduce((sum, one) => sum + carryOrganization(from, to, one), 0)
+/** How many were not yet forgotten in the backup and stay so, and how many the restored mirror may not recognize. */
+export type CarriedForgotten = { forgotten: number; unrecognized: number }
+
+/** Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. */
+export function carryForgotten(from: Database.Database, to: Database.Database): CarriedForgotten {
+  const carried = (hasTable(from, 'forgotten_keys') ? keysIn(from) : []).map((one) => carryOrganization(from, to, one))
+  return {
+    forgotten: carried.reduce((sum, one) => sum + one.forgotten, 0),
+    unrecognized: carried.reduce((sum, one) => sum + one.unrecognized, 0),
+  }
 }
 
 function keysIn(db: Database.Database): Key[] {
   return db.prepare<[], Key>('SELECT organization, key FROM forgotten_keys').all()
 }
 
-function carryOrganization(from: Database.Database, to: Database.Database, { organization, key }: Key): number {
+function carryOrganization(
+  from: Database.Database,
+  to: Database.Database,
+  { organization, key }: Key,
+): CarriedForgotten {
   const hashes = from
     .prepare<[string], Forgotten>('SELECT hash, forgotten_at FROM forgotten WHERE organization = ?')
     .all(organization)
   const name = nameInBackup(from, to, organization)
-  takeKey(to, { organization: name, key })
+  const keyInBackup =
+    keysIn(to).find((one) => one.organization === name)?.key ?? addKey(to, { organization: name, key })
   const add = to.prepare(
     'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
-  const added = hashes.filter(({ hash, forgotten_at }) => add.run(name, hash, forgotten_at).changes > 0)
-  if (added.length === 0) return 0
-  const isAdded = new Set(added.map(({ hash }) => hash))
-  for (const id of idsUnder(to, { organization: name, key }, isAdded)) purgeCustomer(to, { organization: name, id })
-  return added.length
+  const isSameKey = keyInBackup.equals(key)
+  const has = to.prepare('SELECT 1 FROM forgotten WHERE organization = ? AND hash = ?')
+  const fresh = isSameKey ? hashes.filter(({ hash }) => has.get(name, hash) === undefined) : hashes
+  if (fresh.length === 0) return { forgotten: 0, unrecognized: 0 }
+  const known = idsUnder(to, { organization: name, key }, new Set(fresh.map(({ hash }) => hash)))
+  const hashInBackup = idHash(keyInBackup)
+  for (const { hash, forgotten_at } of fresh) {
+    const id = known.get(hash)
+    // A hash under the key of a mirror that was begun anew is of use only where the backup shows whose it is.
+    if (isSameKey || id !== undefined) add.run(name, id === undefined ? hash : hashInBackup(id), forgotten_at)
+    if (id !== undefined) purgeCustomer(to, { organization: name, id })
+  }
+  const unrecognized = isSameKey ? 0 : fresh.length - known.size
+  return { forgotten: fresh.length - unrecognized, unrecognized }
 }
 
 /** Its name when the backup was made: the one that has its runs there, since to rename an organization renames its runs. */
@@ -52,23 +68,15 @@ function nameInBackup(from: Database.Database, to: Database.Database, organizati
   return inBackup?.organization ?? organization
 }
 
-/** A key of the backup that is another one comes from another mirror: its hashes cannot be compared with those under this key. */
-function takeKey(db: Database.Database, { organization, key }: Key): void {
-  const found = keysIn(db).find((one) => one.organization === organization)
-  if (found?.key.equals(key) === true) return
-  if (found !== undefined) {
-    db.prepare('DELETE FROM forgotten WHERE organization = ?').run(organization)
-    db.prepare('DELETE FROM forgotten_keys WHERE organization = ?').run(organization)
-    // A window of an interrupted run that holds their numbers is not read again.
-    forgetWindows(db, organization)
-  }
+function addKey(db: Database.Database, { organization, key }: Key): Buffer {
   db.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)').run(organization, key)
+  return key
 }
 
-/** The ids in the rows of an organization that have one of these hashes. */
-function idsUnder(db: Database.Database, { organization, key }: Key, hashes: ReadonlySet<string>): string[] {
+/** The ids in the rows of an organization that have one of these hashes, by hash. */
+function idsUnder(db: Database.Database, { organization, key }: Key, hashes: ReadonlySet<string>): Map<string, string> {
   const hashOf = idHash(key)
-  return db
+  const ids = db
     .prepare<[Record<string, string>], string>(
       `SELECT id FROM customers WHERE organization = @organization
        UNION SELECT id FROM changes WHERE organization = @organization
@@ -76,5 +84,5 @@ function idsUnder(db: Database.Database, { organization, key }: Key, hashes: Rea
     )
     .pluck()
     .all({ organization })
-    .filter((id) => hashes.has(hashOf(id)))
+  return new Map(ids.map((id) => [hashOf(id), id] as const).filter(([hash]) => hashes.has(hash)))
 }

@@ -1,14 +1,12 @@
 import type Database from 'better-sqlite3'
-import { carryForgotten } from './carry-forgotten.ts'
+import { carryForgotten, type CarriedForgotten } from './carry-forgotten.ts'
 import { hasTable } from '../has-table.ts'
 import { mirroredIn } from '../mirrored-in.ts'
 
 /** What a restored mirror has of the one that it replaces. */
-export type CarriedOver = {
+export type CarriedOver = CarriedForgotten & {
   /** Whether the readers of the feed of the replaced mirror know, or may know, something else than the backup: then they need a new copy. */
   feedGoesBack: boolean
-  /** Customers that were forgotten after the backup, and stay forgotten. */
-  forgotten: number
   /** Organizations that the replaced mirror does not have: they were renamed or forgotten after the backup. */
   onlyInBackup: string[]
 }
@@ -34,7 +32,7 @@ export function carryOver(from: Database.Database, to: Database.Database, nowMs:
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after?.stamp ?? '')
   if (isAnother) passLostNumbers(to, nowMs)
   else if (feedGoesBack) askForNewCopies(to)
-  return { feedGoesBack, forgotten: carryForgotten(from, to), onlyInBackup }
+  return { feedGoesBack, ...carryForgotten(from, to), onlyInBackup }
 }
 
 /**

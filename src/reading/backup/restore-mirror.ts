@@ -45,6 +45,8 @@ export type Restored = {
   feedGoesBack: boolean
   /** Customers that were forgotten after the backup and stay so; undefined where there is no replaced mirror that can be read. */
   forgotten: number | undefined
+  /** Customers that were forgotten in a mirror begun anew, whom the restored one may not recognize. */
+  unrecognized: number
   /** Organizations that the replaced mirror did not have; none where it cannot be read. */
   onlyInBackup: string[]
 }
@@ -187,7 +189,7 @@ function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
 }
 
 /** A mirror that is lost or damaged does not show what it held. */
-const UNKNOWN = { feedGoesBack: true, forgotten: undefined, onlyInBackup: [] }
+const UNKNOWN = { feedGoesBack: true, forgotten: undefined, unrecognized: 0, onlyInBackup: [] }
 
 /** A mirror that root restores still belongs to the user who owned it, or who owns its folder. */
 function giveToOwner(path: string, mirror: string): void {

@@ -1,13 +1,16 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
+import { restoredText } from '../../../src/cli/output/restored-text.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { syncCommand } from '../../../src/cli/sync.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
+import { CLOCKS } from '../../mirror/organizations.ts'
+import { makeNight } from '../../support/alike-nights.ts'
 import { aBackedUpWorkplace } from '../../support/backed-up.ts'
 import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
-import { customers, START_MS } from '../../support/builders.ts'
+import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
 
@@ -68,6 +71,26 @@ test('readers of the feed of a lost mirror are sent to a new copy, from which th
   expect(await since(seq)).toMatchObject({ code: 0 })
 })
 
+test('where the mirror was begun anew, those forgotten before the backup stay forgotten, and of the others those in the backup', async () => {
+  const mirror = aMirrorFile()
+  await mirroredTo(mirror, [10])
+  await forget(mirror, [3])
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  await beginAnew(mirror)
+  await forget(mirror, [5, 15])
+  const restored = await restore(file, mirror)
+  const again = await openMirror(mirror)
+  onTestFinished(() => again.close())
+  const { report } = await makeNight(again, 20, { list: customers(1, 12) })
+  const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
+
+  expect(restored).toMatchObject({ forgotten: 1, unrecognized: 1 })
+  expect(restoredText(restored)).toMatch(/1 customer .* cannot be recognized .* Forget them again/)
+  expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: 2 })
+  expect(left).not.toContain(customerId(3))
+  expect(left).not.toContain(customerId(5))
+})
+
 async function mirroredAndBackedUp(mirror: string): Promise<{ file: string }> {
   await mirroredTo(mirror, [10, 11])
   return backUp(mirror, { file: aBackupFile() })
@@ -78,6 +101,12 @@ async function mirroredTo(file: string, lengths: readonly number[]): Promise<voi
   const mirror = await openMirror(file)
   onTestFinished(() => mirror.close())
   for (const [n, length] of lengths.entries()) await night(mirror, n, customers(1, length))
+  await mirror.close()
+}
+
+async function forget(file: string, numbers: readonly number[]): Promise<void> {
+  const mirror = await openMirror(file)
+  for (const n of numbers) await mirror.forgetCustomer({ organization: 'acme', id: customerId(n), ...CLOCKS })
   await mirror.close()
 }
 
