@@ -55,6 +55,7 @@ async function migrate(session: Session, database: Database, completion: Complet
   await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
   const found = await lookAtSchema(session, database.schema)
   requireMirror(found, database)
+  if (found.version > 0 && found.version < LATEST_VERSION) await requireOwner(session, database.address)
   if (!found.has_schema) await session.run(`CREATE SCHEMA ${quoted(database.schema)}`)
   for (const name of MIGRATIONS.slice(found.version)) {
     await session.run(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'))
@@ -70,4 +71,18 @@ async function migrate(session: Session, database: Database, completion: Complet
   await session.run(key, randomBytes(KEY_BYTES))
   await makeMissingViews(session)
   await completion.write(session)
+}
+
+/** Rights to read or to write the tables are not enough to change them, and a user who has those needs no others. */
+async function requireOwner(session: Session, address: string): Promise<void> {
+  const other = await session.first<{ owner: string }>(
+    `SELECT pg_get_userbyid(relowner) AS owner FROM pg_class
+     WHERE oid = 'mirror_schema'::regclass AND NOT pg_has_role(relowner, 'USAGE')`,
+  )
+  if (other === undefined) return
+  throw new MirrorUnusable(
+    `${address}: the mirror is of an older version, and this user does not own it, so cannot bring it to the version of this program. ` +
+      `Run customer-mirror status once as its owner, who is ${other.owner}; the rights of other users stay as they are.`,
+    { code: 'unreadable' },
+  )
 }
