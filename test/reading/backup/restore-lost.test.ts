@@ -17,8 +17,8 @@ import { runCommand } from '../../support/run-command.ts'
 const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
 
 test.each([
-  ['is gone', lose],
-  ['is damaged beyond reading', (mirror: string) => writeFileSync(mirror, 'x'.repeat(5000))],
+  ['is gone', async (mirror: string) => lose(mirror)],
+  ['is damaged beyond reading', async (mirror: string) => writeFileSync(mirror, 'x'.repeat(5000))],
   ['was begun anew after the loss', beginAnew],
 ])('where the mirror %s, no number that it may have given out is given out again', async (_, happened) => {
   const mirror = aMirrorFile()
