@@ -48,6 +48,18 @@ describe('changes', () => {
     expect(valueOf(mirror.file, `SELECT count(*) FROM changes WHERE organization = 'globex'`)).toBe(1)
   })
 
+  test('of other organizations, written in the same night, stay ahead of the horizon of readers', async () => {
+    const mirror = await nightsOfRenames(3)
+    await night(mirror, 0, customers(1, 2), { organization: 'globex' })
+    const read = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
+    await night(mirror, 20, customers(1, 9), { organization: 'globex' })
+    await night(mirror, 20, [aCustomer(1, { name: 'Name 20' }), ...customers(2, 4)])
+    const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 20)
+
+    expect(pruned).toMatchObject({ changes: read })
+    expect(horizon(mirror)).toMatchObject({ pruned_seq: read, feed_seq: read })
+  })
+
   test('that a clock far ahead has dated go with those around them', async () => {
     const mirror = await nightsOfRenames(6)
     tamper(mirror.file, `UPDATE changes SET at = '2099-01-01 00:00:00.000' WHERE seq = 1`)

@@ -25,19 +25,24 @@ export function changesPruning(
   }
 }
 
-/** The last change before the first one that stays; undefined where none is old. */
+/**
+ * The last change of the organization before its first one that stays; undefined where none is old. Numbers between the two are of other
+ * organizations, and a reader who does not have those yet lacks nothing that is deleted.
+ */
 async function lastOldChange(session: Session, [organization, day, last]: Days): Promise<number | undefined> {
-  const found = await session.first<{ first: number | null; last: number | null }>(
-    `SELECT (SELECT min(seq) FROM changes
-         WHERE organization = $1 AND at >= $2::timestamptz AND at < $3::timestamptz + interval '1 day') AS first,
-       (SELECT max(seq) FROM changes WHERE organization = $1 AND at < $2::timestamptz) AS last
+  const found = await session.first<{ seq: number | null }>(
+    `SELECT CASE WHEN first.seq IS NULL
+       THEN (SELECT max(seq) FROM changes WHERE organization = $1 AND at < $2::timestamptz)
+       ELSE (SELECT max(changes.seq) FROM changes WHERE organization = $1 AND changes.seq < first.seq
+         AND (at < $2::timestamptz OR at >= $3::timestamptz + interval '1 day')) END AS seq
+     FROM (SELECT min(seq) AS seq FROM changes
+       WHERE organization = $1 AND at >= $2::timestamptz AND at < $3::timestamptz + interval '1 day') AS first
      WHERE EXISTS (SELECT FROM changes WHERE organization = $1 AND at < $2::timestamptz)`,
     organization,
     day,
     last,
   )
-  if (found === undefined) return undefined
-  return found.first === null ? (found.last ?? undefined) : found.first - 1
+  return found?.seq ?? undefined
 }
 
 /** Old ones, and those between them that a clock far ahead has dated into the future. */

@@ -26,12 +26,20 @@ export function changesPruning(
   }
 }
 
-/** The last change before the first one that stays; undefined where none is old. */
+/**
+ * The last change of the organization before its first one that stays; undefined where none is old. Numbers between the two are of other
+ * organizations, and a reader who does not have those yet lacks nothing that is deleted.
+ */
 function lastOldChange(db: Connection, days: Days): number | undefined {
   const old = statement<[Days], number>(db, `SELECT 1 FROM changes WHERE ${OLD} LIMIT 1`).pluck().get(days)
   if (old === undefined) return undefined
   const first = statement<[Days], number | null>(db, FIRST_TO_STAY).pluck().get(days)
-  if (typeof first === 'number') return first - 1
+  if (typeof first === 'number')
+    return (
+      statement<[Days & { first: number }], number | null>(db, LAST_BEFORE)
+        .pluck()
+        .get({ ...days, first }) ?? undefined
+    )
   return statement<[Days], number>(db, `SELECT MAX(seq) FROM changes WHERE ${OLD}`).pluck().get(days)
 }
 
@@ -49,6 +57,11 @@ const FIRST_TO_STAY = `
   )
   SELECT MIN((SELECT MIN(seq) FROM changes WHERE organization = @organization AND substr(at, 1, 10) = day))
   FROM days WHERE day IS NOT NULL`
+
+/** By days, since the changes of an organization may be few among many. */
+const LAST_BEFORE = `
+  SELECT MAX(seq) FROM changes
+  WHERE organization = @organization AND (substr(at, 1, 10) < @day OR substr(at, 1, 10) > @last) AND +seq < @first`
 
 /** Old ones, and those between them that a clock far ahead has dated into the future. */
 function deleteUntil(db: Connection, { most, ...until }: Days & { seq: number; most: number }): number {
