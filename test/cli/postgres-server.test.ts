@@ -14,7 +14,10 @@ test('backup and restore of a mirror in PostgreSQL print the command to run, wit
     `pg_restore --file='/backup/our mirror.dump.sql' '/backup/our mirror.dump' && psql `,
   )
   expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
-    `--file='/backup/our mirror.dump.sql' --command='SELECT version FROM "shops".mirror_schema' ${address} && rm '/backup/our mirror.dump.sql'\n`,
+    `--file='/backup/our mirror.dump.sql' --command='SELECT version FROM "shops".mirror_schema' --command='SELECT setval(`,
+  )
+  expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
+    `feed_seq = excluded.feed_seq' ${address} && rm '/backup/our mirror.dump.sql'\n`,
   )
 })
 
