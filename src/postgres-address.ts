@@ -1,6 +1,6 @@
 import { isLikeAddress, isPostgres } from './mirror-address.ts'
 
-/** Where a mirror in PostgreSQL is, and how it is reached. */
+/** Where a mirror or a queue in PostgreSQL is, and how it is reached. */
 export type PostgresAddress = {
   /** A name, an IP address, or the absolute folder of a Unix socket. */
   host: string
@@ -24,6 +24,8 @@ export const DEFAULT_SCHEMA = 'customer_mirror'
 
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
+/** The queue has one schema, which BullMQ names. */
+export const QUEUE_PARAMETERS = PARAMETERS.filter((name) => name !== 'schema')
 
 /** What is wrong with the address of a mirror, as the rest of a sentence; undefined for a good one, and for the path of a file. */
 export function addressProblem(text: string): string | undefined {
@@ -39,7 +41,10 @@ export function holdsPassword(text: string): boolean {
 }
 
 /** The parts of an address, or a sentence about its mistake, which repeats nothing but names of parameters. */
-export function parsePostgresAddress(text: string): { address: PostgresAddress } | { problem: string } {
+export function parsePostgresAddress(
+  text: string,
+  parameters: readonly string[] = PARAMETERS,
+): { address: PostgresAddress } | { problem: string } {
   const url = URL.parse(text)
   if (url === null) return { problem: `must look like ${EXAMPLE}` }
   if (url.hash !== '') return { problem: 'has a #: write a # of a name or a password as %23' }
@@ -47,9 +52,9 @@ export function parsePostgresAddress(text: string): { address: PostgresAddress }
   if (url.pathname.includes('@'))
     return { problem: 'has a / before its last @: write a / of a name or a password as %2F, and an @ as %40' }
   const query = url.searchParams
-  const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
-  if (unknown !== undefined) return { problem: unknownParameter(unknown) }
-  const twice = PARAMETERS.find((name) => query.getAll(name).length > 1)
+  const unknown = [...query.keys()].find((name) => !parameters.includes(name))
+  if (unknown !== undefined) return { problem: unknownParameter(unknown, parameters) }
+  const twice = parameters.find((name) => query.getAll(name).length > 1)
   if (twice !== undefined) return { problem: `gives ${twice} twice: keep one` }
   const parts = {
     host: decoded(query.get('host') ?? url.hostname.replace(/^\[(.*)\]$/, '$1')),
@@ -70,12 +75,12 @@ export function parsePostgresAddress(text: string): { address: PostgresAddress }
   return { address: { host, port, ...given, database, schema, tls: { mode, rootCertificate } } }
 }
 
-const EXAMPLE = 'postgres://user@host:5432/database?schema=customer_mirror'
+const EXAMPLE = 'postgres://user@host:5432/database'
 
 /** The name of a parameter may be a part of a password with a `?` in it, so only well-formed ones are repeated. */
-function unknownParameter(name: string): string {
+function unknownParameter(name: string, known: readonly string[]): string {
   const named = /^[a-z_]{1,32}$/.test(name) ? `the parameter ${name}` : 'an unknown parameter'
-  return `has ${named}: known are schema, sslmode, sslrootcert and host`
+  return `has ${named}: known are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}`
 }
 
 function decoded(text: string): string | undefined {

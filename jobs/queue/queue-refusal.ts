@@ -76,6 +76,10 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     'It refuses writes: name the primary server as queue, or make this one writable again.',
   ],
   [/MISCONF|NOREPLICAS|disk|No space/i, 'Repair that server (see its log), then try again.'],
+  [
+    /does not support SSL/,
+    'It offers no TLS: turn it on there, or add sslmode=disable to the address if the way to it is safe without.',
+  ],
   [/CROSSSLOT|MOVED|CLUSTERDOWN/, 'It is a cluster, over which no queue can be spread: name a single server as queue.'],
   [
     /WRONGTYPE/,

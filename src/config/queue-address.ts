@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { ConfigError } from '../errors.ts'
+import { isPostgres } from '../mirror-address.ts'
+import { parsePostgresAddress, QUEUE_PARAMETERS } from '../postgres-address.ts'
 import type { Environment } from './environment.ts'
 
 const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the word embedded'
@@ -8,7 +10,17 @@ const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the wo
 export const queueAddress = z
   .string()
   .regex(/^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/, MESSAGE)
-  .refine((text) => text === 'embedded' || URL.canParse(text), MESSAGE)
+  .superRefine((text, context) => {
+    const problem = problemOf(text)
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+  })
+
+function problemOf(text: string): string | undefined {
+  if (text === 'embedded') return undefined
+  if (!isPostgres(text)) return URL.canParse(text) ? undefined : MESSAGE
+  const parsed = parsePostgresAddress(text, ['prefix', ...QUEUE_PARAMETERS])
+  return 'problem' in parsed ? parsed.problem : undefined
+}
 
 /** The address in `CUSTOMER_MIRROR_QUEUE`, which may contain a password; undefined when it is not set. */
 export function queueOfEnvironment(environment: Environment): string | undefined {
@@ -16,5 +28,6 @@ export function queueOfEnvironment(environment: Environment): string | undefined
   if (text === undefined || text === '') return undefined
   const parsed = queueAddress.safeParse(text)
   if (parsed.success) return parsed.data
-  throw new ConfigError([{ file: 'environment CUSTOMER_MIRROR_QUEUE', message: MESSAGE }])
+  const [issue] = parsed.error.issues
+  throw new ConfigError([{ file: 'environment CUSTOMER_MIRROR_QUEUE', message: issue?.message ?? MESSAGE }])
 }

@@ -37,7 +37,7 @@ test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is
   onTestFinished(() => void server.close())
   const address = server.address()
   const { code, stdout } = await checked({
-    queue: `${kind}://127.0.0.1:${typeof address === 'object' && address?.port}/`,
+    queue: `${kind}://127.0.0.1:${typeof address === 'object' && address?.port}/${kind === 'redis' ? 0 : 'jobs'}`,
   })
 
   expect(code).toBe(5)

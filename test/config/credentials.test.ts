@@ -116,6 +116,15 @@ test.each([
   expect(lines.join('\n')).not.toContain('hunter2')
 })
 
+test.each([
+  ['sslmode=prefer', 'has a bad sslmode: it must be one of disable, require, verify-ca, verify-full'],
+  ['schema=bullmq', 'has the parameter schema: known are prefix, sslmode, sslrootcert and host'],
+])('the address of a queue in PostgreSQL is read as that of a mirror: %s', async (query, problem) => {
+  expect(await mistakesIn(`queue: postgres://mirror@db.example.com/queue?${query}\n${acme()}`)).toEqual([
+    `customer-mirror.yaml:1:8 queue: ${problem}`,
+  ])
+})
+
 test('the password of a queue is never repeated', async () => {
   expect(await mistakesIn(`queue: amqp://user:hunter2@queue.example.com\n${acme()}`)).toEqual([
     'customer-mirror.yaml:1:8 queue: must be a redis://, rediss:// or postgres:// address, or the word embedded',

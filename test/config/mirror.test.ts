@@ -43,26 +43,14 @@ test.each([
     'has an unknown parameter: known are schema, sslmode, sslrootcert and host',
   ],
   ['a parameter twice', 'postgres://db/customers?schema=a&schema=b', 'gives schema twice: keep one'],
-  [
-    'no database',
-    'postgres://db',
-    'must name one database: write postgres://user@host:5432/database?schema=customer_mirror',
-  ],
-  [
-    'no server',
-    'postgres:///customers',
-    'names no server: write postgres://user@host:5432/database?schema=customer_mirror',
-  ],
+  ['no database', 'postgres://db', 'must name one database: write postgres://user@host:5432/database'],
+  ['no server', 'postgres:///customers', 'names no server: write postgres://user@host:5432/database'],
   [
     'two servers',
     'postgres://a,b/customers',
     'names several servers: name one, such as a name that always leads to the primary',
   ],
-  [
-    'a bad port',
-    'postgres://db:abc/customers',
-    'must look like postgres://user@host:5432/database?schema=customer_mirror',
-  ],
+  ['a bad port', 'postgres://db:abc/customers', 'must look like postgres://user@host:5432/database'],
   ['a bad escape', 'postgres://db/100%', 'has a % that does not begin an escape: write % itself as %25'],
   [
     'a schema with capitals',
@@ -116,7 +104,7 @@ test('CUSTOMER_MIRROR_MIRROR overrides the mirror of the file, and may hold a pa
   expect((await read('other.db')).mirror).toBe(join(folder, 'other.db'))
   expect((await read('')).mirror).toBe(join(folder, 'data/customers.db'))
   expect(await linesOf(read('postgres://mirror:hunter2@db/a/b'))).toEqual([
-    'environment CUSTOMER_MIRROR_MIRROR must name one database: write postgres://user@host:5432/database?schema=customer_mirror',
+    'environment CUSTOMER_MIRROR_MIRROR must name one database: write postgres://user@host:5432/database',
   ])
 })
 

@@ -1,6 +1,9 @@
 import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
 import { Client, Pool, type ClientConfig } from 'pg'
+import { QueueUnavailable } from '../../../src/errors.ts'
 import { usePasswordFile } from '../../../src/password-file.ts'
+import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../../src/postgres-address.ts'
+import { postgresSettings, type PostgresSettings } from '../../../src/postgres-settings.ts'
 import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
@@ -13,7 +16,7 @@ const CONNECTIONS = 10
 /** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
 export async function openPostgres(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
   const settings = {
-    connectionString: address,
+    ...settingsOf(address),
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
     application_name: 'customer-mirror',
@@ -40,6 +43,13 @@ export async function openPostgres(address: string, { connectMs, answerMs, prefi
     limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),
   }
+}
+
+/** As the mirror reads an address: with TLS, but for a server on this machine, unless it says otherwise. */
+function settingsOf(address: string): PostgresSettings {
+  const found = parsePostgresAddress(address, QUEUE_PARAMETERS)
+  if ('problem' in found) throw new QueueUnavailable(`The address of the queue ${found.problem}.`)
+  return postgresSettings(found.address, (what) => new QueueUnavailable(`The queue cannot be used: ${what}`))
 }
 
 class QueueClient extends Client {
