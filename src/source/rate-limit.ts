@@ -45,7 +45,7 @@ export type SharedTurns = {
 
 export type RateLimitOptions = {
   concurrency: Concurrency
-  /** Requests start at even intervals, so that no minute has more than this many. */
+  /** Requests start at even intervals, so that no minute of the service has more than this many. */
   requestsPerMinute?: number | undefined
   /** Spaces the requests in place of `requestsPerMinute`. */
   shared?: SharedTurns | undefined
@@ -57,6 +57,19 @@ export type RateLimitOptions = {
 
 /** How many requests run at once: `auto` is as many as the service answers as fast as few. */
 export type Concurrency = number | 'auto'
+
+/** Between the starts of two requests; 0 without a limit. */
+export function spacingMs(requestsPerMinute: number | undefined): number {
+  return requestsPerMinute === undefined ? 0 : (60_000 + MARGIN_MS) / requestsPerMinute
+}
+
+/**
+ * A request arrives a little earlier or later than it was to start. So those of a minute are spread over this much more, and no 60 s of
+ * the service, wherever they begin, hold more requests than the limit.
+ */
+const MARGIN_MS = 600
+/** A process that was busy for no longer than this makes up for it. */
+const MOST_LATE_MS = 250
 
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   return new SpacedTurns(options)
@@ -87,7 +100,7 @@ class SpacedTurns implements RateLimit {
     this.#auto = concurrency === 'auto' ? new AutoConcurrency() : undefined
     this.#fixed = concurrency === 'auto' ? 0 : concurrency
     this.#turns = pLimit(this.atOnce)
-    this.#spacingMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute
+    this.#spacingMs = spacingMs(requestsPerMinute)
     this.#shared = shared
     this.#monotonicMs = monotonicMs
     this.#idleMs = idleMs
@@ -166,10 +179,12 @@ class SpacedTurns implements RateLimit {
     if (pausedUntilMs > this.#pausedUntilMs) this.#pause(pausedUntilMs)
   }
 
+  /** All wait for the same moment, and the first takes it: after a standstill of this process, none have moments that have passed. */
   async #waitForMoment(signal: AbortSignal): Promise<void> {
-    const startMs = Math.max(this.#monotonicMs(), this.#nextStartMs)
+    const leftMs = () => this.#nextStartMs - this.#monotonicMs()
+    for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) await this.#sleep(waitMs, signal)
+    const startMs = -leftMs() <= MOST_LATE_MS ? this.#nextStartMs : this.#monotonicMs()
     this.#nextStartMs = startMs + this.#spacingMs
-    if (this.#monotonicMs() < startMs) await this.#sleep(startMs - this.#monotonicMs(), signal)
   }
 
   async #run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {

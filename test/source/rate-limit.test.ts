@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRateLimit, type RateLimit } from '../../src/source/rate-limit.ts'
+import type { Sleep } from '../../src/source/sleep.ts'
 import { virtualTime } from './virtual-time.ts'
 
 const PATIENT = { signal: new AbortController().signal }
@@ -35,7 +36,36 @@ test('starts are spread evenly over the minute', async () => {
   const rateLimit = createRateLimit({ concurrency: 4, requestsPerMinute: 60, ...time })
   const starts: number[] = []
   await Promise.all(Array.from({ length: 5 }, () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)))
-  expect(starts).toEqual([0, 1000, 2000, 3000, 4000])
+  expect(starts).toEqual([0, 1010, 2020, 3030, 4040])
+})
+
+/** When requests start that all come at once, where the first one that waits sleeps so much longer than it asked for. */
+async function startsOf(count: number, oversleptMs = 0): Promise<number[]> {
+  const time = virtualTime(0)
+  let lateMs = oversleptMs
+  const sleep: Sleep = async (ms, signal) => {
+    const sleptMs = ms + lateMs
+    lateMs = 0
+    await time.sleep(sleptMs, signal)
+  }
+  const rateLimit = createRateLimit({ concurrency: 16, requestsPerMinute: 60, ...time, sleep })
+  const starts: number[] = []
+  await Promise.all(Array.from({ length: count }, () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)))
+  return starts
+}
+
+test('a minute that begins when the first request arrives late holds no more than the limit', async () => {
+  const [first, ...others] = await startsOf(61)
+  expect(first).toBe(0)
+  expect(others.at(-1)).toBeGreaterThan(60_500)
+})
+
+test('a process that was frozen makes up for none of the moments that it slept through', async () => {
+  expect(await startsOf(6, 30_000)).toEqual([0, 31_010, 32_020, 33_030, 34_040, 35_050])
+})
+
+test('a process that was busy for a moment keeps the pace', async () => {
+  expect(await startsOf(4, 200)).toEqual([0, 1210, 2020, 3030])
 })
 
 test('a pause delays all requests that had not started, until it is over', async () => {
