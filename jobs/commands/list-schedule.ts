@@ -5,7 +5,7 @@ import { pauseOf, type Pause } from '../../src/pause.ts'
 import type { LastRun } from '../../src/store.ts'
 import { readSharedPauses } from '../pauses/read-shared-pauses.ts'
 import { comingRuns, localTime } from '../schedule/due-times.ts'
-import { quickSchedule, spreadBetween } from '../schedule/quick-times.ts'
+import { quickSchedule } from '../schedule/quick-times.ts'
 import { checkSchedules } from '../schedule/reconcile.ts'
 import { runsAfterPause } from '../schedule/runs-after-pause.ts'
 import { isDue, type Wanted } from '../schedule/schedule-plan.ts'
@@ -67,7 +67,7 @@ function lineOf(
   const between = quickSchedule(schedule)
   const quick = between && {
     cron: between.cron,
-    runs: moments({ organization, schedule: spreadBetween(between, paused?.untilMs ?? nowMs), isQuick: true }),
+    runs: moments({ organization, schedule: between, isQuick: true }),
   }
   return { organization, cron, timezone, dueNow, paused, runs: moments(wanted), quick }
 }

@@ -4,7 +4,7 @@ import type { Due } from '../../src/page/overview.ts'
 import { isFirstLoad } from '../../src/first-load.ts'
 import type { Freshness, LastRun } from '../../src/store.ts'
 import { comingRuns, localTime, previousDueMs, type Schedule } from './due-times.ts'
-import { quickSchedule, spreadBetween } from './quick-times.ts'
+import { quickSchedule } from './quick-times.ts'
 import { wasReadSince } from './schedule-plan.ts'
 
 /** How long after its due time an organization may take. */
@@ -64,7 +64,7 @@ function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undefined, n
     lastMs,
     nextMs,
     nextLocal: localTime(nextMs, schedule.timezone),
-    nextQuickMs: quick && nextOf(id, spreadBetween(quick, nowMs), nowMs),
+    nextQuickMs: quick && nextOf(id, quick, nowMs),
     isDue: !wasReadSince(lastMs, known, nowMs),
     isLate: lateSinceMs({ ...organization, schedule }, known, nowMs) !== undefined,
   }

@@ -11,11 +11,37 @@ type CronLine = { cron: string; timezone: string }
 /** A future run. `clocksChange` if the local day of that run is an hour longer or shorter than others. */
 export type ComingRun = { atMs: number; clocksChange: boolean }
 
-/** The delay of an organization's start after the moment of its cron line: always the same, from 0 to its spread. */
-export function startDelayMs(organization: string, { spreadMs }: Pick<Schedule, 'spreadMs'>): number {
+/**
+ * The delay of an organization's start after the moment of its cron line: always the same, from 0 to its spread, and shorter than the
+ * time from one moment to the next. A run that still waits for its start would take the place of the next one.
+ */
+export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Schedule, 'cron' | 'spreadMs'>): number {
+  if (spreadMs === 0) return 0
   const share = createHash('sha256').update(organization).digest().readUInt32BE() / 2 ** 32
-  return Math.floor((share * spreadMs) / 1000) * 1000
+  return Math.floor((share * Math.min(spreadMs, leastGapMs(cron))) / 1000) * 1000
 }
+
+/** The shortest time between two moments of a cron line, by clocks that do not change. */
+function leastGapMs(cron: string): number {
+  const known = LEAST_GAPS.get(cron)
+  if (known !== undefined) return known
+  const minutes = minutesOf(cron)
+  const [first = 0] = minutes
+  const gaps = minutes.map((minute, index) => (minutes[index + 1] ?? first + MINUTES_OF_DAY) - minute)
+  const leastMs = Math.min(...gaps) * 60_000
+  LEAST_GAPS.set(cron, leastMs)
+  return leastMs
+}
+
+const LEAST_GAPS = new Map<string, number>()
+
+/** The minutes of a day at which a cron line is due, in order. */
+function minutesOf(cron: string): number[] {
+  const { hour, minute } = CronExpressionParser.parse(cron, { tz: 'UTC' }).fields
+  return hour.values.flatMap((h) => minute.values.map((m) => h * 60 + m))
+}
+
+const MINUTES_OF_DAY = 1440
 
 /** The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. */
 export function previousDueMs(organization: string, schedule: Schedule, nowMs: number): number {
@@ -62,13 +88,10 @@ function nextStart(schedule: Schedule, delayMs: number, fromMs: number): number 
 /** Whether an organization is never due inside the hours of its starts, by the clocks of its time zone. */
 export function neverOpens(organization: string, schedule: Schedule): boolean {
   if (schedule.window === undefined) return false
-  const { hour, minute } = CronExpressionParser.parse(schedule.cron, { tz: 'UTC' }).fields
   const delayMinutes = startDelayMs(organization, schedule) / 60_000
-  const starts = hour.values.flatMap((h) => minute.values.map((m) => (h * 60 + m + delayMinutes) % MINUTES_OF_DAY))
+  const starts = minutesOf(schedule.cron).map((minute) => (minute + delayMinutes) % MINUTES_OF_DAY)
   return !opensAtSome(schedule.window, starts)
 }
-
-const MINUTES_OF_DAY = 1440
 
 /** The scheduler's error about a cron line; undefined when the line has future moments. */
 export function scheduleProblem(schedule: Schedule, nowMs: number): string | undefined {

@@ -1,4 +1,4 @@
-import { comingRuns, nextAfter, startDelayMs, type Schedule } from './due-times.ts'
+import { comingRuns, nextAfter, type Schedule } from './due-times.ts'
 import { isOpenAt } from './run-hours.ts'
 
 /** The schedule of an organization, with the cron line of its quick runs if it has one. */
@@ -7,24 +7,6 @@ type WithQuick = Schedule & { quick?: string }
 /** When an organization has quick runs: its own cron line in the same time zone. Undefined where it has none. */
 export function quickSchedule({ quick, ...night }: WithQuick): Schedule | undefined {
   return quick === undefined ? undefined : { ...night, cron: quick }
-}
-
-/**
- * The same, with starts spread over no more than the time between two quick runs, so that each begins before the next is due.
- * Looks at the moments after `nowMs`.
- */
-export function spreadBetween(schedule: Schedule, nowMs: number): Schedule {
-  if (schedule.spreadMs === 0) return schedule
-  const firstMs = nextAfter(schedule, nowMs)
-  const secondMs = nextAfter(schedule, firstMs)
-  // Where runs are made by day alone, the first gap may be that of a night.
-  const leastMs = Math.min(secondMs - firstMs, nextAfter(schedule, secondMs) - secondMs)
-  return { ...schedule, spreadMs: Math.min(schedule.spreadMs, leastMs) }
-}
-
-/** The delay of an organization's quick run after the moment of its cron line. */
-export function quickDelayMs(organization: string, schedule: Schedule, nowMs: number): number {
-  return startDelayMs(organization, spreadBetween(schedule, nowMs))
 }
 
 /** The quick runs of an organization in the next 24 hours, the first of all to come, and whether each meets a full run. */
@@ -44,6 +26,6 @@ export function quickOutlook(organization: string, schedule: WithQuick, nowMs: n
   const isAlwaysAtNight = Array.from({ length: LOOKED_AT }, () => (atMs = nextAfter(quick, atMs))).every(
     (momentMs) => nextAfter(schedule, momentMs - 1) === momentMs,
   )
-  const [next] = comingRuns(organization, spreadBetween(quick, nowMs), nowMs, 1)
+  const [next] = comingRuns(organization, quick, nowMs, 1)
   return { inADay, nextMs: next?.atMs ?? nowMs, isAlwaysAtNight }
 }

@@ -7,7 +7,7 @@ import { readCancelledUntil } from './cancelled-until.ts'
 import { neverOpens, scheduleProblem, startDelayMs, type Schedule } from './due-times.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
-import { quickSchedule, spreadBetween } from './quick-times.ts'
+import { quickSchedule } from './quick-times.ts'
 import { nameOf, namedBy, planSchedules, type Found, type SchedulePlan, type Wanted } from './schedule-plan.ts'
 
 /** The name of the jobs that say that a quick run is due. */
@@ -105,8 +105,9 @@ export function checkSchedules({ organizations, file }: Pick<Config, 'organizati
     const problem = scheduleProblem(schedule, nowMs)
     const line = `schedule of ${organization}: its ${isQuick === true ? 'quick' : 'cron'} line`
     if (problem !== undefined) return [{ file, message: `${line} names no moment (${problem})` }]
-    const starts = isQuick === true ? spreadBetween(schedule, nowMs) : schedule
-    return neverOpens(organization, starts) ? [{ file, message: `${line}${outsideWindow(organization, starts)}` }] : []
+    return neverOpens(organization, schedule)
+      ? [{ file, message: `${line}${outsideWindow(organization, schedule)}` }]
+      : []
   })
   if (problems.length > 0) throw new ConfigError(problems)
 }

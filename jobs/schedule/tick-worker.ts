@@ -4,7 +4,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import { delayWhileUnknown, type Knowing } from '../configuration/delay-while-unknown.ts'
 import type { Backend } from '../queue/backend.ts'
 import { nextTickMs, startDelayMs } from './due-times.ts'
-import { quickDelayMs, quickSchedule } from './quick-times.ts'
+import { quickSchedule } from './quick-times.ts'
 import { isOpenAt } from './run-hours.ts'
 import { QUICK_TICK } from './reconcile.ts'
 import { wasReadSince } from './schedule-plan.ts'
@@ -68,7 +68,7 @@ async function requestQuickRun(
 ): Promise<Counts> {
   const quick = schedule && quickSchedule(schedule)
   if (quick === undefined) return { added: 0 }
-  const delayMs = quickDelayMs(organization, quick, now())
+  const delayMs = startDelayMs(organization, quick)
   if (!isOpenAt(quick, now() + delayMs)) return { added: 0 }
   const { added } = await queues.requestQuick(organization, 'schedule', { delayMs })
   return { added: Number(added) }

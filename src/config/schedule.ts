@@ -18,7 +18,8 @@ const timezone = z
   .meta({ description: 'The time zone of the cron fields, as Region/City.', examples: ['Europe/Paris'] })
 
 const spread = duration({ min: '0s', max: '1d' }).exactOptional().meta({
-  description: 'Start organizations spread over this time, each always at the same moment.',
+  description:
+    'Start organizations spread over this time, or over that from one run to the next where it is shorter, each always at the same moment.',
   default: '0s',
 })
 

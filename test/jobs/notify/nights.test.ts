@@ -38,7 +38,7 @@ test('a due time outside the hours of an organization is no night of it', () => 
 
 describe('a night ends at the latest', () => {
   const [id, spreadMs] = ['globex', HOUR_MS]
-  const delayMs = startDelayMs(id, { spreadMs })
+  const delayMs = startDelayMs(id, { ...nightly, spreadMs })
   const rota = aRota({ id: 'acme', schedule: nightly }, { id, schedule: { ...nightly, spreadMs } })
 
   test('two hours after the last organization is due', () => {

@@ -88,13 +88,27 @@ test('times are shown in the time zone', () => {
 })
 
 test('organizations start at different moments of the spread, each always at its own', () => {
-  const spread = { spreadMs: 600_000 }
+  const spread = { cron: NIGHTLY.cron, spreadMs: 600_000 }
   const delays = Array.from({ length: 100 }, (_, index) => startDelayMs(`organization-${index}`, spread))
 
   expect(delays.every((delay) => delay >= 0 && delay < 600_000)).toBe(true)
   expect(new Set(delays).size).toBeGreaterThan(80)
   expect(startDelayMs('organization-7', spread)).toBe(delays[7])
-  expect(startDelayMs('acme', { spreadMs: 0 })).toBe(0)
+  expect(startDelayMs('acme', NIGHTLY)).toBe(0)
+})
+
+test.each([
+  ['* * * * *', 60_000],
+  ['*/7 * * * *', 4 * 60_000],
+  ['0,50 3,4 * * *', 10 * 60_000],
+  ['0 2,23 * * 1-5', 3 * 3_600_000],
+  ['0 2 * * 0', 86_400_000],
+])('a spread of a day leaves %s a start before each next moment', (cron, leastGapMs) => {
+  const ids = Array.from({ length: 100 }, (_, index) => `organization-${index}`)
+  const delays = ids.map((id) => startDelayMs(id, { cron, spreadMs: 86_400_000 }))
+
+  expect(Math.max(...delays)).toBeLessThan(leastGapMs)
+  expect(Math.max(...delays)).toBeGreaterThan(leastGapMs * 0.9)
 })
 
 test('what was due last is never later than now, and what comes is always later', () => {
