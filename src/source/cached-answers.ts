@@ -3,7 +3,9 @@ import { ContractBroken, isOurs } from '../errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import type { Clock } from './clock.ts'
 import type { Question } from './customers-url.ts'
+import { httpDateMs } from './http-date.ts'
 import type { Asking, RateLimit, Stopping } from './rate-limit.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** Refuses answers that were made before the request: they say nothing about the list as it is now. */
 export type CachedAnswers = {
@@ -13,7 +15,7 @@ export type CachedAnswers = {
 
 export type CachedAnswersOptions = {
   clock: Clock
-  rateLimit: Pick<RateLimit, 'admit'>
+  rateLimit: Pick<RateLimit, 'admit' | 'pauseUntil'>
   /** Sends one request, and returns the answer whatever it is. */
   ask: (question: Question, signal: AbortSignal) => Promise<Answer>
   monotonicMs: () => number
@@ -41,12 +43,19 @@ export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: Cach
   async function askAnew(stopping: Stopping): Promise<Answer | undefined> {
     const search = { page: 1, size: 1, search: randomUUID() }
     try {
-      const turn = await rateLimit.admit(() => ask(search, stopping.signal), stopping)
+      const turn = await rateLimit.admit(() => askOnce(search, stopping.signal), stopping)
       return turn.paused ? undefined : turn.value
     } catch (error) {
       if (!isOurs(error)) throw error
       return undefined
     }
+  }
+
+  /** An answer that asks to slow down has the time too, and holds for all requests. */
+  async function askOnce(question: Question, signal: AbortSignal): Promise<Answer> {
+    const answer = await ask(question, signal)
+    if (answer.status === 429) rateLimit.pauseUntil(monotonicMs() + pauseMs(answer))
+    return answer
   }
 
   function mayAskTime(): boolean {
@@ -63,6 +72,14 @@ export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: Cach
     },
   }
 }
+
+/** By the service's own clock, which this answer shows. */
+function pauseMs({ headers, answeredMs }: Answer): number {
+  const nowMs = httpDateMs(headerOf(headers, 'date') ?? '') ?? answeredMs
+  return retryAfterMs(headers, nowMs) ?? UNNAMED_PAUSE_MS
+}
+
+const UNNAMED_PAUSE_MS = 1000
 
 function cachedAnswer({ headers }: Answer, place: string): ContractBroken {
   const age = headerOf(headers, 'age')

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { faultServer, json, envelopeOf, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT, rejection } from './a-source.ts'
+import { virtualTime } from './virtual-time.ts'
 
 const NOW_MS = 1_700_000_000_000
 const WINDOW = { page: 1, size: 50 }
@@ -73,6 +74,23 @@ test('servers behind one address whose clocks differ by seconds are read, and as
   const { source } = aSource(server)
   for (let page = 1; page <= 8; page += 1) await source.readPage({ page, size: 50 }, PATIENT)
   expect(server.requests.length).toBeLessThanOrEqual(8 + 4)
+})
+
+test('where the service answers the question for its time with 429, no request is sent before the pause is over', async () => {
+  const time = virtualTime(NOW_MS)
+  const [aheadMs, askedMs]: [number, number[]] = [-3_600_000, []]
+  await using server = await faultServer((response, request) => {
+    askedMs.push(time.now() - NOW_MS)
+    const date = dateOf(aheadMs + time.now() - NOW_MS)
+    const isTime = request.url.searchParams.has('search')
+    const until = { 'Retry-After': dateOf(aheadMs + 7000).Date }
+    const reply = isTime ? refusal(429, 'slow', 'down', { ...date, ...until }) : list(500, { headers: date })
+    return reply(response, request)
+  })
+  const { source } = aSource(server, {}, time)
+  for (const page of [1, 2]) await source.readPage({ page, size: 50 }, PATIENT)
+  expect(askedMs).toEqual([0, 0, 7000])
+  expect(source.counters.waitedMs).toBe(7000)
 })
 
 test('a date of a few seconds ago is no sign of a cache', async () => {
