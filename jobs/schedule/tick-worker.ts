@@ -44,12 +44,12 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
         isQuick ? known?.schedule?.quick !== undefined : known?.schedule !== undefined,
       )
       const schedule = organizationOf(organization)?.schedule
-      if (isQuick) return requestQuickRun(organization, schedule, { queues, now })
+      if (isQuick) return requestQuickRun(tick, schedule, { queues, now })
       if (schedule === undefined) return { added: 0 }
       const delayMs = startDelayMs(organization, schedule)
       const isDue = isOpenAt(schedule, tickedMs(tick) + delayMs)
       if (!isDue || (await isDone(organization, tick, mirror, now()))) return { added: 0 }
-      const { added } = await queues.requestSync(organization, 'schedule', { delayMs })
+      const { added } = await queues.requestSync(organization, 'schedule', { delayMs: leftOf(delayMs, tick, now()) })
       return { added: Number(added) }
     },
     {
@@ -62,13 +62,14 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
 }
 
 async function requestQuickRun(
-  organization: string,
+  tick: Job<Payload>,
   schedule: Organization['schedule'],
   { queues, now }: Pick<Ticking, 'queues' | 'now'>,
 ): Promise<Counts> {
   const quick = schedule && quickSchedule(schedule)
   if (quick === undefined) return { added: 0 }
-  const delayMs = startDelayMs(organization, quick)
+  const { organization } = tick.data
+  const delayMs = leftOf(startDelayMs(organization, quick), tick, now())
   if (!isOpenAt(quick, now() + delayMs)) return { added: 0 }
   const { added } = await queues.requestQuick(organization, 'schedule', { delayMs })
   return { added: Number(added) }
@@ -78,6 +79,11 @@ async function requestQuickRun(
 async function isDone(organization: string, tick: Job, mirror: Ticking['mirror'], nowMs: number): Promise<boolean> {
   const lastRun = (await mirror.listLastRuns()).find((run) => run.organization === organization)
   return wasReadSince(tickedMs(tick), lastRun, nowMs)
+}
+
+/** What is left of the delay of a start, counted from its tick, which no worker may have taken for long. The clock may have been set back. */
+function leftOf(delayMs: number, tick: Job, nowMs: number): number {
+  return Math.min(delayMs, Math.max(0, tickedMs(tick) + delayMs - nowMs))
 }
 
 /** The moment of its cron line. */

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { findWhyNotNeeded } from '../../../jobs/run/not-needed.ts'
+import { startDelayMs } from '../../../jobs/schedule/due-times.ts'
 import { reconcileSchedules } from '../../../jobs/schedule/reconcile.ts'
 import { startTickWorker } from '../../../jobs/schedule/tick-worker.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
@@ -114,6 +115,24 @@ test.each([
   await tickOnce(backend, { queues, organizations, lastRuns: [completeRun('acme', timestamp + afterMs)] })
 
   expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(jobs)
+})
+
+test.each([
+  ['before its start is due asks for that start', 60_000],
+  ['after its start was due asks for a run at once', 7_200_000],
+])('a tick that is taken late, %s', async (_what, lateMs) => {
+  const schedule = { ...OTHER, spread: '1h' }
+  const { backend, queues, organizations } = await aSchedule(['acme'], schedule)
+  const delayMs = startDelayMs('acme', { ...schedule, spreadMs: 3_600_000 })
+  const { timestamp } = await queues.tick.add('tick', { organization: 'acme' }, { timestamp: Date.now() - lateMs })
+  await tickOnce(backend, { queues, organizations, lastRuns: [] })
+
+  const [job] = await queues.sync.getJobs(['waiting', 'delayed'])
+  const startMs = (job?.timestamp ?? 0) + (job?.opts.delay ?? 0)
+  const expectedMs = Math.max(timestamp + delayMs, job?.timestamp ?? 0)
+  expect(delayMs).toBeGreaterThan(60_000)
+  expect(startMs).toBeGreaterThanOrEqual(expectedMs)
+  expect(startMs).toBeLessThan(expectedMs + 10_000)
 })
 
 test.each([
