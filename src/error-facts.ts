@@ -68,7 +68,7 @@ export const ERRORS = {
       again: 'wait',
       askAgain: 'wait',
       title: 'throttled',
-      fix: 'Nothing to do: a sync waits for it. If it happens often, set rateLimit.requestsPerMinute below the limit.',
+      fix: 'A run waits for it within maxWait; after that, the next run continues from there. If it happens often, set rateLimit.requestsPerMinute below the limit.',
     },
   },
   SourceUnavailable: {

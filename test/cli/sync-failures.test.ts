@@ -89,11 +89,12 @@ test('when the service cannot be reached, the program ends with 5', async () => 
 test('when the service throttles for longer than maxWait, the program ends with 5', async () => {
   const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' }))
   const { folder } = aWorkplace([organizationAt(server)], { defaults: { maxWait: '10m' } })
-  const { code, stdout } = await runCli(['sync', '--json'], { cwd: folder })
+  const { code, stdout, stderr } = await runCli(['sync', '--json'], { cwd: folder })
 
   expect(code).toBe(5)
   expect(onlyRun(stdout)).toMatchObject({ throttled: 1, error: { code: 'rate-limited' } })
   expect(onlyRun(stdout).error?.message).toContain('3600 s')
+  expect(stderr).toMatch(/fix: .*maxWait.*the next run continues/)
 })
 
 test('while another run holds the organization, the program ends with 6 and changes nothing', async () => {
