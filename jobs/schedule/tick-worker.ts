@@ -47,8 +47,9 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
       if (isQuick) return requestQuickRun(tick, schedule, { queues, now })
       if (schedule === undefined) return { added: 0 }
       const delayMs = startDelayMs(organization, schedule)
-      const isDue = isOpenAt(schedule, tickedMs(tick) + delayMs)
-      if (!isDue || (await isDone(organization, tick, mirror, now()))) return { added: 0 }
+      const startMs = tickedMs(tick) + delayMs
+      const isDue = isOpenAt(schedule, startMs)
+      if (!isDue || (await isDone(organization, startMs, mirror, now()))) return { added: 0 }
       const { added } = await queues.requestSync(organization, 'schedule', { delayMs: leftOf(delayMs, tick, now()) })
       return { added: Number(added) }
     },
@@ -75,10 +76,15 @@ async function requestQuickRun(
   return { added: Number(added) }
 }
 
-/** Whether the run of a tick was already made by a worker that caught up before. */
-async function isDone(organization: string, tick: Job, mirror: Ticking['mirror'], nowMs: number): Promise<boolean> {
+/** Whether the run of a start was already made by a worker that caught up before. */
+async function isDone(
+  organization: string,
+  startMs: number,
+  mirror: Ticking['mirror'],
+  nowMs: number,
+): Promise<boolean> {
   const lastRun = (await mirror.listLastRuns()).find((run) => run.organization === organization)
-  return wasReadSince(tickedMs(tick), lastRun, nowMs)
+  return wasReadSince(startMs, lastRun, nowMs)
 }
 
 /** What is left of the delay of a start, counted from its tick, which no worker may have taken for long. The clock may have been set back. */

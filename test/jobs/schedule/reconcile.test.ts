@@ -125,7 +125,8 @@ test.each([
   const { backend, queues, organizations } = await aSchedule(['acme'], schedule)
   const delayMs = startDelayMs('acme', { ...schedule, spreadMs: 3_600_000 })
   const { timestamp } = await queues.tick.add('tick', { organization: 'acme' }, { timestamp: Date.now() - lateMs })
-  await tickOnce(backend, { queues, organizations, lastRuns: [] })
+  // A run that was made up for between the two is none of that start.
+  await tickOnce(backend, { queues, organizations, lastRuns: [completeRun('acme', timestamp + 1000)] })
 
   const [job] = await queues.sync.getJobs(['waiting', 'delayed'])
   const startMs = (job?.timestamp ?? 0) + (job?.opts.delay ?? 0)
