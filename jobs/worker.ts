@@ -44,17 +44,18 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   const startedAtMs = Date.now()
   const timings = { ...TIMINGS, ...options.timings }
   let readNow = () => {}
+  let reconcile: Reconcile = async () => {}
   onHangUp?.(() => readNow())
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
   const publisher = startPublisher({ config, log, timings, monotonicMs })
-  const { engine, metrics } = await openMeasuredEngine(config, { ...options, timings, log, publisher, signal }).catch(
-    async (error: unknown) => {
-      await publisher.stop()
-      throw error
-    },
-  )
+  const onSetBack = () => void reconcile({ wasSetBack: true })
+  const measured = { ...options, timings, log, publisher, onSetBack, signal }
+  const { engine, metrics } = await openMeasuredEngine(config, measured).catch(async (error: unknown) => {
+    await publisher.stop()
+    throw error
+  })
   const { followed } = engine
   const tickWorker = startTickWorker(engine.backend, {
     ...engine,
@@ -64,7 +65,7 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
     timings,
     now: Date.now,
   })
-  const reconcile = createReconciler(engine, Date.now, log)
+  reconcile = createReconciler(engine, Date.now, log)
   const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
   const configWatch = watchConfig(followed, { reconcile, timings })
   readNow = configWatch.readNow
@@ -100,12 +101,19 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   log.info({ inOrder }, 'worker stopped')
 }
 
-type Measured = { embedded: boolean; timings: Timings; log: Logger; publisher: Publisher; signal: AbortSignal }
+type Measured = {
+  embedded: boolean
+  timings: Timings
+  log: Logger
+  publisher: Publisher
+  onSetBack: () => void
+  signal: AbortSignal
+}
 
 /** Opens an engine whose runs are counted and logged. */
 async function openMeasuredEngine(
   config: LiveConfig,
-  { embedded, timings, log, publisher, signal }: Measured,
+  { embedded, timings, log, publisher, onSetBack, signal }: Measured,
 ): Promise<{ engine: Engine; metrics: Metrics | undefined }> {
   let metrics: Metrics | undefined
   const engine = await openEngine(config, {
@@ -114,7 +122,10 @@ async function openMeasuredEngine(
     monotonicMs,
     onUnreadable: (name) => log.warn({ name }, 'value in the queue ignored, a newer version wrote it'),
     idleMs,
-    onSetBack: (jobs) => log.warn({ jobs }, 'clock set back, waits begin anew'),
+    onSetBack: (jobs) => {
+      log.warn({ jobs }, 'clock set back, waits begin anew')
+      onSetBack()
+    },
     onLimit: (event) => logLimit(log, event),
     timings,
     log,

@@ -22,6 +22,8 @@ export type Reconciling = {
   nowMs: number
   /** When this worker started, if it has just started: it retries once what failed before then, in Unix milliseconds. */
   startedAtMs?: number | undefined
+  /** Whether the clock of this worker was just set back. */
+  wasSetBack?: boolean | undefined
   /** Asked before schedules are written and removed; without it they always are. */
   mayWrite?: () => Promise<boolean>
 }
@@ -31,7 +33,7 @@ export type Reconciling = {
  * however many nights were missed. Returns what was done.
  */
 export async function reconcileSchedules(reconciling: Reconciling): Promise<SchedulePlan> {
-  const { queues, mirror, values, organizations, nowMs, startedAtMs, mayWrite } = reconciling
+  const { queues, mirror, values, organizations, nowMs, startedAtMs, wasSetBack, mayWrite } = reconciling
   const { tick, requestSync } = queues
   const plan = planSchedules({
     wanted: wantedOf(organizations),
@@ -40,6 +42,7 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
     cancelledUntilMs: await readCancelledUntil(values, scheduled(organizations), nowMs),
     nowMs,
     atStart: startedAtMs !== undefined,
+    wasSetBack,
   })
   // What has failed since then failed for another worker that started with this one.
   const askedAtMs = startedAtMs ?? nowMs

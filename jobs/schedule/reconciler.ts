@@ -2,13 +2,13 @@ import type { Logger } from '../../src/log.ts'
 import type { Engine } from '../worker-parts.ts'
 import { codeAndReason } from '../queue/queue-refusal.ts'
 import { reconcileSchedules } from './reconcile.ts'
-import { nameOf } from './schedule-plan.ts'
+import { nameOf, type SchedulePlan } from './schedule-plan.ts'
 
 /**
  * Reads the configuration again and makes the schedules equal to it. Never throws: failures are logged, and retried later. A worker
- * that has just started says when it did, in Unix milliseconds.
+ * that has just started says when it did, in Unix milliseconds, and one whose clock was set back says that.
  */
-export type Reconcile = (occasion?: { startedAtMs?: number }) => Promise<void>
+export type Reconcile = (occasion?: { startedAtMs?: number; wasSetBack?: true }) => Promise<void>
 
 export function createReconciler(
   {
@@ -23,6 +23,7 @@ export function createReconciler(
 ): Reconcile {
   let underWay: { ended: Promise<void>; isComparing: boolean } | undefined
   let next: Promise<void> | undefined
+  let isSetBack = false
 
   async function reconcile(startedAtMs: number | undefined, startComparing: () => void): Promise<void> {
     const { accepted, live } = followed
@@ -39,11 +40,9 @@ export function createReconciler(
         await followed.look()
         return accepted.mayWrite && live.reading === reading
       }
-      const times = { nowMs: now(), startedAtMs }
-      const plan = await reconcileSchedules({ queues, mirror, values, organizations, ...times, mayWrite })
-      const upserted = plan.upsert.map(nameOf)
-      if (upserted.length + plan.remove.length + plan.catchUp.length > 0)
-        log.info({ upserted, removed: plan.remove, catchUp: plan.catchUp }, 'schedules reconciled')
+      const times = { nowMs: now(), startedAtMs, wasSetBack: isSetBack }
+      isSetBack = false
+      logDone(await reconcileSchedules({ queues, mirror, values, organizations, ...times, mayWrite }), log)
     } catch (error) {
       log.warn({ reason: codeAndReason(error) }, 'schedules could not be compared')
     }
@@ -60,7 +59,8 @@ export function createReconciler(
     return begun.ended
   }
 
-  return ({ startedAtMs } = {}) => {
+  return ({ startedAtMs, wasSetBack = false } = {}) => {
+    isSetBack ||= wasSetBack
     if (underWay === undefined) return start(startedAtMs)
     if (!underWay.isComparing) return underWay.ended
     // It compares what was read before: what has changed since needs another one.
@@ -69,4 +69,10 @@ export function createReconciler(
       return underWay?.ended ?? start()
     }))
   }
+}
+
+function logDone({ upsert, remove, catchUp }: SchedulePlan, log: Pick<Logger, 'info'>): void {
+  const upserted = upsert.map(nameOf)
+  if (upserted.length + remove.length + catchUp.length > 0)
+    log.info({ upserted, removed: remove, catchUp }, 'schedules reconciled')
 }

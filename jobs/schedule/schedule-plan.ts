@@ -31,6 +31,8 @@ export type PlanInput = {
   cancelledUntilMs?: ReadonlyMap<string, number>
   /** Whether this worker has just started: then failed runs are retried once, because their cause may have been fixed. */
   atStart: boolean
+  /** Whether the clock of this worker was just set back: then the next tick of a schedule may stand where the clock stood before. */
+  wasSetBack?: boolean | undefined
 }
 
 /** The name of a schedule in the queue: the id of its organization, which never holds a tilde, or that id and `~quick`. */
@@ -57,7 +59,7 @@ export function planSchedules({ wanted, found, ...input }: PlanInput): ScheduleP
       // A quick run that was missed is not made up for: the next one finds what it would have found.
       .filter((each) => each.isQuick !== true && needsCatchUp(each, { ...input, found: byName.get(nameOf(each)) }))
       .map(({ organization }) => organization),
-    upsert: wanted.filter((each) => !isSame(each, byName.get(nameOf(each)), input.nowMs)),
+    upsert: wanted.filter((each) => !isSame(each, byName.get(nameOf(each)), input)),
     remove: found.map(nameOf).filter((name) => !names.has(name)),
   }
 }
@@ -84,12 +86,12 @@ export function wasReadSince(
   return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && completeAsOfMs <= nowMs + LARGEST_STEP_MS
 }
 
-type Situation = Pick<PlanInput, 'lastRuns' | 'nowMs' | 'atStart' | 'cancelledUntilMs'> & { found: Found | undefined }
+type Situation = Omit<PlanInput, 'wanted' | 'found'> & { found: Found | undefined }
 
 function needsCatchUp(wanted: Wanted, situation: Situation): boolean {
   const { found, lastRuns, nowMs, atStart } = situation
   const lastRun = lastRuns.find(({ organization }) => organization === wanted.organization)
-  const losesOverdueTick = found !== undefined && !isSame(wanted, found, nowMs) && found.nextMs <= nowMs
+  const losesOverdueTick = found !== undefined && !isSame(wanted, found, situation) && found.nextMs <= nowMs
   if (losesOverdueTick) return true
   if (!isDue(wanted, lastRun, nowMs) || isCancelled(wanted, lastRun, situation)) return false
   // A queue that lost a schedule has lost its waiting jobs too.
@@ -130,9 +132,15 @@ export function isForGood(errorCode: string): boolean {
   return again === 'never' && from !== 'mirror' && from !== 'cancel'
 }
 
-function isSame({ schedule }: Wanted, found: Found | undefined, nowMs: number): boolean {
+function isSame(
+  { schedule }: Wanted,
+  found: Found | undefined,
+  { nowMs, wasSetBack }: Pick<PlanInput, 'nowMs' | 'wasSetBack'>,
+): boolean {
   if (found === undefined || !found.ticks) return false
   if (schedule.cron !== found.cron || schedule.timezone !== found.timezone) return false
+  // The clocks of workers may differ a little, but a clock that was set back is known to have been wrong.
+  if (wasSetBack === true) return found.nextMs <= nextAfter(schedule, nowMs)
   return found.nextMs <= secondTickMs(schedule, nowMs + LARGEST_STEP_MS)
 }
 

@@ -54,6 +54,18 @@ test.each([
   expect(plan({ found: [ahead], lastRuns: [completeAt(DUE_MS)] }).upsert).toEqual(upsert)
 })
 
+test.each([
+  ['an hour ahead of the clock is written again', 3_600_000, 1],
+  ['right by the clock is left', 0, 0],
+])('after the clock of this worker was set back, a tick that is %s', (_what, aheadMs, written) => {
+  const quarterly = { ...acme, schedule: { ...acme.schedule, cron: '*/15 * * * *' } }
+  const found = asFound({ cron: '*/15 * * * *', nextMs: NOW_MS + 900_000 + aheadMs })
+  const read = completeAt(NOW_MS)
+
+  expect(plan({ wanted: [quarterly], found: [found], lastRuns: [read], wasSetBack: true }).upsert).toHaveLength(written)
+  expect(plan({ wanted: [quarterly], found: [found], lastRuns: [read] }).upsert).toEqual([])
+})
+
 test('schedules of removed organizations are removed', () => {
   const gone = asFound({ organization: 'globex' })
 
