@@ -91,7 +91,7 @@ describe('which files may import which', () => {
   })
 
   test.each([
-    ['whether a process lives', /\bkill\([^)]*\b0\)/, /^src\/process-name\.ts$/],
+    ['whether a process lives', /\bkill\([^)]*\b0\)/, /^src\/machine\/process-name\.ts$/],
     ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/backoff\.ts$/],
     ['which number an option takes', /It must be a whole number/, /^src\/cli\/whole-number-argument\.ts$/],
     ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/reading\.ts$/],
@@ -185,8 +185,10 @@ describe('where the outside world is used', () => {
   })
 
   test('only entry points read the monotonic clock', () => {
-    expect(matching(product, /\bperformance\b|\bhrtime\b/, /^src\/monotonic-clock\.ts$/)).toEqual([])
-    expect(importersOf(product, 'src/monotonic-clock.ts').filter((path) => !CLOCK_READERS.test(path))).toEqual([])
+    expect(matching(product, /\bperformance\b|\bhrtime\b/, /^src\/machine\/monotonic-clock\.ts$/)).toEqual([])
+    expect(importersOf(product, 'src/machine/monotonic-clock.ts').filter((path) => !CLOCK_READERS.test(path))).toEqual(
+      [],
+    )
   })
 
   test('durations are not measured by the wall clock', () => {

@@ -64,7 +64,7 @@ function anInstalledLauncher(): { program: string; folder: string } {
     copyFileSync(join(ROOT, name), join(folder, name))
   }
   writeText(join(folder, 'dist/src/cli/main.js'), `console.log('compiled program:', ...process.argv.slice(2))\n`)
-  writeText(join(folder, 'dist/src/heap-size.js'), 'export function setHeapSize() {}\n')
+  writeText(join(folder, 'dist/src/machine/heap-size.js'), 'export function setHeapSize() {}\n')
   return { program: join(folder, LAUNCHER), folder }
 }
 

@@ -1,5 +1,5 @@
-import { bootName } from '../../src/boot-name.ts'
-import { isGone, nameOfProcess } from '../../src/process-name.ts'
+import { bootName } from '../../src/machine/boot-name.ts'
+import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 
 /**
  * Names this process in the locks of its jobs: `machine#process#start#boot`. A queue may serve several machines, and their names are

@@ -1,6 +1,6 @@
 import type { Run } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
-import { shownMirror } from '../../src/mirror-address.ts'
+import { shownMirror } from '../../src/address/mirror-address.ts'
 import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 
 /**

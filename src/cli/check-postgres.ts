@@ -1,7 +1,7 @@
 import { MirrorUnusable } from '../errors.ts'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 import { examineServer, openMirrorIfThere } from '../mirror/mirror.ts'
-import { parsePostgresAddress } from '../postgres-address.ts'
+import { parsePostgresAddress } from '../address/postgres-address.ts'
 import { failedCheck, type Finding } from './finding.ts'
 
 type Examined = Awaited<ReturnType<typeof examineServer>>

@@ -5,7 +5,7 @@ import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy-policy.ts'
 import type { StoredPrivacy } from '../store.ts'
 import { failedCheck, type Finding } from './finding.ts'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 
 /** What an organization hides, whether its key can be read, and whether what is stored follows it. */
 export async function* checkPrivacy(organization: Organization, mirror: string): AsyncGenerator<Finding> {

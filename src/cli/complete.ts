@@ -1,6 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { homedir } from 'node:os'
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 import type { Io } from './io.ts'
 import { suggest, type Suggestions, type Whose } from './suggest.ts'
 

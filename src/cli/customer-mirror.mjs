@@ -42,7 +42,9 @@ async function quickly(flags) {
 
 /** For the commands that read lists. It takes 10 ms, which the others would not get back. */
 async function withSmallHeap() {
-  const { setHeapSize } = await (isInstalled ? import(compiled('heap-size.js')) : import('../heap-size.ts'))
+  const { setHeapSize } = await (isInstalled
+    ? import(compiled('machine/heap-size.js'))
+    : import('../machine/heap-size.ts'))
   setHeapSize()
 }
 

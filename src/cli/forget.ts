@@ -6,7 +6,7 @@ import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
 import { isoTime } from '../iso-time.ts'
 import { jsonDocument, requireKnown } from './reading.ts'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
@@ -78,7 +78,7 @@ async function withWriting<Result>(
 ): Promise<Result> {
   const [{ openMirror, openMirrorToRead }, { monotonicMs }] = await Promise.all([
     import('../mirror/mirror.ts'),
-    import('../monotonic-clock.ts'),
+    import('../machine/monotonic-clock.ts'),
   ])
   // Nothing is created for a customer that cannot be there: this ends where there is no mirror yet.
   await (await openMirrorToRead(config.mirror)).close()

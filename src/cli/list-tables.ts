@@ -1,5 +1,5 @@
 import { isOurs } from '../errors.ts'
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 import type { DescribedTable } from '../reading/described-tables.ts'
 import { PUBLIC_TABLES } from '../public-tables.ts'
 import { screenOf, type Io, type Screen } from './io.ts'

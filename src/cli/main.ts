@@ -6,7 +6,7 @@ import { resultsError } from '../reading/results-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { runProgram } from './program.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 
 /** The program: reads the command line, runs one command, and turns its result into an exit code. */
 async function main(): Promise<void> {

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
-import { isPostgres, shownMirror } from '../mirror-address.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
 

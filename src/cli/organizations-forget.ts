@@ -2,11 +2,11 @@ import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
 import type { ForgottenOrganization } from './output/organization-forgotten.ts'
 import { UsageError } from '../errors.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 
 /** `customer-mirror organizations forget`: deletes everything of an organization. */
 export function organizationsForgetCommand(io: Io) {

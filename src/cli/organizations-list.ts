@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Command } from '@commander-js/extra-typings'
 import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { fileToRead } from './reading-options.ts'
 import { isoTime } from '../iso-time.ts'

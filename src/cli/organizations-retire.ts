@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'

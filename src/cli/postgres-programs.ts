@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
-import { isPostgres } from '../mirror-address.ts'
-import { DEFAULT_SCHEMA, parsePostgresAddress } from '../postgres-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
+import { DEFAULT_SCHEMA, parsePostgresAddress } from '../address/postgres-address.ts'
 import { shellWord } from './output/shell-word.ts'
 
 /** Throws UsageError for a mirror in PostgreSQL, with the command of PostgreSQL that makes a backup of its schema into the file. */

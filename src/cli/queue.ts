@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import type { QueuedJob } from './output/queue-text.ts'

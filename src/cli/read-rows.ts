@@ -1,7 +1,7 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { describeError } from '../errors.ts'
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 import { customersStatement } from '../reading/customers-statement.ts'
 import { mirroredIn } from '../reading/mirrored-in.ts'
 import { openToRead } from '../reading/open-to-read.ts'

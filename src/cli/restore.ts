@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isoOf } from '../iso-time.ts'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from './io.ts'
 import { plainText } from './output/plain-text.ts'

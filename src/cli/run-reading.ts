@@ -1,5 +1,5 @@
 import { Interrupted, reportedError } from '../errors.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'
 import { duration } from './output/wording.ts'
 import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'

@@ -1,6 +1,6 @@
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
-import { monotonicMs } from '../monotonic-clock.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Report } from '../report.ts'
 import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
@@ -8,7 +8,7 @@ import { requestedText } from './output/requested-text.ts'
 import { configOption } from './output/shell-word.ts'
 import { waitedText, type WaitedOutcome } from './output/waited-text.ts'
 import { withMirror } from './reading.ts'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 
 type Asked = {
   config: Config

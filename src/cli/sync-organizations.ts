@@ -4,7 +4,7 @@ import { readConfig } from '../config/read-config.ts'
 import { describeError, isOurs } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
-import { idleMs, monotonicMs } from '../monotonic-clock.ts'
+import { idleMs, monotonicMs } from '../machine/monotonic-clock.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
@@ -17,7 +17,7 @@ import type { Io } from './io.ts'
 import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
 import { SILENT, type ProgressReporter } from './output/progress-reporter.ts'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 
 export type SyncOptions = {
   config?: string | undefined

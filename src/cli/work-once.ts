@@ -5,7 +5,7 @@ import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 
 /** What `worker --once` did; `published` is undefined where no copy for readers is configured. */
 type WorkedOnce = { outcomes: Outcome[]; mirrorFile: string; published: Published | undefined } & Pick<

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 import type { Config } from './read-config.ts'
 
 /** The folder for what belongs to a mirror: that of its file, or for a database `data` beside the configuration. */

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 import type { Environment } from './environment.ts'
 
 export const MIRROR_VARIABLE = 'CUSTOMER_MIRROR_MIRROR'

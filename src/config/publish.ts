@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { isLikeAddress } from '../mirror-address.ts'
+import { isLikeAddress } from '../address/mirror-address.ts'
 import { parseBucketAddress, type BucketAddress } from './bucket-address.ts'
 import { endpointMistake } from './bucket-endpoint.ts'
 import { path } from './path.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ConfigError } from '../errors.ts'
-import { isPostgres } from '../mirror-address.ts'
-import { parsePostgresAddress, QUEUE_PARAMETERS } from '../postgres-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
+import { parsePostgresAddress, QUEUE_PARAMETERS } from '../address/postgres-address.ts'
 import type { Environment } from './environment.ts'
 
 const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the word embedded'

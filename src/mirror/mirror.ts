@@ -1,6 +1,6 @@
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Opening } from '../store.ts'
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 import { ifThere } from './if-there.ts'
 import type { Examined } from './postgres/opening/examine-server.ts'
 import type * as Postgres from './postgres/postgres-mirror.ts'

@@ -1,4 +1,4 @@
-import { isPostgres } from '../mirror-address.ts'
+import { isPostgres } from '../address/mirror-address.ts'
 
 /**
  * Runs `work` with a file of SQLite that has what readers see of the mirror: the mirror itself, or a private copy of one in PostgreSQL, which

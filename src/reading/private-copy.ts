@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
-import { shownMirror } from '../mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 import { copyMirror } from '../mirror/move/copy-mirror.ts'
 import { postgresSide } from '../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../mirror/move/sqlite-side.ts'
@@ -12,7 +12,7 @@ import type { Session } from '../mirror/postgres/session.ts'
 import { openDatabase } from '../mirror/sqlite/database.ts'
 import { writeDictionary } from '../mirror/sqlite/dictionary.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
-import { isGone, nameOfProcess } from '../process-name.ts'
+import { isGone, nameOfProcess } from '../machine/process-name.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */

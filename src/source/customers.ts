@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { turnWithTime } from '../loop-turn.ts'
+import { turnWithTime } from '../machine/loop-turn.ts'
 import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { createCachedAnswers } from './cached-answers.ts'
 import { type ClockCorrected, withClockCorrection } from './clock-correction.ts'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { existsSync, readFileSync } from 'node:fs'
-import { isPostgres } from '../../src/mirror-address.ts'
+import { isPostgres } from '../../src/address/mirror-address.ts'
 import { POSTGRES_USER } from './mirror-choice.ts'
 import { statementsOn } from './postgres/statement.ts'
 

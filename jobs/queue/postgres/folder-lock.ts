@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueUnavailable } from '../../../src/errors.ts'
-import { isGone, nameOfProcess } from '../../../src/process-name.ts'
+import { isGone, nameOfProcess } from '../../../src/machine/process-name.ts'
 import { codeOf } from '../../../src/code-of.ts'
 
 /** A folder that is ours until it is released, or this process ends. */

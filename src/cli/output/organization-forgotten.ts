@@ -1,5 +1,5 @@
 import type { Contents } from '../../organizations.ts'
-import { isPostgres } from '../../mirror-address.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
 import { replacedLines } from './customer-forgotten.ts'
 import { count } from './wording.ts'
 

@@ -1,5 +1,5 @@
 import type { Outcome, Progress } from '../../mirror-organization.ts'
-import { monotonicMs } from '../../monotonic-clock.ts'
+import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import type { SourceEvent } from '../../source/customers.ts'
 import { redrawableScreenOf } from '../io.ts'
 import { plainLines, type ProgressReporter } from './progress-reporter.ts'

@@ -1,5 +1,5 @@
 import { ALL } from '../../pause.ts'
-import { processWords } from '../../process-name.ts'
+import { processWords } from '../../machine/process-name.ts'
 import { moment, second } from '../../wording.ts'
 import type { Screen } from '../io.ts'
 import { plainText } from './plain-text.ts'

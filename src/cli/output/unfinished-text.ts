@@ -1,4 +1,4 @@
-import { isPostgres } from '../../mirror-address.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
 
 /** How to finish the work of a command that deleted rows and could not erase their bytes: by running it again. */
 export function unfinishedText(mirror: string, command: string): string {

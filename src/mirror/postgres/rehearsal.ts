@@ -1,5 +1,5 @@
 import type { Mirror } from '../../store.ts'
-import { shownMirror } from '../../mirror-address.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
 import { ifThere } from '../if-there.ts'
 import { copyMirror } from '../move/copy-mirror.ts'
 import { postgresSide } from '../move/postgres-side.ts'

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import { bootName } from '../../boot-name.ts'
-import { isGone } from '../../process-name.ts'
+import { bootName } from '../../machine/boot-name.ts'
+import { isGone } from '../../machine/process-name.ts'
 import { LEASE_MS, leasedBy, leaseLost } from '../lease-errors.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeFolder } from '../../make-folder.ts'
+import { makeFolder } from '../../machine/make-folder.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { refused, requireNoJournals, requirePlace } from '../target-place.ts'
 import { backupTakenAt } from './backup-mark.ts'

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { listOlder } from '../dated-name.ts'
-import { isPostgres } from '../../mirror-address.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
 
 /** The mirrors that restores have replaced, beside the one at `file`, oldest first; none of a database. */
 export function replacedMirrors(mirror: string): string[] {

@@ -3,7 +3,7 @@ import { chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, stat
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, MirrorUnusable, UsageError } from '../../errors.ts'
-import { makeFolder } from '../../make-folder.ts'
+import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage, openDatabase } from '../../mirror/sqlite/database.ts'
 import { writeDictionary } from '../../mirror/sqlite/dictionary.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'

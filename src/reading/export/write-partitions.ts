@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../../make-folder.ts'
+import { makeFolder } from '../../machine/make-folder.ts'
 import { asExport } from './export-error.ts'
 import { openExportFolder, unfinishedName } from './export-folder.ts'
 import type { PartitionSink } from './export-rows.ts'

@@ -1,4 +1,4 @@
-import { isPostgres } from '../../mirror-address.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
 import type { Move, Moved, Moving } from './carry.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { shownMirror } from '../../mirror-address.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
 import { postgresSide } from '../../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
 import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { processEnvironment } from '../../config/environment.ts'
 import { CopyFailed, Interrupted, reportedError } from '../../errors.ts'
-import { keptCompiled, programBeside } from '../../process-apart.ts'
+import { keptCompiled, programBeside } from '../../machine/process-apart.ts'
 import { published, type AnyPlan, type Published } from './publish-plan.ts'
 
 const PROGRAM = programBeside(import.meta.url, 'publish-process')

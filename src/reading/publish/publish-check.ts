@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CopyFailed } from '../../errors.ts'
-import { nearestFolder } from '../../make-folder.ts'
+import { nearestFolder } from '../../machine/make-folder.ts'
 import { copyTargets } from './copy-target.ts'
 import { groupNumber } from './group-number.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { requirePublishable } from './publish.ts'
-import { isPostgres } from '../../mirror-address.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
 
 /**
  * The files of a plan, for the organizations that it names. Throws, without writing anything, what publishing would throw: UsageError

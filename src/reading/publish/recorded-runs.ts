@@ -1,4 +1,4 @@
-import { isPostgres } from '../../mirror-address.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
 import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
 import { openDatabase } from '../../mirror/sqlite/database.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'

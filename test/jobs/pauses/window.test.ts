@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { monotonicMs } from '../../../src/monotonic-clock.ts'
+import { monotonicMs } from '../../../src/machine/monotonic-clock.ts'
 import { windowText } from '../../../src/config/window.ts'
 import { openLiveConfig } from '../../../jobs/configuration/live-config.ts'
 import type { Queues } from '../../../jobs/queue/queues.ts'

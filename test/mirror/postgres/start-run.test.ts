@@ -7,7 +7,7 @@ import { storeLaterOrder, storeList } from '../../../src/mirror/postgres/run/lis
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'
 import { rowIdsFrom } from '../../../src/mirror/row-ids.ts'
-import { nameOfProcess } from '../../../src/process-name.ts'
+import { nameOfProcess } from '../../../src/machine/process-name.ts'
 import { MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'

@@ -1,4 +1,4 @@
-import { shownMirror } from '../../../src/mirror-address.ts'
+import { shownMirror } from '../../../src/address/mirror-address.ts'
 import { LEASE_MS } from '../../../src/mirror/lease-errors.ts'
 import type { Organizations } from '../../../src/organizations.ts'
 import type { Mirror } from '../../../src/store.ts'

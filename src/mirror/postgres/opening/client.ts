@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg'
-import { usePasswordFile } from '../../../password-file.ts'
+import { usePasswordFile } from '../../../address/password-file.ts'
 
 /** A connection to the server of a mirror. */
 export class MirrorClient extends Client {

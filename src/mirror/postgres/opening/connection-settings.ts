@@ -1,7 +1,7 @@
 import { MirrorUnusable, UsageError } from '../../../errors.ts'
-import { shownMirror } from '../../../mirror-address.ts'
-import { parsePostgresAddress, type PostgresAddress } from '../../../postgres-address.ts'
-import { postgresSettings, type PostgresSettings } from '../../../postgres-settings.ts'
+import { shownMirror } from '../../../address/mirror-address.ts'
+import { parsePostgresAddress, type PostgresAddress } from '../../../address/postgres-address.ts'
+import { postgresSettings, type PostgresSettings } from '../../../address/postgres-settings.ts'
 
 /** How the driver reaches the mirror at an address. Throws MirrorUnusable where it names no certificate. */
 export function connectionSettings(address: string): PostgresSettings {

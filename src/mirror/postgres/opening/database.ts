@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../../errors.ts'
-import { shownMirror } from '../../../mirror-address.ts'
+import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from './begin.ts'
 import { openPool } from './connections.ts'
 import { openSchema, type Completion } from './open-schema.ts'

@@ -1,4 +1,4 @@
-import { shownMirror } from '../../../mirror-address.ts'
+import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from './begin.ts'
 import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'

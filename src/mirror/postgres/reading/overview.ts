@@ -1,4 +1,4 @@
-import { isGone } from '../../../process-name.ts'
+import { isGone } from '../../../machine/process-name.ts'
 import type { LatestRun, LeasedRun } from '../../../report.ts'
 import {
   LATEST_COLUMNS,

@@ -1,6 +1,6 @@
 import { DatabaseError, types as builtIn } from 'pg'
 import { isOurs, UsageError } from '../../../errors.ts'
-import { shownMirror } from '../../../mirror-address.ts'
+import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from '../opening/begin.ts'
 import { MirrorClient } from '../opening/client.ts'
 import { connectionSettings, schemaOf } from '../opening/connection-settings.ts'

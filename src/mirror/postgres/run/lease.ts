@@ -1,4 +1,4 @@
-import { isGone } from '../../../process-name.ts'
+import { isGone } from '../../../machine/process-name.ts'
 import type { Run } from '../../../run.ts'
 import { LEASE_MS, leaseLost } from '../../lease-errors.ts'
 import type { Session } from '../session.ts'

@@ -1,5 +1,5 @@
 import type { Mirror } from '../../../store.ts'
-import { nameOfProcess } from '../../../process-name.ts'
+import { nameOfProcess } from '../../../machine/process-name.ts'
 import { renewLease } from './lease.ts'
 import type { Database } from '../session.ts'
 import { startRun } from './start-run.ts'

@@ -1,5 +1,5 @@
 import { processEnvironment } from '../../../config/environment.ts'
-import { setHeapSize } from '../../../heap-size.ts'
+import { setHeapSize } from '../../../machine/heap-size.ts'
 import type { Published } from '../publish-plan.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { openRowsReader } from './organization-rows.ts'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { execPath, pid } from 'node:process'
 import { expect, test } from 'vitest'
-import { isGone, nameOfProcess } from '../src/process-name.ts'
+import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 
 const machine = nameOfProcess().split('#')[0]
 

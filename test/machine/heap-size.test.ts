@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { startCli } from './support/run-cli.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
-import { YOUNG_MEGABYTES } from './support/heap-room.ts'
+import { startCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { YOUNG_MEGABYTES } from '../support/heap-room.ts'
 
 test('a command that reads lists has this room, however it is started', async () => {
   const atExit = `data:text/javascript,process.on('exit',()=>process.stderr.write(String(${YOUNG_MEGABYTES})))`

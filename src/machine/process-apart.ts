@@ -11,7 +11,7 @@ export function programBeside(url: string, name: string): [starter: string, prog
 }
 
 const isCompiled = import.meta.url.endsWith('.js')
-const STARTER = new URL(isCompiled ? '../../src/cli/apart.mjs' : 'cli/apart.mjs', import.meta.url)
+const STARTER = new URL(isCompiled ? '../../../src/cli/apart.mjs' : '../cli/apart.mjs', import.meta.url)
 
 /**
  * The variable with which a process keeps what it compiled where this one does, and so starts in less than half the time. V8

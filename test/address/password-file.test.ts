@@ -3,9 +3,9 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { passwordFor } from '../src/password-file.ts'
-import { runCli } from './support/run-cli.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
+import { passwordFor } from '../../src/address/password-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 
 const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
 

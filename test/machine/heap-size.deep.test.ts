@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { YOUNG_MEGABYTES } from './support/heap-room.ts'
+import { YOUNG_MEGABYTES } from '../support/heap-room.ts'
 
-const MODULE = fileURLToPath(new URL('../src/heap-size.ts', import.meta.url))
+const MODULE = fileURLToPath(new URL('../../src/machine/heap-size.ts', import.meta.url))
 
 /** Objects that live long enough to be copied, as pages do that wait to be saved; prints the room given to young objects. */
 const PROGRAM = `
