@@ -147,9 +147,18 @@ describe('the program and the table', () => {
       [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name),
     )
 
-    // The wishes of a queue, a command line, a timer, a transaction and an output that is closed: they become an error of the table or none.
+    // The wishes of a queue, a command line, a timer, a transaction, an older mirror and an output that is closed: they become an error of
+    // the table or none.
     expect(new Set(others)).toEqual(
-      new Set(['CommandLineEnded', 'RunFailed', 'TimedOut', 'Unread', 'ValueUnwritable', 'WrittenMeanwhile']),
+      new Set([
+        'CommandLineEnded',
+        'LackedByOlder',
+        'RunFailed',
+        'TimedOut',
+        'Unread',
+        'ValueUnwritable',
+        'WrittenMeanwhile',
+      ]),
     )
   })
 

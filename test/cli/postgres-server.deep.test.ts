@@ -147,6 +147,15 @@ test('programs that open an older mirror at the same moment bring it to this ver
   expect(daily).toMatchObject({ code: 0, stdout: expect.stringMatching(/days\s+\d+/) })
 })
 
+test('an older mirror that lacks what a statement names is brought to this version for it', async () => {
+  await mirrored('older')
+  await server.run('older', OLDER)
+
+  const done = await run(at('older'), 'sql', 'SELECT active FROM freshness', '--csv')
+  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('300'), stderr: '' })
+  expect(await run(at('older'), 'sql', 'SELECT active FROM freshnes')).toMatchObject({ code: 2, stdout: '' })
+})
+
 /** As the first version left it: what the second migration adds is not there. */
 const OLDER = `
   SET search_path = customer_mirror;
