@@ -53,9 +53,14 @@ async function openInRedis({ address, connectMs, prefix }: Place): Promise<Reada
 }
 
 async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Readable> {
-  const [{ Pool }, { postgresValues }] = await Promise.all([import('pg'), import('./postgres/postgres-values.ts')])
+  const [{ Pool }, { postgresValues }, { QueueClient, queueSettings }] = await Promise.all([
+    import('pg'),
+    import('./postgres/postgres-values.ts'),
+    import('./postgres/queue-client.ts'),
+  ])
   const pool = new Pool({
-    connectionString: address,
+    ...queueSettings(address),
+    Client: QueueClient,
     max: 1,
     connectionTimeoutMillis: connectMs,
     query_timeout: connectMs,

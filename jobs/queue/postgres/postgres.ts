@@ -1,14 +1,11 @@
 import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
-import { Client, Pool, type ClientConfig } from 'pg'
-import { QueueUnavailable } from '../../../src/errors.ts'
-import { usePasswordFile } from '../../../src/address/password-file.ts'
-import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../../src/address/postgres-address.ts'
-import { postgresSettings, type PostgresSettings } from '../../../src/address/postgres-settings.ts'
+import { Pool, type ClientConfig } from 'pg'
 import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresLimits } from './postgres-limits.ts'
 import { postgresValues } from './postgres-values.ts'
+import { QueueClient, queueSettings } from './queue-client.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -16,7 +13,7 @@ const CONNECTIONS = 10
 /** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
 export async function openPostgres(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
   const settings = {
-    ...settingsOf(address),
+    ...queueSettings(address),
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
     application_name: 'customer-mirror',
@@ -42,20 +39,6 @@ export async function openPostgres(address: string, { connectMs, answerMs, prefi
     values: postgresValues(pool, prefix),
     limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),
-  }
-}
-
-/** As the mirror reads an address: with TLS, but for a server on this machine, unless it says otherwise. */
-function settingsOf(address: string): PostgresSettings {
-  const found = parsePostgresAddress(address, QUEUE_PARAMETERS)
-  if ('problem' in found) throw new QueueUnavailable(`The address of the queue ${found.problem}.`)
-  return postgresSettings(found.address, (what) => new QueueUnavailable(`The queue cannot be used: ${what}`))
-}
-
-class QueueClient extends Client {
-  constructor(config?: ClientConfig) {
-    super(config)
-    usePasswordFile(this)
   }
 }
 
