@@ -91,6 +91,7 @@ describe('for a spreadsheet', () => {
     ['nothing', '0'],
     ['the longest number', '123456789012345'],
     ['an id', '00000000-0000-4000-8000-000000000001'],
+    ['an id whose letters are those of a power of ten', '12e45678-1e23-4e23-8123-123456789e12'],
     ['a time of the mirror', '2026-01-05 02:00:00.123'],
     ['a creation time', '2026-01-05 02:00:00'],
     ['a creation time as sent', '2024-01-02T03:04:05.000000Z'],
