@@ -87,8 +87,10 @@ export function openRowsReader({
 
 const FACTS = { table: 'customers', asOf: undefined, changesSince: undefined, lastSeq: 0 } as const
 
-/** The public columns of `customers`. The organization is that of the partition, and the number of a row says nothing elsewhere. */
-/** Ids are text: Spark reads no file with the type UUID. */
+/**
+ * The public columns of `customers`. The organization is that of the partition, and the number of a row says nothing elsewhere. Ids are
+ * text: Spark reads no file with the type UUID.
+ */
 function columnsOf(withoutPersonalData: boolean): ExportColumn[] {
   const { columns = [] } = PUBLIC_TABLES.find(({ name }) => name === 'customers') ?? {}
   return columns

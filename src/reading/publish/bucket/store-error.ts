@@ -96,7 +96,8 @@ const NO_BUCKET = 'there is no such bucket. Create it, or check its name, the en
 const NO_REGION = 'the region of the bucket is not known. Set publish.region, or AWS_REGION.'
 const BAD_REGION = 'that is no region. Correct publish.region, or AWS_REGION.'
 const NO_TOKEN_FILE =
-  'the file with the token of a role cannot be read. Check AWS_WEB_IDENTITY_TOKEN_FILE, or web_identity_token_file in the profile.'
+  'the file with the token of a role cannot be read. Check AWS_WEB_IDENTITY_TOKEN_FILE, or AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE of a ' +
+  'container, or web_identity_token_file in the profile.'
 const BAD_CHARACTER = 'the credentials hold a character that cannot be sent, such as a line break. Set them anew.'
 const NO_CREDENTIALS =
   'there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a profile or a role.'

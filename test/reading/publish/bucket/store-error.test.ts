@@ -20,7 +20,11 @@ test.each([
 test.each([
   ['Region is missing', {}, /Set publish\.region/],
   ['Region not accepted: region="a b" is not a valid hostname component.', {}, /Correct publish\.region/],
-  ['ENOENT: no such file', { code: 'ENOENT', syscall: 'open' }, /AWS_WEB_IDENTITY_TOKEN_FILE/],
+  [
+    'ENOENT: no such file',
+    { code: 'ENOENT', syscall: 'open' },
+    /AWS_WEB_IDENTITY_TOKEN_FILE.*AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE/,
+  ],
   ['Invalid character in header content', { code: 'ERR_INVALID_CHAR' }, /a line break/],
 ])('%s is put down to the settings, and not to the service', (message, facts, said) => {
   const error = storeError(Object.assign(new Error(message), facts), PLACE, 'https://minio.example.com')
