@@ -23,7 +23,8 @@ export function createReconciler(
 ): Reconcile {
   let underWay: { ended: Promise<void>; isComparing: boolean } | undefined
   let next: Promise<void> | undefined
-  let isSetBack = false
+  /** How often the clock was set back, and for how many of those the schedules were made equal since. */
+  const setBacks = { seen: 0, answered: 0 }
 
   async function reconcile(startedAtMs: number | undefined, startComparing: () => void): Promise<void> {
     const { accepted, live } = followed
@@ -34,15 +35,12 @@ export function createReconciler(
       startComparing()
       // Missed runs of another configuration are left to the workers that have it.
       if (!accepted.isMine) return
-      const { reading } = live
       const { organizations } = live.current
-      const mayWrite = async () => {
-        await followed.look()
-        return accepted.mayWrite && live.reading === reading
-      }
-      const times = { nowMs: now(), startedAtMs, wasSetBack: isSetBack }
-      isSetBack = false
+      const mayWrite = mayStillWrite(followed)
+      const { seen, answered } = setBacks
+      const times = { nowMs: now(), startedAtMs, wasSetBack: seen > answered }
       logDone(await reconcileSchedules({ queues, mirror, values, organizations, ...times, mayWrite }), log)
+      setBacks.answered = seen
     } catch (error) {
       log.warn({ reason: codeAndReason(error) }, 'schedules could not be compared')
     }
@@ -60,7 +58,7 @@ export function createReconciler(
   }
 
   return ({ startedAtMs, wasSetBack = false } = {}) => {
-    isSetBack ||= wasSetBack
+    if (wasSetBack) setBacks.seen += 1
     if (underWay === undefined) return start(startedAtMs)
     if (!underWay.isComparing) return underWay.ended
     // It compares what was read before: what has changed since needs another one.
@@ -68,6 +66,16 @@ export function createReconciler(
       next = undefined
       return underWay?.ended ?? start()
     }))
+  }
+}
+
+/** Whether this worker may write schedules, and its configuration is still the one of now. */
+function mayStillWrite(followed: Engine['followed']): () => Promise<boolean> {
+  const { live, accepted } = followed
+  const { reading } = live
+  return async () => {
+    await followed.look()
+    return accepted.mayWrite && live.reading === reading
   }
 }
 
