@@ -45,6 +45,11 @@ const MEANINGS: readonly [pattern: RegExp, what: string, fix: string][] = [
     'the server asks for a certificate of the client, and Customer Mirror shows none',
     'Let this machine in without one there, or put a proxy in between that shows one.',
   ],
+  [
+    /HANDSHAKE_FAILURE|handshake failure/,
+    'the server broke off the TLS handshake',
+    'Its log says why: it may ask for a certificate of the client, and Customer Mirror shows none, or for ciphers that Node.js does not offer.',
+  ],
 ]
 
 const OTHERWISE = [

@@ -15,6 +15,13 @@ test.each([
   ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', '', /no TLS 1\.2 or newer/, /Turn it on/],
   ['EPROTO', ALERT, /no TLS 1\.2 or newer/, /Turn it on/],
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '', /a certificate of the client/, /without one/],
+  ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', '', /broke off/, /a certificate of the client.*ciphers/],
+  [
+    'EPROTO',
+    'SSL routines:ssl3_read_bytes:ssl/tls alert handshake failure',
+    /broke off/,
+    /a certificate of the client/,
+  ],
   ['ERR_SSL_WRONG_VERSION_NUMBER', '', /no TLS connection/, /offers TLS there/],
 ])('%s %s is described with what to do', (code, said, what, fix) => {
   expect(tlsFailure(code, said)).toEqual({ what: expect.stringMatching(what), fix: expect.stringMatching(fix) })
