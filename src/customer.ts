@@ -74,6 +74,12 @@ export function namedId(record: unknown): string | undefined {
   return UUID_IN_ANY_FORM.exec(id)?.slice(1).join('-').toLowerCase()
 }
 
+/** Every UUID in a text, in lower case with dashes, whatever form it has there. */
+export function idsIn(text: string): string[] {
+  const found = text.matchAll(new RegExp(UUID_IN_ANY_FORM, 'gi'))
+  return [...found].map((match) => match.slice(1).join('-').toLowerCase())
+}
+
 export const idSchema = z
   .string('must be a UUID')
   .regex(UUID, 'must be a UUID')

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import { idsIn } from '../../customer.ts'
 import { idHash } from '../../forgotten.ts'
 import { purgeCustomer } from '../../mirror/sqlite/forget/purge-customer.ts'
 import { hasTable } from '../has-table.ts'
@@ -79,10 +80,24 @@ function idsUnder(db: Database.Database, { organization, key }: Key, hashes: Rea
   const ids = db
     .prepare<[Record<string, string>], string>(
       `SELECT id FROM customers WHERE organization = @organization
-       UNION SELECT id FROM changes WHERE organization = @organization
-       UNION SELECT record_id FROM rejects WHERE organization = @organization AND record_id IS NOT NULL`,
+       UNION SELECT id FROM changes WHERE organization = @organization`,
     )
     .pluck()
     .all({ organization })
-  return new Map(ids.map((id) => [hashOf(id), id] as const).filter(([hash]) => hashes.has(hash)))
+  const all = [...ids, ...idsInTexts(db, organization)]
+  return new Map(all.map((id) => [hashOf(id), id] as const).filter(([hash]) => hashes.has(hash)))
+}
+
+/** A record that could not be kept may have its id in any form, or name another one; a certificate names who was found. */
+function idsInTexts(db: Database.Database, organization: string): Set<string> {
+  const texts = db
+    .prepare<[Record<string, string>], string>(
+      `SELECT payload FROM rejects WHERE organization = @organization
+       UNION ALL SELECT record_id FROM rejects WHERE organization = @organization AND record_id IS NOT NULL
+       UNION ALL SELECT CAST(certificate AS TEXT) FROM runs WHERE organization = @organization AND certificate IS NOT NULL`,
+    )
+    .pluck()
+  const found = new Set<string>()
+  for (const text of texts.iterate({ organization })) for (const id of idsIn(text)) found.add(id)
+  return found
 }

@@ -10,7 +10,7 @@ import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/datab
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
 import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
-import { customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
@@ -93,6 +93,19 @@ describe('a restore', () => {
     })
     expect(await again.forgetCustomer({ ...forgetting, id: customerId(3) })).toMatchObject({ wasForgotten: true })
     expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
+  })
+
+  test('holds nothing of a forgotten customer of whom the backup has only a record that could not be kept', async () => {
+    const mirror = await openMirror(aMirrorFile())
+    await night(mirror, 0, [...customers(1, 2), aCustomer(3, { id: `{${customerId(3).toUpperCase()}}` })])
+    const { file } = await backUp(mirror.file)
+    const forgetting = { organization: 'acme', nowMs: START_MS + MINUTE_MS, monotonicMs: 0 }
+    await mirror.forgetCustomer({ ...forgetting, id: customerId(3) })
+    await mirror.close()
+
+    expect(await restore(file, mirror.file)).toMatchObject({ forgotten: 1 })
+    expect(rowsOf(mirror.file, 'SELECT payload FROM rejects')).toEqual([])
+    expect(readFileSync(mirror.file, 'latin1')).not.toContain('customer-3@example')
   })
 
   test('where there is no mirror makes one, private in a private folder', async () => {
