@@ -60,12 +60,13 @@ async function fill(file: string, address: string): Promise<void> {
       for (const setting of ['journal_mode = MEMORY', 'synchronous = OFF', 'foreign_keys = OFF']) db.pragma(setting)
       db.exec('BEGIN')
       const to = sqliteSide(db, file)
-      await server.read((session) => {
+      await server.read(async (session) => {
         // The server may end a statement, on a standby above all; then all of it is read again.
         db.exec('ROLLBACK; BEGIN')
         const side = postgresSide(session, shownMirror(address))
         const from = { ...side, organizations: () => organizationsIn(session) }
-        return copyMirror(from, to, { tables: READ_TABLES, forPostgres: false })
+        await copyMirror(from, to, { tables: READ_TABLES, forPostgres: false })
+        await noteForgotten(session, db)
       })
       db.exec('COMMIT')
       db.exec('ANALYZE')
@@ -75,6 +76,18 @@ async function fill(file: string, address: string): Promise<void> {
   } finally {
     await server.close()
   }
+}
+
+/** Which number was forgotten last in each organization, without any hash: objects in a bucket from before are written anew. */
+async function noteForgotten(session: Session, db: Database.Database): Promise<void> {
+  const mayRead = `SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead"`
+  const [asked] = await session.all<{ mayRead: boolean | null }>(mayRead)
+  if (asked?.mayRead !== true) return
+  const last = await session.all<{ organization: string; number: number }>(
+    'SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization',
+  )
+  const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
+  for (const { number, organization } of last) insert.run(number, organization)
 }
 
 /** The organizations of which readers see anything, from tables that every reader may read. */

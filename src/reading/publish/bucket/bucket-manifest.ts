@@ -22,6 +22,8 @@ const entrySchema = z.object({
   /** The latest run that changed anything. */
   last_run: z.number(),
   last_status: z.string(),
+  /** The number of the customer who was forgotten last, 0 while there is none. */
+  forgotten: z.number().default(0),
   /** Equal as long as the mirror holds the same rows in the same columns. */
   state: z.string(),
 })

@@ -66,8 +66,10 @@ function keptEntry(
   if (entry === undefined) return undefined
   const { lastRun, lastStatus } = organization
   const isSameRun = entry.last_run === lastRun && entry.last_status === lastStatus
+  // A customer who was forgotten since goes with the next publish, whatever the runs of the organization do.
+  const hasForgotten = organization.forgotten > entry.forgotten
   // Rows of a run that is under way, or did not reach its end, are half a list.
-  if (afterRuns && (isSameRun || !ENDED.has(lastStatus))) return entry
+  if (afterRuns && !hasForgotten && (isSameRun || !ENDED.has(lastStatus))) return entry
   const rows = reader.look(organization.organization)
   return rows.state === entry.state ? { ...entry, ...runFactsOf(organization) } : undefined
 }
@@ -108,7 +110,7 @@ function entryOf(
   return { organization: organization.organization, ...object, rows, active, ...runFactsOf(organization), state }
 }
 
-function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus }: ReadOrganization) {
+function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus, forgotten }: ReadOrganization) {
   return {
     run,
     proof,
@@ -116,6 +118,7 @@ function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus }: R
     proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf),
     last_run: lastRun,
     last_status: lastStatus,
+    forgotten,
   }
 }
 

@@ -17,6 +17,8 @@ export type ReadOrganization = ExportedOrganization & {
   /** The latest run that changed anything, `running` while it is under way. */
   lastRun: number
   lastStatus: string
+  /** The number of the customer who was forgotten last; 0 where there is none. */
+  forgotten: number
 }
 
 /** The rows of one organization at one moment. */
@@ -135,7 +137,8 @@ function readOrganizations(db: Connection, mirror: string): ReadOrganization[] {
 
 const READ_ORGANIZATIONS = `
   SELECT fresh.organization, run.id AS run, run.proof, fresh.read_as_of AS readAsOf, fresh.proven_as_of AS provenAsOf,
-    fresh.retired_at AS retiredAt, 0 AS active, '' AS firstReadAt
+    fresh.retired_at AS retiredAt, 0 AS active, '' AS firstReadAt,
+    (SELECT coalesce(MAX(number), 0) FROM forgotten WHERE organization = fresh.organization) AS forgotten
   FROM freshness AS fresh
   JOIN runs AS run ON run.id = (SELECT MAX(id) FROM runs AS each
     WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)

@@ -12,7 +12,7 @@ import {
   rowsIn,
 } from '../../../support/bucket-publishing.ts'
 import { aBucketServer, BUCKET } from '../../../support/bucket-server.ts'
-import { aCustomer, customerId, customers } from '../../../support/builders.ts'
+import { aCustomer, customerId, customers, START_MS } from '../../../support/builders.ts'
 import { aMirror, rowsOf, tamper } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights } from '../../../support/publishing.ts'
 
@@ -140,6 +140,26 @@ test('after runs, rows of a run that did not reach the end of its list are not p
 
   expect([kept, quick, asBefore, manifestIn(bucket).organizations[0]?.rows]).toEqual([5, 10, 10, 9])
 })
+
+test.each(['complete', 'failed'] as const)(
+  'after the run of another organization, no object that is named holds a forgotten customer; the last run was %s',
+  async (status) => {
+    const mirror = await aMirror()
+    for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
+    const bucket = await aBucketServer()
+    const after = aBucketPlan(mirror.file, { afterRuns: true })
+    const ending = status === 'failed' ? { status, readToEnd: false } : {}
+    await night(mirror, 1, customers(1, 5), { ending })
+    await publishInto(bucket, after)
+    await mirror.forgetCustomer({ organization: 'acme', id: customerId(3), nowMs: START_MS, monotonicMs: undefined })
+    await night(mirror, 2, customers(1, 6), { organization: 'globex' })
+    await publishInto(bucket, after)
+    const again = await publishInto(bucket, after)
+
+    expect(manifestIn(bucket).organizations.map(({ rows }) => rows)).toEqual([4, 6])
+    expect(again.bucket?.organizations.map(({ isNew }) => isNew)).toEqual([false, false])
+  },
+)
 
 test('objects of organizations that were renamed, retired or forgotten go at once', async () => {
   const mirror = await aMirror()
