@@ -55,7 +55,7 @@ function carryOrganization(
 }
 
 /** Its name when the backup was made: the one that has its runs there, since to rename an organization renames its runs. */
-function nameInBackup(from: Database.Database, to: Database.Database, organization: string): string {
+export function nameInBackup(from: Database.Database, to: Database.Database, organization: string): string {
   const runs = from
     .prepare<[string], Run>('SELECT id, started_at FROM runs WHERE organization = ? ORDER BY id')
     .all(organization)

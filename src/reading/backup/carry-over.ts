@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { carryForgotten, type CarriedForgotten } from './carry-forgotten.ts'
+import { carryForgotten, nameInBackup, type CarriedForgotten } from './carry-forgotten.ts'
 import { hasTable } from '../has-table.ts'
 import { mirroredIn } from '../mirrored-in.ts'
 
@@ -31,7 +31,9 @@ export function carryOver(from: Database.Database, to: Database.Database, nowMs:
   }
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after?.stamp ?? '')
   if (isAnother) passLostNumbers(to, nowMs)
-  else if (feedGoesBack) askForNewCopies(to)
+  // Readers of an organization that came after the backup have rows of it, too.
+  const came = known.filter((organization) => nameInBackup(from, to, organization) === organization)
+  if (feedGoesBack) askForNewCopies(to, [...restored, ...came])
   return { feedGoesBack, ...carryForgotten(from, to), onlyInBackup }
 }
 
@@ -42,7 +44,7 @@ export function carryOver(from: Database.Database, to: Database.Database, nowMs:
 export function passLostNumbers(db: Database.Database, nowMs: number): void {
   setLastNumber(db, 'changes', Math.max(lastNumber(db, 'changes') + 1, nowMs))
   setLastNumber(db, 'runs', Math.max(lastNumber(db, 'runs'), Math.floor(nowMs / 1000)))
-  askForNewCopies(db)
+  askForNewCopies(db, organizationsIn(db))
 }
 
 /** The key that every mirror makes for itself and its backups have too; undefined in a mirror of a version that had none. */
@@ -55,11 +57,11 @@ function organizationsIn(db: Database.Database): string[] {
   return hasTable(db, 'runs') ? mirroredIn(db) : []
 }
 
-function askForNewCopies(db: Database.Database): void {
+function askForNewCopies(db: Database.Database, organizations: readonly string[]): void {
   db.prepare(
-    `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT organization, ? FROM runs WHERE true
+    `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT value, ? FROM json_each(?) WHERE true
      ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
-  ).run(lastNumber(db, 'changes'))
+  ).run(lastNumber(db, 'changes'), JSON.stringify(organizations))
 }
 
 function setLastNumber(db: Database.Database, table: string, seq: number): void {

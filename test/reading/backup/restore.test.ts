@@ -9,6 +9,7 @@ import { syncCommand } from '../../../src/cli/sync.ts'
 import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
+import { CLOCKS, organizationsOf } from '../../mirror/organizations.ts'
 import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
@@ -71,6 +72,36 @@ describe('a restore', () => {
     expect(start).toBe(read + 1)
     expect(await since(read)).toMatchObject({ code: 2, stderr: expect.stringMatching(/start again from a copy/) })
     expect(await since(start)).toMatchObject({ code: 0 })
+  })
+
+  test('tells a reader of an organization that came after the backup to start from a new copy, also after a new name', async () => {
+    const mirror = await openMirror(aMirrorFile())
+    await night(mirror, 0, customers(1, 3))
+    const { file } = await backUp(mirror.file)
+    await night(mirror, 1, customers(11, 15), { organization: 'globex' })
+    await mirror.close()
+    await restore(file, mirror.file)
+    const again = await openMirror(mirror.file)
+    await night(again, 2, customers(11, 14), { organization: 'globex' })
+    const since = (seq: number, organization: string) =>
+      runCli(
+        [
+          ...['export', '--format', 'csv', '--mirror', mirror.file, '--org', organization],
+          ...['--changes-since', String(seq)],
+        ],
+        { cwd: dirname(mirror.file) },
+      )
+    const start = Number(valueOf(mirror.file, `SELECT feed_seq FROM horizons WHERE organization = 'globex'`))
+
+    expect(await since(0, 'globex')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/start again from a copy/),
+    })
+    expect(await since(start, 'globex')).toMatchObject({ code: 0 })
+    await again.close()
+    const organizations = await organizationsOf(mirror.file)
+    await organizations.rename({ from: 'globex', to: 'globex-eu' }, CLOCKS)
+    expect(await since(0, 'globex-eu')).toMatchObject({ code: 2 })
   })
 
   test('keeps forgotten who was forgotten after the backup, and nothing of them in the restored file', async () => {
