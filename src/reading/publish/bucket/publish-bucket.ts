@@ -26,6 +26,9 @@ const ALL_THE_TIME = {
   missing:
     'objects that were just written are not listed there, so the manifest still names those from before. Look for a rule of the bucket ' +
     'or a program that removes them, and for a service that lists what it takes only later. Let one mirror publish to a prefix.',
+  unmatched:
+    'the service takes the manifest for one that was changed meanwhile, and it was not. What was published before is unchanged. A proxy on the ' +
+    'way may leave out or change the ETag of an answer, as compression does: let publish.endpoint name the service itself.',
 }
 
 /**
@@ -68,8 +71,10 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
       }
     }
     const there = keys && (await store.list(OBJECTS))
-    if (there !== undefined && isAnyMissing(content, there)) return await giveUp(store, written, found)
-    if (!(await store.replaceText(MANIFEST, manifestText(content), found.version))) return await giveUp(store, written)
+    if (there !== undefined && isAnyMissing(content, there))
+      return await giveUp(store, written, { found, why: 'missing' })
+    if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
+      return await giveUp(store, written, { found, why: 'unmatched' })
     const left = there === undefined ? [] : await sweep(store, content, there)
     return {
       ...done,
@@ -157,15 +162,19 @@ function isAnyMissing({ organizations }: Pick<BucketManifest, 'organizations'>, 
 
 /**
  * Removes what no manifest will name; the next publish does it where this one cannot. A service may have written the manifest and refused it
- * all the same, and another process may have gone on from there: what the manifest names now stays. Given a manifest, it is only overtaken
- * where another one is there now.
+ * all the same, and another process may have gone on from there: what the manifest names now stays. Where the manifest that was found is
+ * still there, it was not overtaken, and `why` is the reason.
  */
-async function giveUp(store: ObjectStore, written: readonly string[], before?: FoundManifest): Promise<Again> {
+async function giveUp(
+  store: ObjectStore,
+  written: readonly string[],
+  unless?: { found: FoundManifest; why: Again },
+): Promise<Again> {
   try {
     const { content, version } = await readBucketManifest(store)
     const named = namesOf(content)
     for (const key of written) if (!named.has(key)) await store.remove(key)
-    if (before !== undefined && version === before.version) return 'missing'
+    if (unless !== undefined && version === unless.found.version) return unless.why
   } catch {
     // The reason to give up is the one to report.
   }

@@ -76,6 +76,25 @@ test('objects that a service takes and does not keep are not put down to other p
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
+test.each([
+  ['changes', { etag: 'W/"compressed"' }],
+  ['leaves out', {}],
+])('a proxy that %s the ETag of the manifest is not put down to other processes', async (_, headers) => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, key }, response) => {
+    if (method !== 'GET' || !key.endsWith('manifest.json')) return false
+    response.writeHead(200, headers).end(bucket.objects.get(key))
+    return true
+  }
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
+    code: 'copy-busy',
+    message: expect.stringMatching(/change the ETag of an answer/),
+  })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
 test('what a manifest names stays that was written although the service refused it', async () => {
   const { mirror, bucket } = await aStaleBucket()
   bucket.fault = ({ method, key, body }, response) => {
