@@ -17,10 +17,30 @@ export const queueAddress = z
 
 function problemOf(text: string): string | undefined {
   if (text === 'embedded') return undefined
-  if (!isPostgres(text)) return URL.canParse(text) ? undefined : MESSAGE
+  if (!isPostgres(text)) return redisProblem(text)
   const parsed = parsePostgresAddress(text, ['prefix', ...QUEUE_PARAMETERS])
   return 'problem' in parsed ? parsed.problem : undefined
 }
+
+/**
+ * The driver takes a path that is no number, and every option of its own as a parameter: with some of them it ends the process, or
+ * never answers. A part of a password may stand in any of these places, so none is repeated.
+ */
+function redisProblem(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null) return MESSAGE
+  if (url.hash !== '') return 'has a #: write a # of a name or a password as %23'
+  if (!/^(?:\/\d{0,9})?$/.test(url.pathname))
+    return 'must have nothing but the number of a database after its host, such as redis://127.0.0.1:6379/0; write a / of a password as %2F'
+  const names = [...url.searchParams.keys()]
+  if (names.some((name) => !REDIS_PARAMETERS.includes(name)))
+    return `has an unknown parameter: known are ${REDIS_PARAMETERS.join(' and ')}; write a ? of a password as %3F`
+  if (new Set(names).size < names.length) return 'gives a parameter twice: keep one'
+  return /^[046]$/.test(url.searchParams.get('family') ?? '0') ? undefined : 'has a bad family: it must be 4, 6 or 0'
+}
+
+/** `family` is that of the IP addresses: private networks of some hosts have IPv6 alone. */
+const REDIS_PARAMETERS = ['prefix', 'family']
 
 /** The address in `CUSTOMER_MIRROR_QUEUE`, which may contain a password; undefined when it is not set. */
 export function queueOfEnvironment(environment: Environment): string | undefined {

@@ -125,6 +125,30 @@ test.each([
   ])
 })
 
+test.each([
+  ['a database that is no number', '/hunter2', /^must have nothing but the number of a database after its host/],
+  ['two numbers', '/1/2', /^must have nothing but the number/],
+  ['a misspelt prefix', '?prefx=hunter2', /^has an unknown parameter: known are prefix and family/],
+  ['an option of the driver', '?keyPrefix=hunter2', /^has an unknown parameter/],
+  ['two prefixes', '?prefix=a&prefix=b', /^gives a parameter twice: keep one$/],
+  ['a family that is none', '?family=5', /^has a bad family: it must be 4, 6 or 0$/],
+  ['a # of a password', '#hunter2@queue.example.com', /^has a #: write a # of a name or a password as %23$/],
+])('the address of a queue in Redis with %s is a mistake', async (_what, end, problem) => {
+  const [line = '', ...more] = await mistakesIn(`queue: redis://queue.example.com${end}\n${acme()}`)
+  const [place, message] = line.split(' queue: ')
+  expect([place, more]).toEqual(['customer-mirror.yaml:1:8', []])
+  expect(message).toMatch(problem)
+  expect(line).not.toContain('hunter2')
+})
+
+test.each(['', '/', '/0', '/15?prefix=night', '?family=6&prefix=night'])(
+  'the address of a queue in Redis may end with "%s"',
+  async (end) => {
+    const address = `rediss://queue.example.com:6380${end}`
+    expect((await configOf(`queue: ${address}\n${acme()}`)).queue).toBe(address)
+  },
+)
+
 test('the password of a queue is never repeated', async () => {
   expect(await mistakesIn(`queue: amqp://user:hunter2@queue.example.com\n${acme()}`)).toEqual([
     'customer-mirror.yaml:1:8 queue: must be a redis://, rediss:// or postgres:// address, or the word embedded',
