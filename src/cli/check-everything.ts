@@ -15,7 +15,7 @@ import { checkNotify } from './check-notify.ts'
 import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
 import { checkQueue } from './check-queue.ts'
-import { checkQuick } from './check-quick.ts'
+import { checkSchedule } from './check-schedule.ts'
 import { failedCheck, type Finding } from './finding.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
@@ -44,7 +44,7 @@ export async function* checkEverything(
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
     yield* checkPrivacy(organization, config.mirror)
-    yield* checkQuick(organization, { file: config.file, nowMs: Date.now() })
+    yield* checkSchedule(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)
   }
 }

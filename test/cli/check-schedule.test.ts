@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
+import { scheduleCommand } from '../../src/cli/schedule.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -36,15 +37,32 @@ test('check says nothing of quick runs where there are none', async () => {
   expect((await check({ schedule: { ...NIGHT, quick: 'never' } })).stdout).not.toContain('quick')
 })
 
-test('check reports a quick line without a moment beside what is well, and ends with 3', async () => {
-  const { code, stdout } = await check({ schedule: { ...NIGHT, quick: '0 0 31 2 *' } })
+test.each([
+  ['a cron line that cannot be read', { cron: '0 2 * * FOO' }, /its cron line names no moment/],
+  ['a cron line without a moment', { cron: '0 2 30 2 *' }, /its cron line names no moment/],
+  ['a quick line without a moment', { quick: '0 0 31 2 *' }, /its quick line names no moment/],
+  [
+    'a cron line outside its window',
+    { window: '10:00-11:00' },
+    /its cron line never falls inside the window 10:00-11:00/,
+  ],
+])('check reports %s, as schedule does, beside what is well, and ends with 3', async (_what, settings, problem) => {
+  const { config } = await aPlace({ schedule: { ...NIGHT, ...settings } })
+  const { code, stdout } = await runCommand(checkCommand, ['--config', config])
+  const listed = await runCommand(scheduleCommand, ['--config', config])
 
-  expect(stdout).toContain('✖ quick runs of acme: ')
-  expect(stdout).toContain('its quick line names no moment')
+  expect(stdout).toContain('✖ schedule of acme: ')
+  expect(stdout).toMatch(problem)
+  expect(stdout).toContain('✔ acme: answered')
   expect(code).toBe(3)
+  expect(listed.stderr).toMatch(problem)
 })
 
 async function check(settings: object) {
-  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })), settings)
+  const { config } = await aPlace(settings)
   return runCommand(checkCommand, ['--config', config])
+}
+
+async function aPlace(settings: object) {
+  return aWorkplace(organizationsOf(await aSandbox({ customers: [1] })), settings)
 }

@@ -1,30 +1,29 @@
 import type { Organization } from '../config/organization.ts'
-import { ConfigError } from '../errors.ts'
 import { LEAST_OF_SHARE, type QuickLimit } from '../quick-limit.ts'
-import type { Finding } from './finding.ts'
+import { failedCheck, type Finding } from './finding.ts'
 import { count, moment } from './output/wording.ts'
 
-/** When an organization has quick runs, and what each may cost; nothing where it has none. */
-export async function* checkQuick(
-  { id, schedule, quick }: Organization,
+/**
+ * Whether a worker would take the schedule of an organization, judged as the worker and `schedule` judge it; then when it has quick
+ * runs, and what each may cost.
+ */
+export async function* checkSchedule(
+  organization: Organization,
   { file, nowMs }: { file: string; nowMs: number },
 ): AsyncGenerator<Finding> {
-  if (schedule?.quick === undefined) return
-  const what = `quick runs of ${id}`
-  const [{ scheduleProblem }, { quickOutlook }] = await Promise.all([
-    import('../../jobs/schedule/due-times.ts'),
+  const { id, schedule, quick } = organization
+  if (schedule === undefined) return
+  const [{ checkSchedules }, { quickOutlook }] = await Promise.all([
+    import('../../jobs/schedule/reconcile.ts'),
     import('../../jobs/schedule/quick-times.ts'),
   ])
-  for (const [line, cron] of [
-    ['cron line', schedule.cron],
-    ['quick line', schedule.quick],
-  ] as const) {
-    const problem = scheduleProblem({ ...schedule, cron }, nowMs)
-    if (problem === undefined) continue
-    const error = new ConfigError([{ file, message: `schedule of ${id}: its ${line} names no moment (${problem})` }])
-    yield { what, said: error.message, error, fix: 'Change that line of the schedule.' }
+  try {
+    checkSchedules({ organizations: [organization], file }, nowMs)
+  } catch (error) {
+    yield { ...failedCheck(`schedule of ${id}`, error), fix: 'Change that line of the schedule, or its window.' }
     return
   }
+  const what = `quick runs of ${id}`
   const outlook = quickOutlook(id, schedule, nowMs)
   if (outlook === undefined) return
   const { inADay, nextMs, isAlwaysAtNight } = outlook
