@@ -36,7 +36,10 @@ export function sqliteSide(db: Connection, place: string): Side {
       for (const [at, { table }] of NUMBERED.entries()) {
         if (!isNumberedForEver(db, table)) continue
         db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-        db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, numbers[at] ?? 0)
+        db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(
+          table,
+          numbers[at] ?? 0,
+        )
       }
     },
   }

@@ -66,7 +66,7 @@ function askForNewCopies(db: Database.Database, organizations: readonly string[]
 
 function setLastNumber(db: Database.Database, table: string, seq: number): void {
   db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, seq)
+  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
 }
 
 function lastNumber(db: Database.Database, table: string): number {
