@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { DEFAULT_HEADERS } from '../source/signing.ts'
 import { isLoopback, parseBaseUrl } from './base-url.ts'
 import type { Mistake } from './mistakes.ts'
@@ -94,15 +93,15 @@ function repeatedIds(organizations: readonly unknown[]): Mistake[] {
 
 /** The same address with the same key would mirror the same customers twice. */
 function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
-  const seen = new Map<string, number[]>()
+  const first = new Map<string, number>()
   return organizations.flatMap((organization, index) => {
     const address = valueAt(organization, 'baseUrl')
     const parsed = typeof address === 'string' ? parseBaseUrl(address) : undefined
     const apiKey = valueAt(organization, 'apiKey')
     if (parsed === undefined || !('url' in parsed) || apiKey === undefined) return []
-    const others = seen.get(parsed.url.href) ?? []
-    seen.set(parsed.url.href, [...others, index])
-    const twin = others.find((other) => isDeepStrictEqual(valueAt(organizations, other, 'apiKey'), apiKey))
+    const identity = JSON.stringify([parsed.url.href, apiKey])
+    const twin = first.get(identity)
+    if (twin === undefined) first.set(identity, index)
     if (twin === undefined) return []
     const message = `has the address and the API key of organizations.${twin}: the same customers would be mirrored twice`
     return [value(['organizations', index, 'baseUrl'], message)]
