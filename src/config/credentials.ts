@@ -71,7 +71,8 @@ async function valueOf(
 ): Promise<{ text: string } | { absent: string }> {
   if ('literal' in reference) return { text: reference.literal }
   if ('env' in reference) {
-    const text = environment[reference.env]
+    // The environment inherits from Object, and so has a `toString`.
+    const text = Object.hasOwn(environment, reference.env) ? environment[reference.env] : undefined
     return text === undefined ? { absent: 'is not set: export it before running, or use { file: path }' } : { text }
   }
   const content = await readText(reference.file, { maxBytes: MAX_BYTES })

@@ -8,7 +8,9 @@ import { absoluteMirror, MIRROR_VARIABLE, mirrorOfEnvironment } from './mirror-p
 import { path } from './path.ts'
 import { refusing } from './refusing.ts'
 
-const file = path.refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
+const file = path
+  .refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
+  .refine((text) => !/[/\\]$/.test(text), 'must name a file, such as ./data/customers.db, and not a folder')
 
 /** Where the mirror is, as written in the configuration: the path of a file, or an address without a password. */
 export const mirror = z.string().check(refusing((text) => problemOf(text) ?? passwordProblem(text)))

@@ -17,9 +17,18 @@ export const queueAddress = z
 
 function problemOf(text: string): string | undefined {
   if (text === 'embedded') return undefined
-  if (!isPostgres(text)) return redisProblem(text)
+  return (isPostgres(text) ? postgresProblem(text) : redisProblem(text)) ?? prefixProblem(text)
+}
+
+function postgresProblem(text: string): string | undefined {
   const parsed = parsePostgresAddress(text, ['prefix', ...QUEUE_PARAMETERS])
   return 'problem' in parsed ? parsed.problem : undefined
+}
+
+function prefixProblem(text: string): string | undefined {
+  const prefix = URL.parse(text)?.searchParams.get('prefix') ?? undefined
+  if (prefix === undefined || /^[\w.-]{1,64}$/.test(prefix)) return undefined
+  return 'has a bad prefix: at most 64 letters, digits, dots, dashes and underscores'
 }
 
 /**

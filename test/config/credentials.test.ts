@@ -34,6 +34,12 @@ test('all missing secrets are named at once, with the fix', async () => {
   ])
 })
 
+test('a variable that the environment inherits is not set', async () => {
+  const secret = readCredentials(organization({ env: 'toString' }), { KEY: 'k' })
+
+  expect(await linesOf(secret)).toEqual([expect.stringMatching(/the secret of organization acme\) is not set/)])
+})
+
 test('a directory in place of a secret file is named', async () => {
   const file = join(await aFolder(), 'folder')
   await mkdir(file)
@@ -131,6 +137,7 @@ test.each([
   ['a misspelt prefix', '?prefx=hunter2', /^has an unknown parameter: known are prefix and family/],
   ['an option of the driver', '?keyPrefix=hunter2', /^has an unknown parameter/],
   ['two prefixes', '?prefix=a&prefix=b', /^gives a parameter twice: keep one$/],
+  ['a bad prefix', '?prefix=a:b', /^has a bad prefix: at most 64 letters, digits, dots, dashes and underscores$/],
   ['a family that is none', '?family=5', /^has a bad family: it must be 4, 6 or 0$/],
   ['a # of a password', '#hunter2@queue.example.com', /^has a #: write a # of a name or a password as %23$/],
 ])('the address of a queue in Redis with %s is a mistake', async (_what, end, problem) => {

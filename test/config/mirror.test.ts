@@ -88,6 +88,7 @@ test.each([
   ['an address without postgres://', 'user:hunter2@db/c', MISSPELT],
   ['another database', 'mysql://db/customers', MISSPELT],
   ['a mirror in memory', '":memory:"', 'must be a file: a mirror in memory would be lost'],
+  ['a folder that is not there', './data/', 'must name a file, such as ./data/customers.db, and not a folder'],
 ])(
   'a mirror that cannot be used is a mistake with its place, and no secret is repeated: %s',
   async (_name, address, message) => {
