@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cronProblem } from './cron-line.ts'
 import { duration } from './duration.ts'
 import { refusing } from './refusing.ts'
 import { didYouMean } from './suggestion.ts'
@@ -6,7 +7,7 @@ import { window as hours } from './window.ts'
 
 const cron = z
   .string('must be text of five fields, such as "0 2 * * *"')
-  .check(refusing((text) => cronProblem(text)))
+  .check(refusing((text) => cronProblem(text, NIGHTLY)))
   .meta({
     description: 'When to run, as five cron fields: minute, hour, day of month, month, day of week.',
     examples: ['0 2 * * *'],
@@ -69,35 +70,8 @@ export function mergeSchedule(shared: Written | undefined, own: Written | undefi
   }
 }
 
-const FIELDS = [
-  { name: 'minute', min: 0, max: 59 },
-  { name: 'hour', min: 0, max: 23 },
-  { name: 'day of month', min: 1, max: 31 },
-  { name: 'month', min: 1, max: 12 },
-  { name: 'day of week', min: 0, max: 7 },
-] as const
-
-// Names (MON, JAN), ranges, steps, and the L, ? and # of the day fields.
-const CRON_PART = /^(?:\*|\?|L|[A-Za-z]{3}|\d+)(?:-(?:[A-Za-z]{3}|\d+))?(?:[/#]\d+)?L?$/
-
 const NIGHTLY = '"0 2 * * *" for every night at two'
 const QUICK = `"*/15 * * * *" for every quarter of an hour, or be ${NEVER}`
-
-/** The mistake in a cron line, as a sentence. A rough check: the scheduler decides in the end. */
-function cronProblem(text: string, example = NIGHTLY): string | undefined {
-  const fields = text.trim().split(/\s+/)
-  if (fields.length !== FIELDS.length) return `must have five fields, such as ${example}`
-  for (const [index, field] of FIELDS.entries()) {
-    for (const part of (fields[index] ?? '').split(',')) {
-      if (!CRON_PART.test(part)) return `has an unreadable ${field.name} (field ${index + 1} of five)`
-      const numbers = (part.split(/[/#]/)[0] ?? '').match(/\d+/g)?.map(Number) ?? []
-      if (numbers.some((number) => number < field.min || number > field.max))
-        return `must have a number from ${field.min} to ${field.max} as ${field.name} (field ${index + 1} of five)`
-      if (/[/#]0+$/.test(part)) return `has a step of zero in the ${field.name} (field ${index + 1} of five)`
-    }
-  }
-  return undefined
-}
 
 /** The mistake in the name of a time zone, as a sentence. */
 function timezoneProblem(name: string): string | undefined {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { chooseOrganizations } from '../../src/config/organization.ts'
 import { UsageError } from '../../src/errors.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/source/signing.ts'
-import { acme, configOf } from './configuration-folder.ts'
+import { acme, configOf, mistakesIn } from './configuration-folder.ts'
 
 test('an organization without settings gets the built-in ones', async () => {
   const config = await configOf(acme())
@@ -106,13 +106,36 @@ test.each([
   expect((await configOf(acme(`maxWait: ${written}`))).organizations[0]?.maxWaitMs).toBe(ms)
 })
 
-test.each(['* * * * *', '*/15 0-6 1,15 * MON-FRI', '0 2 L * ?', '0 2 * JAN 7'])(
-  'the cron line "%s" is accepted',
-  async (cron) => {
-    const [organization] = (await configOf(acme(`schedule: { cron: "${cron}", timezone: UTC }`))).organizations
-    expect(organization?.schedule?.cron).toBe(cron)
-  },
-)
+test.each([
+  '* * * * *',
+  '*/15 0-6 1,15 * MON-FRI',
+  '0 2 L * ?',
+  '0 2 * jan-MAR 7',
+  '5/15 2 * * FRIL',
+  '0 2 * * 1#2,5L',
+])('the cron line "%s" is accepted', async (cron) => {
+  const [organization] = (await configOf(acme(`schedule: { cron: "${cron}", timezone: UTC }`))).organizations
+  expect(organization?.schedule?.cron).toBe(cron)
+})
+
+test.each([
+  ['0 2 * * JAN', 'has an unreadable day of week (field 5 of five)'],
+  ['0 2 * MON *', 'has an unreadable month (field 4 of five)'],
+  ['0 2 15L * *', 'has an unreadable day of month (field 3 of five)'],
+  ['? 2 * * *', 'has an unreadable minute (field 1 of five)'],
+  ['*-5 2 * * *', 'has an unreadable minute (field 1 of five)'],
+  ['0 2 * * 1-5L', 'has an unreadable day of week (field 5 of five)'],
+  ['0 2 * * FOOL', 'has an unreadable day of week (field 5 of five)'],
+  ['*/90 * * * *', 'must have a step of at most 59 in the minute (field 1 of five)'],
+  ['*/0 * * * *', 'has a step of zero in the minute (field 1 of five)'],
+  ['0 22-6 * * *', 'has a range that runs backwards in the hour (field 2 of five)'],
+  ['0 2 * * FRI-MON', 'has a range that runs backwards in the day of week (field 5 of five)'],
+  ['0 2 * * 1#6', 'has an unreadable day of week (field 5 of five)'],
+])('the cron line "%s", which would be taken for another one or for none, %s', async (cron, problem) => {
+  expect(await mistakesIn(acme(`schedule: { cron: "${cron}", timezone: UTC }`))).toEqual([
+    `customer-mirror.yaml:6:23 organizations.0.schedule.cron: ${problem}`,
+  ])
+})
 
 test('no id chooses every organization; ids choose these, once each, in their order', async () => {
   const globex = acme().replace('organizations:\n', '').replaceAll(/acme/gi, 'globex')
