@@ -1,4 +1,4 @@
-/** A field of a cron line: its numbers, the names that stand for them from `first` on, and what else it may be. */
+/** A field of a cron line: its numbers, the names that stand for them from `first` on, and what else it may be, with a value in it or none. */
 type Field = { name: string; min: number; max: number; names?: readonly string[]; first?: number; also?: RegExp }
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
@@ -10,7 +10,7 @@ const FIELDS: readonly Field[] = [
   { name: 'day of month', min: 1, max: 31, also: /^[?L]$/i },
   { name: 'month', min: 1, max: 12, names: MONTHS, first: 1 },
   // The last Friday of a month, or its second one.
-  { name: 'day of week', min: 0, max: 7, names: DAYS, first: 0, also: /^(?:\?|(?:[0-7]|[a-z]{3})(?:L|#[1-5]))$/i },
+  { name: 'day of week', min: 0, max: 7, names: DAYS, also: /^(?:\?|(\d|[a-z]{3})(?:L|#[1-5]))$/i },
 ]
 
 /**
@@ -38,9 +38,10 @@ function partProblem(part: string, field: Field): string | undefined {
   if (Number(step) === 0) return `has a step of zero in the ${name}`
   if (Number(step) > max) return `must have a step of at most ${max} in the ${name}`
   if (range === '*') return undefined
-  const isSpecial = step === undefined && field.also?.test(range) === true
-  if (isSpecial && !/^[a-z]{3}/i.test(range)) return undefined
-  const ends = (isSpecial ? range.slice(0, 3) : range).split('-').map((value) => numberOf(value, field))
+  const special = step === undefined ? field.also?.exec(range) : undefined
+  const values = special ? special[1] : range
+  if (values === undefined) return undefined
+  const ends = values.split('-').map((value) => numberOf(value, field))
   const [from = Number.NaN, to = from, ...others] = ends
   if (others.length > 0 || Number.isNaN(from) || Number.isNaN(to)) return unreadable
   if (Math.min(from, to) < min || Math.max(from, to) > max) return `must have a number from ${min} to ${max} as ${name}`

@@ -101,8 +101,10 @@ function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
     if (parsed === undefined || !('url' in parsed) || apiKey === undefined) return []
     const identity = JSON.stringify([parsed.url.href, apiKey])
     const twin = first.get(identity)
-    if (twin === undefined) first.set(identity, index)
-    if (twin === undefined) return []
+    if (twin === undefined) {
+      first.set(identity, index)
+      return []
+    }
     const message = `has the address and the API key of organizations.${twin}: the same customers would be mirrored twice`
     return [value(['organizations', index, 'baseUrl'], message)]
   })

@@ -5,12 +5,12 @@ import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'
 import type { Environment } from './environment.ts'
 import { absoluteMirror, MIRROR_VARIABLE, mirrorOfEnvironment } from './mirror-place.ts'
-import { path } from './path.ts'
+import { namingFile, path } from './path.ts'
 import { refusing } from './refusing.ts'
 
 const file = path
   .refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
-  .refine((text) => !/[/\\]$/.test(text), 'must name a file, such as ./data/customers.db, and not a folder')
+  .check(namingFile('./data/customers.db'))
 
 /** Where the mirror is, as written in the configuration: the path of a file, or an address without a password. */
 export const mirror = z.string().check(refusing((text) => problemOf(text) ?? passwordProblem(text)))

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isLikeAddress } from '../address/mirror-address.ts'
 import { parseBucketAddress, type BucketAddress } from './bucket-address.ts'
 import { endpointMistake } from './bucket-endpoint.ts'
-import { path } from './path.ts'
+import { namingFile, path } from './path.ts'
 import { refusing } from './refusing.ts'
 
 /** What is published for readers, as configured: a copy in a file, or objects in a bucket. */
@@ -37,7 +37,7 @@ const ORGANIZATION = '{organization}'
 
 const file = path
   .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
-  .refine((text) => !/[/\\]$/.test(text), 'must name a file, such as ./copies/customers.db, and not a folder')
+  .check(namingFile('./copies/customers.db'))
   .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
 
 const GROUP = 'must be the name or the number of a group, such as analysts or 1005'

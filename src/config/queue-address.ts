@@ -3,6 +3,7 @@ import { ConfigError } from '../errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../address/postgres-address.ts'
 import type { Environment } from './environment.ts'
+import { refusing } from './refusing.ts'
 
 const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the word embedded'
 
@@ -10,10 +11,7 @@ const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the wo
 export const queueAddress = z
   .string()
   .regex(/^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/, MESSAGE)
-  .superRefine((text, context) => {
-    const problem = problemOf(text)
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
-  })
+  .check(refusing(problemOf))
 
 function problemOf(text: string): string | undefined {
   if (text === 'embedded') return undefined
