@@ -75,7 +75,7 @@ export function namedId(record: unknown): string | undefined {
 }
 
 /** Every UUID in a text, in lower case with dashes, whatever form it has there. */
-export function idsIn(text: string): string[] {
+export function uuidsIn(text: string): string[] {
   const found = text.matchAll(new RegExp(UUID_IN_ANY_FORM, 'gi'))
   return [...found].map((match) => match.slice(1).join('-').toLowerCase())
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { idsIn } from '../../customer.ts'
+import { uuidsIn } from '../../customer.ts'
 import { idHash } from '../../forgotten.ts'
 import { purgeCustomer } from '../../mirror/sqlite/forget/purge-customer.ts'
 import { hasTable } from '../has-table.ts'
@@ -98,6 +98,6 @@ function idsInTexts(db: Database.Database, organization: string): Set<string> {
     )
     .pluck()
   const found = new Set<string>()
-  for (const text of texts.iterate({ organization })) for (const id of idsIn(text)) found.add(id)
+  for (const text of texts.iterate({ organization })) for (const id of uuidsIn(text)) found.add(id)
   return found
 }

@@ -30,21 +30,28 @@ export function carryOver(from: Database.Database, to: Database.Database, nowMs:
     setLastNumber(to, table, Math.max(lastNumber(from, table), lastNumber(to, table)) + next)
   }
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after?.stamp ?? '')
-  if (isAnother) passLostNumbers(to, nowMs)
-  // Readers of an organization that came after the backup have rows of it, too.
-  const came = known.filter((organization) => nameInBackup(from, to, organization) === organization)
-  if (feedGoesBack) askForNewCopies(to, [...restored, ...came])
+  if (isAnother) goOnFromTime(to, nowMs)
+  if (feedGoesBack) {
+    // Readers of an organization that came after the backup have rows of it, too.
+    const came = known.filter((organization) => nameInBackup(from, to, organization) === organization)
+    askForNewCopies(to, [...restored, ...came])
+  }
   return { feedGoesBack, ...carryForgotten(from, to), onlyInBackup }
 }
 
-/**
- * For a restored mirror whose successor is lost: nothing shows which numbers that one gave out after the backup. Readers and copies
- * remember them, so numbers go on from the time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
- */
+/** For a restored mirror whose successor is lost: its numbers pass those that were given out after the backup, and readers take a new copy. */
 export function passLostNumbers(db: Database.Database, nowMs: number): void {
+  goOnFromTime(db, nowMs)
+  askForNewCopies(db, organizationsIn(db))
+}
+
+/**
+ * Nothing shows which numbers a lost mirror gave out. Readers and copies remember them, so numbers go on from the time, of which no mirror
+ * has had as many: milliseconds for changes, seconds for runs.
+ */
+function goOnFromTime(db: Database.Database, nowMs: number): void {
   setLastNumber(db, 'changes', Math.max(lastNumber(db, 'changes') + 1, nowMs))
   setLastNumber(db, 'runs', Math.max(lastNumber(db, 'runs'), Math.floor(nowMs / 1000)))
-  askForNewCopies(db, organizationsIn(db))
 }
 
 /** The key that every mirror makes for itself and its backups have too; undefined in a mirror of a version that had none. */

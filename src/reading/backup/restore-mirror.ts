@@ -45,7 +45,7 @@ export type Restored = {
   feedGoesBack: boolean
   /** Customers that were forgotten after the backup and stay so; undefined where there is no replaced mirror that can be read. */
   forgotten: number | undefined
-  /** Customers that were forgotten in a mirror begun anew, whom the restored one may not recognize. */
+  /** Customers that were forgotten in the replaced mirror under another key, so that the restored one may not know them again. */
   unrecognized: number
   /** Organizations that the replaced mirror did not have; none where it cannot be read. */
   onlyInBackup: string[]

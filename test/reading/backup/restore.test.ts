@@ -126,7 +126,7 @@ describe('a restore', () => {
     expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test('holds nothing of a forgotten customer of whom the backup has only a record that could not be kept', async () => {
+  test('deletes the rejected record of a forgotten customer, although the backup has nothing else of that customer', async () => {
     const mirror = await openMirror(aMirrorFile())
     await night(mirror, 0, [...customers(1, 2), aCustomer(3, { id: `{${customerId(3).toUpperCase()}}` })])
     const { file } = await backUp(mirror.file)
