@@ -50,7 +50,9 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
       const startMs = tickedMs(tick) + delayMs
       const isDue = isOpenAt(schedule, startMs)
       if (!isDue || (await isDone(organization, startMs, mirror, now()))) return { added: 0 }
-      const { added } = await queues.requestSync(organization, 'schedule', { delayMs: leftOf(delayMs, tick, now()) })
+      const { added } = await queues.requestSync(organization, 'schedule', {
+        delayMs: untilStart(startMs, delayMs, now()),
+      })
       return { added: Number(added) }
     },
     {
@@ -70,7 +72,8 @@ async function requestQuickRun(
   const quick = schedule && quickSchedule(schedule)
   if (quick === undefined) return { added: 0 }
   const { organization } = tick.data
-  const delayMs = leftOf(startDelayMs(organization, quick), tick, now())
+  const wholeMs = startDelayMs(organization, quick)
+  const delayMs = untilStart(tickedMs(tick) + wholeMs, wholeMs, now())
   if (!isOpenAt(quick, now() + delayMs)) return { added: 0 }
   const { added } = await queues.requestQuick(organization, 'schedule', { delayMs })
   return { added: Number(added) }
@@ -87,9 +90,9 @@ async function isDone(
   return wasReadSince(startMs, lastRun, nowMs)
 }
 
-/** What is left of the delay of a start, counted from its tick, which no worker may have taken for long. The clock may have been set back. */
-function leftOf(delayMs: number, tick: Job, nowMs: number): number {
-  return Math.min(delayMs, Math.max(0, tickedMs(tick) + delayMs - nowMs))
+/** What is left of a delay: it may be that no worker took the tick for long. The clock may have been set back. */
+function untilStart(startMs: number, delayMs: number, nowMs: number): number {
+  return Math.min(delayMs, Math.max(0, startMs - nowMs))
 }
 
 /** The moment of its cron line. */

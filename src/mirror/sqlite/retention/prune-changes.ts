@@ -34,12 +34,10 @@ function lastOldChange(db: Connection, days: Days): number | undefined {
   const old = statement<[Days], number>(db, `SELECT 1 FROM changes WHERE ${OLD} LIMIT 1`).pluck().get(days)
   if (old === undefined) return undefined
   const first = statement<[Days], number | null>(db, FIRST_TO_STAY).pluck().get(days)
-  if (typeof first === 'number')
-    return (
-      statement<[Days & { first: number }], number | null>(db, LAST_BEFORE)
-        .pluck()
-        .get({ ...days, first }) ?? undefined
-    )
+  if (typeof first === 'number') {
+    const find = statement<[Days & { first: number }], number | null>(db, LAST_BEFORE).pluck()
+    return find.get({ ...days, first }) ?? undefined
+  }
   return statement<[Days], number>(db, `SELECT MAX(seq) FROM changes WHERE ${OLD}`).pluck().get(days)
 }
 
