@@ -70,6 +70,13 @@ describe('an answer that cannot be used ends the run, and the rows stay unchange
       ['no meta', 3, 'envelope', /meta must be an object/, json(200, { success: true, data: [] })],
       ['a bare list', 3, 'envelope', /not the documented list/, json(200, [])],
       ['another page than asked', 3, 'page-mismatch', /page 7 was answered/, list(3, { meta: { current_page: 7 } })],
+      [
+        'a list that begins before page 1',
+        3,
+        'page-mismatch',
+        /begins at position 11/,
+        list(3, { meta: { from: 11 } }),
+      ],
       ['more records than the page holds', 3, 'size-mismatch', /3 records/, list(3, { meta: { per_page: 2 } })],
       ['a body over the cap', 3, 'too-large', /larger than/, bytes(200, TOO_LARGE, JSON_TYPE)],
       [

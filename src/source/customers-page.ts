@@ -55,6 +55,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
   const lazy = outline === undefined ? undefined : cut
   const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
   const eager = lazy === undefined ? atMost(size, data, place) : undefined
+  if (eager?.length !== 0) refuseLateStart(meta, place)
   return {
     page: asked.page,
     size,
@@ -72,6 +73,15 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
 function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
   if (records.length <= size) return records
   throw broken(place, 'size-mismatch', `${records.length} records came in a page of ${size}`, records.length)
+}
+
+/**
+ * No other page can show what stands before the first one. Services count positions from 0, from 1, or anew on each page: only more than
+ * 1 says that there are such rows.
+ */
+function refuseLateStart({ current_page: page, from }: ListEnvelope['meta'], place: string): void {
+  if (page !== 1 || typeof from !== 'number' || from <= 1) return
+  throw broken(place, 'page-mismatch', `meta.from says that page 1 begins at position ${from} of the list`)
 }
 
 /** `served` is the size that came, where it is another than the one asked for. */

@@ -112,6 +112,28 @@ test.each([
   expect(server.requests).toHaveLength(1)
 })
 
+test.each([null, 0, 1])('page 1 may begin at position %s, as services count', async (from) => {
+  await using server = await faultServer(list(30, { meta: { from } }))
+  expect((await aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT)).records()).toHaveLength(20)
+})
+
+test.each([0, 1, 2, 500])('another page may say that it begins at position %s', async (from) => {
+  await using server = await faultServer(list(30, { meta: { from } }))
+  expect((await aSource(server).source.readPage({ page: 2, size: 20 }, PATIENT)).records()).toHaveLength(10)
+})
+
+test('page 1 of an empty list begins anywhere', async () => {
+  await using server = await faultServer(list(0, { meta: { from: 2 } }))
+  expect((await aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT)).records()).toEqual([])
+})
+
+test('page 1 of a list of which earlier rows are left out breaks the contract', async () => {
+  await using server = await faultServer(list(30, { meta: { from: 2 } }))
+  const error = await rejection(aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT))
+  expect(error).toMatchObject({ name: 'ContractBroken', code: 'page-mismatch' })
+  expect(String(error)).toContain('meta.from says that page 1 begins at position 2 of the list')
+})
+
 test.each<[string, object, RegExp | undefined]>([
   ['a larger size', { per_page: 100 }, /scan: plain. with a pageSize of at least 100 reads it, without a proof/],
   ['more records than it says', { per_page: 2 }, /scan: plain. with a pageSize of at least 13 reads it/],
