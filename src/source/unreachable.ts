@@ -36,10 +36,15 @@ export function unreachable(
   if (has('EAI_AGAIN')) return fail('network', 'the name service does not answer. Ask again later.')
   if (has('ECONNREFUSED'))
     return fail('network', 'the connection was refused. Check that the service is running there.')
+  if (has('EMFILE', 'ENFILE')) return fail('network', NO_MORE_FILES)
   const flaw = flawOfAnswer(errors, codes)
   if (flaw !== undefined) return fail('network', flaw)
   return fail('network', `the connection broke before the answer was complete${named(codes)}. Ask again later.`)
 }
+
+const NO_MORE_FILES =
+  'this machine lets the program open no more files and connections. Raise the limit (ulimit -n, LimitNOFILE of a systemd unit), ' +
+  'or lower concurrency or jobs.concurrency.'
 
 /** What keeps TLS from being trusted or spoken; undefined where something else failed. */
 function untrustedWords(errors: readonly Coded[]): string | undefined {

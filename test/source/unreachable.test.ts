@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { explainFailure } from '../../src/cli/output/explain-failure.ts'
+import { unreachable } from '../../src/source/unreachable.ts'
 import { bytes, faultServer, list, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT, rejection } from './a-source.ts'
 
@@ -68,4 +69,13 @@ test.each(['102 Processing', '103 Early Hints'])('an answer may begin with %s', 
   })
 
   expect((await aSource(server).source.readPage(FIRST, PATIENT)).records()).toHaveLength(3)
+})
+
+test('a machine that lets the program open no more connections is named as the reason', () => {
+  const refused = Object.assign(new Error('connect EMFILE 127.0.0.1:443'), { code: 'EMFILE' })
+  const error = unreachable(new TypeError('fetch failed', { cause: refused }), {
+    place: 'GET x',
+    timedOutAfterMs: undefined,
+  })
+  expect(error).toMatchObject({ code: 'network', message: expect.stringMatching(/^GET x: this machine .*ulimit -n/) })
 })
