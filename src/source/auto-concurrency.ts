@@ -68,7 +68,8 @@ export class AutoConcurrency {
 
   #judge(round: AnswerRound, nowMs: number): void {
     const { tookMs, idleMs, isFull } = round
-    const bestMs = (this.#bestMs = nearer(this.#bestMs, tookMs))
+    // One request at a time waits for no other one: a service that is slower than its best must not keep it there.
+    const bestMs = (this.#bestMs = this.#atOnce === 1 ? tookMs : nearer(this.#bestMs, tookMs))
     // Twice as many go past the right number, where one more would have stopped at it.
     const [tooSlow, rounds] = this.#isDoubling ? [AS_FAST, 1] : [CLEARLY_SLOWER, 2]
     // While a queue builds up, the time says little about how long it will be.
@@ -86,12 +87,8 @@ export class AutoConcurrency {
   #try(idleMs: number, nowMs: number): void {
     this.#isDoubling = false
     this.#slowRounds = 0
-    // One request at a time waits for no other one.
-    if (this.#atOnce === 1) this.#bestMs = idleMs
-    else {
-      this.#trying = { before: this.#atOnce, idleMs }
-      this.#set(half(this.#atOnce), nowMs)
-    }
+    this.#trying = { before: this.#atOnce, idleMs }
+    this.#set(half(this.#atOnce), nowMs)
   }
 
   #endTrial(round: AnswerRound, { before, idleMs }: { before: number; idleMs: number }, nowMs: number): void {

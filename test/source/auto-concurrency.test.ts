@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { AUTO_MOST, AUTO_START, AutoConcurrency } from '../../src/source/auto-concurrency.ts'
 import { dice as diceOf, type Dice } from '../support/dice.ts'
 import { seeds } from '../support/seeds.ts'
-import { allowing, everyAnswerTakes, play, queueing } from './simulated-service.ts'
+import { allowing, everyAnswerTakes, play, queueing, type Service } from './simulated-service.ts'
 
 const mean = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length
 const later = (numbers: readonly number[]) => numbers.slice(Math.floor(numbers.length / 3))
@@ -118,6 +118,15 @@ describe('refusals', () => {
     )
     expect(atOnce.at(-1)).toBe(8)
     expect(refused).toBeLessThanOrEqual(AUTO_MOST)
+  })
+
+  test.each([1, 1.2, 1.4, 1.6])('do not keep it at one where answers take %d times as long afterwards', (times) => {
+    const isBusy = (atMs: number) => atMs > 500 && atMs < 4000
+    const service: Service = (atMs) =>
+      isBusy(atMs) ? { afterMs: 5, refusedForMs: 300 } : { afterMs: atMs < 4000 ? 100 : 100 * times }
+    const { atOnce } = play(service, { pages: 2000 })
+    expect(atOnce).toContain(1)
+    expect(atOnce.at(-1)).toBe(AUTO_START)
   })
 
   test('lead to one at a time where the service allows no more', () => {
