@@ -40,9 +40,14 @@ export type Database = {
   /**
    * One transaction that writes: all of it or nothing. The work is repeated if it met another transaction. `once` names it: if the
    * server is gone before it answers whether it was committed, the same call with the same object finds out, and returns the first
-   * result if it was.
+   * result if it was. `isThere` looks whether the tables hold what it wrote: a server that lost it may say of its number that it was
+   * committed, which is then that of another transaction.
    */
-  write<Result>(work: (session: Session) => Promise<Result>, once?: object): Promise<Result>
+  write<Result>(
+    work: (session: Session) => Promise<Result>,
+    once?: object,
+    isThere?: (session: Session, result: Result) => Promise<boolean>,
+  ): Promise<Result>
   /**
    * One statement outside a transaction, for those that cannot be in one, however long it takes. Tables are named with their schema, and
    * nothing else is named.

@@ -52,7 +52,7 @@ function databaseOf(connections: Connections, { address, schema }: Pick<Database
     address,
     schema,
     read: (work) => described(address, () => transaction(connections, reading, work)),
-    write: (work, once) => described(address, () => write(work, once)),
+    write: (work, once, isThere) => described(address, () => write(work, once, isThere)),
     maintain: (sql) => described(address, () => statementAlone(connections, reading, sql)),
     close: () => (closed ??= connections.end()),
   }

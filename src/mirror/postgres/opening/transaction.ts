@@ -28,20 +28,33 @@ export function transaction<Result>(connections: Connections, script: string, wo
 /** What begins a transaction that writes, and returns its number; and what begins one that reads. */
 type Scripts = { writing: string; reading: string }
 
-/** Transactions of which each is committed once, even if the server's answer is lost. */
-export type OnceTransactions = <Result>(work: Work<Result>, once: object | undefined) => Promise<Result>
+/** Whether the tables hold what a transaction with this result wrote. */
+type IsThere<Result> = (session: Session, result: Result) => Promise<boolean>
+
+/**
+ * Transactions of which each is committed once, even if the server's answer is lost. The number of a transaction that was lost with the
+ * server, because it crashed or a standby took over, is given to another one: where `isThere` is given, the tables have the last word.
+ */
+export type OnceTransactions = <Result>(
+  work: Work<Result>,
+  once: object | undefined,
+  isThere: IsThere<Result> | undefined,
+) => Promise<Result>
 
 export function onceTransactions(connections: Connections, { writing, reading }: Scripts): OnceTransactions {
   const unanswered = new WeakMap<object, { number: string; result: unknown }>()
-  return <Result>(work: Work<Result>, once: object = {}) =>
-    untilUndisturbed(async () => {
+  return <Result>(work: Work<Result>, once: object = {}, isThere: IsThere<Result> = async () => true) => {
+    const isKept = (number: string, result: Result) =>
+      isCommitted(connections, reading, { number, isThere: (session) => isThere(session, result) })
+    return untilUndisturbed(async () => {
       const earlier = unanswered.get(once)
       if (earlier !== undefined) {
-        const wasCommitted = await isCommitted(connections, reading, earlier.number)
-        unanswered.delete(once)
         // The same object names the same work, with the same type of result.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-        if (wasCommitted) return earlier.result as Result
+        const result = earlier.result as Result
+        const wasCommitted = await isKept(earlier.number, result)
+        unanswered.delete(once)
+        if (wasCommitted) return result
       }
       const { client, number } = await begin(connections, writing)
       const result = await workOn(client, work)
@@ -50,13 +63,14 @@ export function onceTransactions(connections: Connections, { writing, reading }:
       } catch (error) {
         if (!isLost(error)) throw error
         unanswered.set(once, { number, result })
-        const wasCommitted = await isCommitted(connections, reading, number).catch(() => undefined)
+        const wasCommitted = await isKept(number, result).catch(() => undefined)
         if (wasCommitted === undefined) throw error
         unanswered.delete(once)
         if (!wasCommitted) throw error
       }
       return result
     })
+  }
 }
 
 /** Repeats work that met another transaction and was rolled back whole. */
@@ -144,10 +158,16 @@ async function commit(client: Client): Promise<void> {
 }
 
 /** Whether a transaction was committed, of which the server gave no answer. */
-async function isCommitted(connections: Connections, reading: string, number: string): Promise<boolean> {
+async function isCommitted(
+  connections: Connections,
+  reading: string,
+  { number, isThere }: { number: string; isThere: (session: Session) => Promise<boolean> },
+): Promise<boolean> {
   for (let asked = 1; ; asked += 1) {
     const status = await transaction(connections, reading, (session) => statusOf(session, number)).catch(notKnown)
-    if (status !== 'in progress') return status === 'committed'
+    // A transaction of its own: it must see what was committed before that answer.
+    if (status === 'committed') return await transaction(connections, reading, isThere)
+    if (status !== 'in progress') return false
     if (asked >= ASKED) throw new Error('timeout expired')
     await wait(ASK_AGAIN_MS)
   }

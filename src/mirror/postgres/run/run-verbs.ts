@@ -3,6 +3,7 @@ import { nameOfProcess } from '../../../machine/process-name.ts'
 import { renewLease } from './lease.ts'
 import type { Database } from '../session.ts'
 import { startRun } from './start-run.ts'
+import { isBegun } from './still-there.ts'
 import { recallWindows } from './windows.ts'
 
 type RunVerbs = Pick<Mirror, 'standing' | 'startRun' | 'renewLease' | 'recallWindows'>
@@ -14,7 +15,12 @@ export function runVerbs(database: Database): RunVerbs {
   return {
     // A database is not moved away under an open connection.
     standing: () => 'same',
-    startRun: (start) => database.write((session) => startRun(session, start, { holder, address }), start),
+    startRun: (start) =>
+      database.write(
+        (session) => startRun(session, start, { holder, address }),
+        start,
+        (session, run) => isBegun(session, run, holder),
+      ),
     renewLease: (run) => database.write((session) => renewLease(session, run)),
     recallWindows: (run) => database.read((session) => recallWindows(session, run)),
   }

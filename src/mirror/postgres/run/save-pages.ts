@@ -10,8 +10,9 @@ import { renewLease } from './lease.ts'
 import { isTooLongToIndex, postgresError } from '../opening/postgres-errors.ts'
 import { isCustomerTaken, isTaken } from '../opening/violations.ts'
 import { SavedIds } from './saved-ids.ts'
+import { hasPages } from './still-there.ts'
 import { requirePages } from './went-back.ts'
-import type { Database } from '../session.ts'
+import type { Database, Session } from '../session.ts'
 import { storablePages, type StorablePages } from '../storable-pages.ts'
 import { writePages, type Written } from './write-pages.ts'
 import type { SortedPage } from '../../../sorted-page.ts'
@@ -77,7 +78,7 @@ async function saveOnce(
   { pages, replaced }: StorablePages,
   { ids, toFind, nowMs, once, failed, onWaiting }: Saving,
 ): Promise<{ saved: PagesSaved; lastRowId: number }> {
-  return await database.write(async (session) => {
+  const work = async (session: Session) => {
     await renewLease(session, run)
     const stored = ids.size === 0 ? NOTHING_NAMED : await findStored(session, run.organization, toFind)
     const decided = withReplaced(decidePages(run, pages, stored), replaced)
@@ -87,7 +88,10 @@ async function saveOnce(
     requirePages(written.pages, run.pages + decided.saved.pages.length, run)
     requireWritten(run, decided, written)
     return { saved: decided.saved, lastRowId: stored.lastRowId }
-  }, once)
+  }
+  return await database.write(work, once, (session, { saved }) =>
+    hasPages(session, run, run.pages + saved.pages.length),
+  )
 }
 
 type Saving = {

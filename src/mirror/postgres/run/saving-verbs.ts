@@ -4,6 +4,7 @@ import { finishRun } from './finish-run.ts'
 import { findGone, findListed, findRemovalCandidates } from '../removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from '../removals/removals.ts'
 import { savePages } from './save-pages.ts'
+import { hasEnded } from './still-there.ts'
 import type { Database } from '../session.ts'
 
 type Saving =
@@ -32,7 +33,12 @@ export function savingVerbs(database: Database): Pick<Mirror, Saving> {
   return {
     pagesAtOnce: () => PAGES_AT_ONCE,
     savePages: (run, pages, nowMs, onWaiting) => turns(() => savePages(database, run, pages, { nowMs, onWaiting })),
-    finishRun: (run, ending, nowMs) => database.write((session) => finishRun(session, run, ending, nowMs), ending),
+    finishRun: (run, ending, nowMs) =>
+      database.write(
+        (session) => finishRun(session, run, ending, nowMs),
+        ending,
+        (session, report) => hasEnded(session, run, report),
+      ),
     findRemovalCandidates: (run, ending) => database.read((session) => findRemovalCandidates(session, run, ending)),
     findGone: (run, rowIds) => database.read((session) => findGone(session, run, rowIds)),
     findListed: (run, most) => database.read((session) => findListed(session, run, most)),

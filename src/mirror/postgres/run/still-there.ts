@@ -1,0 +1,23 @@
+import type { Run } from '../../../run.ts'
+import type { Report } from '../../../report.ts'
+import { sqlTime } from '../../sql-time.ts'
+import type { Session } from '../session.ts'
+
+/** Whether a run that was begun has its lease. */
+export async function isBegun(session: Session, { id, organization }: Run, holder: string): Promise<boolean> {
+  const lease = 'SELECT FROM leases WHERE organization = $1 AND run_id = $2 AND holder = $3'
+  return (await session.first(lease, organization, id, holder)) !== undefined
+}
+
+/** Whether a run has saved so many pages. */
+export async function hasPages(session: Session, { id, organization }: Run, pages: number): Promise<boolean> {
+  const counted = 'SELECT FROM runs WHERE organization = $1 AND id = $2 AND pages = $3'
+  return (await session.first(counted, organization, id, pages)) !== undefined
+}
+
+/** Whether a run has ended as it was reported. */
+export async function hasEnded(session: Session, { id, organization }: Run, report: Report): Promise<boolean> {
+  const ended = 'SELECT FROM runs WHERE organization = $1 AND id = $2 AND status = $3 AND finished_at = $4::timestamptz'
+  const finishedAt = sqlTime(report.finishedAtMs ?? 0)
+  return (await session.first(ended, organization, id, report.status, finishedAt)) !== undefined
+}
