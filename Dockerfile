@@ -13,7 +13,8 @@ RUN mkdir /package && npm pack --pack-destination /package
 FROM node:24-bookworm-slim AS installed
 WORKDIR /app
 COPY --from=package /package/ /package/
-RUN tar --extract --file="$(ls /package/*.tgz)" --strip-components=1 --no-same-owner
+# Readable by the user below, whatever the umask of the checkout was.
+RUN tar --extract --file="$(ls /package/*.tgz)" --strip-components=1 --no-same-owner && chmod --recursive u=rwX,go=rX .
 COPY package-lock.json ./
 # Node 24 is here already, so the optional package that brings it along is left out.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund

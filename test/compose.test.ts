@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parse } from 'yaml'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { TIMINGS } from '../jobs/timings.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
 
 const root = new URL('../', import.meta.url)
 const text = readFileSync(new URL('docker-compose.yml', root), 'utf8')
@@ -78,6 +81,23 @@ test('the worker has time to stop in good order, and is not root', () => {
   expect(dockerfile).toMatch(/npm pack --pack-destination \/package$/m)
   expect(dockerfile).toMatch(/^ENTRYPOINT \["customer-mirror"\]$/m)
   expect(worker.cap_drop).toEqual(['ALL'])
+})
+
+test('the user of the image may read and start the program, also where the umask of the checkout was 077', () => {
+  const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8')
+  const [, unpack = ''] = /^RUN (tar .*)$/m.exec(dockerfile) ?? []
+  const folder = temporaryFolder()
+  const launcher = 'package/src/cli/customer-mirror.mjs'
+  for (const path of ['made/package/src/cli', 'app']) mkdirSync(join(folder, path), { recursive: true })
+  writeFileSync(join(folder, 'made', launcher), '', { mode: 0o700 })
+  writeFileSync(join(folder, 'made/package/package.json'), '{}', { mode: 0o600 })
+  for (const path of ['made/package', 'made/package/src']) chmodSync(join(folder, path), 0o700)
+  spawnSync('tar', ['--create', '--gzip', `--file=${folder}/made.tgz`, `--directory=${folder}/made`, 'package'])
+  const { status } = spawnSync('sh', ['-c', unpack.replace('/package/', `${folder}/`)], { cwd: join(folder, 'app') })
+  const modeOf = (path: string) => (statSync(join(folder, 'app', path)).mode & 0o777).toString(8)
+
+  expect(status).toBe(0)
+  expect(['src', 'src/cli/customer-mirror.mjs', 'package.json'].map(modeOf)).toEqual(['755', '755', '644'])
 })
 
 test('secrets are files, and no port is open to others', () => {
