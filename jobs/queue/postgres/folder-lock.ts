@@ -48,7 +48,8 @@ async function take(file: string, holder: string): Promise<boolean> {
 /** Removes the lock of a process that has ended. If several try at once, one succeeds and the others find its lock. */
 async function clearIfGone(file: string, folder: string, watchMs: number): Promise<void> {
   const holder = await readFile(file, 'utf8').catch(() => '')
-  if (!(isGone(holder) ?? (await isSilent(file, watchMs)))) throw inUse(folder)
+  const isOver = isGone(holder)
+  if (!(isOver ?? (await isSilent(file, watchMs)))) throw inUse(folder, { canBeSeen: isOver !== undefined })
   const aside = `${file}.${pid}`
   await rename(file, aside).catch(() => {})
   const moved = await readFile(aside, 'utf8').catch(() => holder)
@@ -69,9 +70,10 @@ async function lastSignMs(file: string): Promise<number> {
   return (await stat(file).catch(() => ({ mtimeMs: 0 }))).mtimeMs
 }
 
-function inUse(folder: string): QueueUnavailable {
+function inUse(folder: string, { canBeSeen = true } = {}): QueueUnavailable {
+  const killed = ' It is of another machine or container: if that was killed, start again in a minute.'
   return new QueueUnavailable(
     `The embedded queue in ${folder} is in use by another process, and it serves only one. Stop that process, or name a ` +
-      'redis:// or postgres:// address as queue to run several.',
+      `redis:// or postgres:// address as queue to run several.${canBeSeen ? '' : killed}`,
   )
 }
