@@ -25,7 +25,7 @@ export class BucketMemory {
   }
 }
 
-/** Changes with another run, organization or setting. */
+/** Changes with another run, organization or setting, and where a customer was forgotten or an organization retired without a run. */
 function stateOf(plan: AnyPlan, { lastRuns }: Recorded): string {
-  return JSON.stringify([plan, lastRuns.map(({ organization, runId, status }) => [organization, runId, status])])
+  return JSON.stringify([plan, lastRuns.map((last) => ({ ...last, latestId: undefined }))])
 }

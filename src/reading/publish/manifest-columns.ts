@@ -19,6 +19,7 @@ export const COLUMNS_OF_MANIFEST = [
   { name: 'runs', type: 'INTEGER', meaning: 'rows of runs' },
   { name: 'rejects', type: 'INTEGER', meaning: 'rows of rejects; 0 in a copy without personal data' },
   { name: 'last_seq', type: 'INTEGER', meaning: 'highest changes.seq; 0 if there are no changes' },
+  { name: 'forgotten', type: 'INTEGER', meaning: 'number of the customer who was forgotten last; 0 if none was' },
   {
     name: 'sha256',
     type: 'TEXT',

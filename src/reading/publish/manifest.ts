@@ -26,8 +26,9 @@ export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[])
 /** The run that read the list to its end last is the one that `read_as_of` is the start of. */
 const READ_ORGANIZATIONS = `
   INSERT INTO main.manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
-    customers, active_customers, changes, runs, rejects, last_seq)
-  SELECT fresh.organization, ?, run.id, run.proof, read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0
+    customers, active_customers, changes, runs, rejects, last_seq, forgotten)
+  SELECT fresh.organization, ?, run.id, run.proof, read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0,
+    (SELECT coalesce(MAX(number), 0) FROM mirror.forgotten WHERE forgotten.organization = fresh.organization)
   FROM main.freshness_as_published AS fresh
   JOIN mirror.runs AS run ON run.id = (SELECT MAX(id) FROM mirror.runs AS each
     WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)`
@@ -89,18 +90,14 @@ export function readManifest(file: string): Manifest | undefined {
   let db: Database.Database | undefined
   try {
     db = new Database(file, { readonly: true, fileMustExist: true })
-    const rows = db
-      .prepare<[], ManifestRow>('SELECT organization, published_at, run_id, last_run_id, last_status FROM manifest')
-      .all()
+    const rows = db.prepare<[], ManifestRow>(READ_MANIFEST).all()
     const [first] = rows
     if (first === undefined) return undefined
     return {
       publishedAt: first.published_at,
       withoutPersonalData:
         db.prepare(`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'email'`).get() === undefined,
-      lastRuns: new Map(
-        rows.map((row) => [row.organization, { runId: row.last_run_id, status: row.last_status, readBy: row.run_id }]),
-      ),
+      lastRuns: new Map(rows.map(({ organization, ...found }) => [organization, found])),
     }
   } catch {
     return undefined
@@ -109,17 +106,25 @@ export function readManifest(file: string): Manifest | undefined {
   }
 }
 
+const READ_MANIFEST = `
+  SELECT manifest.organization, published_at, run_id AS "readBy", manifest.last_run_id AS "runId", manifest.last_status AS status,
+    forgotten, retired_at AS "retiredAt"
+  FROM manifest LEFT JOIN freshness_as_published AS fresh ON fresh.organization = manifest.organization`
+
 export type Manifest = {
   publishedAt: string
   withoutPersonalData: boolean
-  /** The latest run of each organization, `running` where it was under way; null where it had none. `readBy` read the whole list. */
-  lastRuns: Map<string, { runId: number | null; status: string | null; readBy: number | null }>
+  lastRuns: Map<string, InCopy>
 }
 
-type ManifestRow = {
-  organization: string
-  published_at: string
-  run_id: number | null
-  last_run_id: number | null
-  last_status: string | null
+/** What a copy has of an organization: the latest run, `running` where it was under way; null where it had none. `readBy` read the whole list. */
+export type InCopy = {
+  runId: number | null
+  status: string | null
+  readBy: number | null
+  /** Null where none of its rows are in the copy. */
+  forgotten: number | null
+  retiredAt: string | null
 }
+
+type ManifestRow = InCopy & { organization: string; published_at: string }

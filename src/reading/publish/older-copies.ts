@@ -29,16 +29,21 @@ export function keepOlderCopy(file: string): string | undefined {
 }
 
 /**
- * Whether a new copy differs from the one in its place by quick runs alone. Such a copy takes the place of the other without an older
- * one being kept: otherwise the copies of a few hours would push those of the nights out.
+ * Whether a new copy differs from the one in its place by quick runs and forgotten customers alone. Such a copy takes the place of the other
+ * without an older one being kept: otherwise the copies of a few hours would push those of the nights out, or keep a forgotten customer.
  */
 export function isOfSameNight(file: string, newPath: string): boolean {
   const [before, now] = [readManifest(file), readManifest(newPath)]
   if (before === undefined || now === undefined || before.lastRuns.size !== now.lastRuns.size) return false
-  const moved = [...now.lastRuns].filter(([id, { runId }]) => before.lastRuns.get(id)?.runId !== runId)
-  const byQuickRun = ([id, { status, readBy }]: (typeof moved)[number]) =>
-    status === 'partial' && before.lastRuns.get(id)?.readBy === readBy
-  return moved.length > 0 && moved.every(byQuickRun)
+  const moved = [...now.lastRuns].filter(([id, { runId, forgotten }]) => {
+    const known = before.lastRuns.get(id)
+    return known?.runId !== runId || known.forgotten !== forgotten
+  })
+  const byNoNight = ([id, { runId, status, readBy }]: (typeof moved)[number]) => {
+    const known = before.lastRuns.get(id)
+    return known?.runId === runId || (status === 'partial' && known?.readBy === readBy)
+  }
+  return moved.length > 0 && moved.every(byNoNight)
 }
 
 /** Removes the oldest copies beyond `keep`. */

@@ -3,8 +3,17 @@ import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
 import { openDatabase } from '../../mirror/sqlite/database.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'
 
-/** The latest run that changed anything that a copy holds, and the latest of all. */
-export type LastRun = { organization: string; runId: number; latestId: number; status: string }
+/** The latest run that changed anything that a copy holds, the latest of all, and what changes a copy without a run. */
+export type LastRun = {
+  organization: string
+  runId: number
+  latestId: number
+  status: string
+  /** The number of the customer who was forgotten last; 0 where there is none. */
+  forgotten: number
+  /** Since when the organization is retired; null where it is not. */
+  retiredAt: string | null
+}
 
 /** What a mirror records of its runs: the latest of each organization, and the organizations whose list was read to its end. */
 export type Recorded = { lastRuns: LastRun[]; read: string[] }
@@ -43,7 +52,9 @@ export function listLastRuns(file: string): LastRun[] {
 const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
 
 const LAST_RUNS = `
-  SELECT runs.organization, "runId", "latestId", status
+  SELECT runs.organization, "runId", "latestId", status,
+    (SELECT coalesce(MAX(number), 0) FROM forgotten WHERE forgotten.organization = runs.organization) AS forgotten,
+    (SELECT retired_at FROM retired_organizations AS retired WHERE retired.organization = runs.organization) AS "retiredAt"
   FROM (SELECT MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN 0 ELSE id END) AS "runId" FROM runs GROUP BY organization)
     AS latest
   JOIN runs ON runs.id = CASE WHEN "runId" = 0 THEN "latestId" ELSE "runId" END`

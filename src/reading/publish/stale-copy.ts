@@ -1,11 +1,11 @@
 import { copyTargets } from './copy-target.ts'
-import { readManifest, type Manifest } from './manifest.ts'
+import { readManifest, type Manifest, type InCopy } from './manifest.ts'
 import { placeOf } from './configured-plan.ts'
 import { recordedIn, type LastRun, type Recorded } from './recorded-runs.ts'
 import type { AnyPlan } from './publish-plan.ts'
 
 /**
- * The files of the copies that lack runs of the mirror, are missing or unreadable, or of the other kind as to personal data.
+ * The files of the copies that lack runs of the mirror, or what was let go there without a run, are missing or unreadable, or of the other kind as to personal data.
  * A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL. Throws MirrorUnusable
  * for a mirror that cannot be read.
  */
@@ -18,8 +18,9 @@ export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
     if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
     if (organization === undefined && holdsAnother(manifest, lastRuns)) return true
     const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
-    return concerned.some(({ organization: id, runId, latestId, status }) => {
+    return concerned.some(({ organization: id, runId, latestId, status, ...last }) => {
       const known = manifest.lastRuns.get(id)
+      if (known !== undefined && wasLetGo(known, last)) return true
       const knownId = known?.runId ?? 0
       if (knownId < runId || knownId > latestId) return true
       // A run that is under way says so itself when it ends.
@@ -27,6 +28,11 @@ export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
     })
   })
   return stale.map(({ file }) => file)
+}
+
+/** Whether a customer was forgotten or the organization retired since, for which no run is needed. */
+function wasLetGo(known: InCopy, { forgotten, retiredAt }: Pick<LastRun, 'forgotten' | 'retiredAt'>): boolean {
+  return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
 }
 
 /** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */

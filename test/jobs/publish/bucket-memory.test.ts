@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { BucketMemory } from '../../../jobs/publish/bucket-memory.ts'
+import type { BucketPlan } from '../../../src/reading/publish/bucket/bucket-plan.ts'
+import type { LastRun } from '../../../src/reading/publish/recorded-runs.ts'
+
+const PLAN: BucketPlan = {
+  mirror: 'customers.db',
+  to: { bucket: 'analytics', prefix: '' },
+  withoutPersonalData: false,
+  organizations: ['acme'],
+  afterRuns: true,
+  graceMs: 600_000,
+}
+const LAST: LastRun = {
+  ...{ organization: 'acme', runId: 3, latestId: 3, status: 'complete' },
+  ...{ forgotten: 0, retiredAt: null },
+}
+
+test.each<[string, Partial<LastRun>, boolean]>([
+  ['nothing', {}, true],
+  ['a quick run that found nothing', { latestId: 4 }, true],
+  ['a run', { runId: 4, latestId: 4 }, false],
+  ['a forgotten customer', { forgotten: 1 }, false],
+  ['a retirement', { retiredAt: '2026-01-05 02:00:00.000' }, false],
+])('what a bucket lacks after a publish: %s', async (_, since, isUpToDate) => {
+  const memory = new BucketMemory()
+  await memory.publish(PLAN, recorded(LAST), async () => ({ copies: [], leftOut: [], failed: [], warnings: [] }))
+
+  expect(memory.isUpToDate(PLAN, recorded({ ...LAST, ...since }))).toBe(isUpToDate)
+})
+
+function recorded(lastRun: LastRun) {
+  return { lastRuns: [lastRun], read: ['acme'] }
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { findRecorded } from '../../../src/reading/publish/recorded-runs.ts'
+import { olderCopies } from '../../../src/reading/publish/older-copies.ts'
+import { staleCopies } from '../../../src/reading/publish/stale-copy.ts'
+import { night } from '../../mirror/nights.ts'
+import { organizationsOf } from '../../mirror/organizations.ts'
+import { customerId, customers, START_MS } from '../../support/builders.ts'
+import { aMirror, valueOf } from '../../support/mirror-file.ts'
+import { aPlan, publishAll } from '../../support/publishing.ts'
+
+const CLOCKS = { nowMs: START_MS + 3_600_000, monotonicMs: 0 }
+
+test('a copy that holds a forgotten customer is stale, without a run, and is not kept beside the new one', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = { ...aPlan(mirror.file), splitByOrganization: true, keep: 3 }
+  const [acme] = publishAll(plan).copies
+  await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
+  const stale = staleCopies(plan)
+  publishAll({ ...plan, only: stale })
+
+  expect(stale).toEqual([acme?.file])
+  expect(staleCopies(plan)).toEqual([])
+  expect(valueOf(acme?.file ?? '', 'SELECT count(*) FROM customers')).toBe(4)
+  expect(olderCopies(acme?.file ?? '')).toEqual([])
+})
+
+test('so is the copy of all organizations', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = aPlan(mirror.file)
+  publishAll(plan)
+  await mirror.forgetCustomer({ organization: 'globex', id: customerId(7), ...CLOCKS })
+
+  expect(staleCopies(plan, await findRecorded(mirror.file))).toEqual([plan.file])
+})
+
+test('a copy in which an organization is active that was retired since is stale', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = { ...aPlan(mirror.file), splitByOrganization: true }
+  const [acme] = publishAll(plan).copies
+  await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
+  const stale = staleCopies(plan)
+  publishAll({ ...plan, only: stale })
+
+  expect(stale).toEqual([acme?.file])
+  expect(staleCopies(plan)).toEqual([])
+  expect(valueOf(acme?.file ?? '', 'SELECT count(*) FROM active_customers')).toBe(0)
+})
+
+async function aMirrorOfTwo() {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  await night(mirror, 0, customers(6, 9), { organization: 'globex' })
+  return mirror
+}
