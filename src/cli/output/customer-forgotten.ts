@@ -11,7 +11,7 @@ export type ForgetReport = Omit<ForgottenCustomer, 'traces'> & {
   failure: Error | undefined
   /** Copies for readers that exist now. */
   copies: readonly string[]
-  /** Mirrors that restores have replaced, and that are still there. */
+  /** Mirrors that restores have replaced or left unfinished, and that are still there. */
   replaced: readonly string[]
 }
 
@@ -65,10 +65,13 @@ function beyondLines({ organization, id, copies, replaced }: ForgetReport): stri
   ]
 }
 
-/** Files beside the mirror that a restore left there. */
+/** Files beside the mirror that restores and moves left there. */
 export function replacedLines(replaced: readonly string[]): string[] {
   if (replaced.length === 0) return []
-  return ['  - mirrors that a restore replaced: remove them', ...replaced.map((file) => `      ${file}`)]
+  return [
+    '  - mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them',
+    ...replaced.map((file) => `      ${file}`),
+  ]
 }
 
 function copyLines(copies: readonly string[]): string[] {

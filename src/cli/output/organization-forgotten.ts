@@ -10,7 +10,7 @@ export type ForgottenOrganization = {
   finished: boolean
   mirror: string
   copies: readonly string[]
-  /** Mirrors that restores have replaced, and that are still there. */
+  /** Mirrors that restores have replaced or left unfinished, and that are still there. */
   replaced: readonly string[]
 }
 

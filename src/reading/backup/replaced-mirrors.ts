@@ -2,10 +2,16 @@ import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { listOlder } from '../dated-name.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
+import { listUnfinished } from './unfinished-file.ts'
 
-/** The mirrors that restores have replaced, beside the one at `file`, oldest first; none of a database. */
+/**
+ * The mirrors that restores have replaced, beside the one at `file`, oldest first, and then what restores and moves left there that were
+ * killed; none of a database.
+ */
 export function replacedMirrors(mirror: string): string[] {
-  return !isPostgres(mirror) && existsSync(mirror) ? listOlder(replacedName(realpathSync(mirror))) : []
+  if (isPostgres(mirror) || !existsSync(mirror)) return []
+  const file = realpathSync(mirror)
+  return [...listOlder(replacedName(file)), ...listUnfinished(file, 'restore'), ...listUnfinished(file, 'move')]
 }
 
 /** The name of replaced mirrors without their time: `customers-replaced.db`. */

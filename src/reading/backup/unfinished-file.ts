@@ -29,6 +29,10 @@ type Ending = 'backup' | 'restore' | 'move'
 
 /** Removes what was left by a process that was killed. The caller makes sure that none is under way. */
 export function removeUnfinished(file: string, ending: Ending): void {
-  const endings = new RegExp(`${ending}(${JOURNALS.join('|')})?`)
-  for (const path of listPrivate(file, endings)) rmSync(path, { force: true })
+  for (const path of listUnfinished(file, ending)) rmSync(path, { force: true })
+}
+
+/** The files beside `file` that are being written for it, or that a process left that was killed. */
+export function listUnfinished(file: string, ending: Ending): string[] {
+  return listPrivate(file, new RegExp(`${ending}(${JOURNALS.join('|')})?`))
 }

@@ -17,7 +17,10 @@ import { flushFolder } from '../flush.ts'
 import { lock } from '../folder-lock.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
 
-/** Moves a schema to a file, which is made under a private name and gets its own at the end: a move that was killed leaves nothing. */
+/**
+ * Moves a schema to a file, which is made under a private name and gets its own at the end: what a killed move left is no mirror, and
+ * the next one removes it.
+ */
 export async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Moved> {
   const server = await openServer(from, 'read')
   try {

@@ -5,9 +5,9 @@ import { recordedIn, type LastRun, type Recorded } from './recorded-runs.ts'
 import type { AnyPlan } from './publish-plan.ts'
 
 /**
- * The files of the copies that lack runs of the mirror, or what was let go there without a run, are missing or unreadable, or of the other kind as to personal data.
- * A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL. Throws MirrorUnusable
- * for a mirror that cannot be read.
+ * The files of the copies that lack runs of the mirror, or what was let go there without a run, are missing or unreadable, or of the other
+ * kind as to personal data. A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL.
+ * Throws MirrorUnusable for a mirror that cannot be read.
  */
 export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
   if (!('file' in plan)) return [placeOf(plan)]

@@ -30,7 +30,7 @@ test.each([
   const replaced = replacedMirrors(mirror)
   expect(replaced).toEqual([restored.kept])
   expect(replacedLines(replaced).join('\n')).toBe(
-    `  - mirrors that a restore replaced: remove them\n      ${replaced[0]}`,
+    `  - mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them\n      ${replaced[0]}`,
   )
   for (const n of [...before, ...after]) expect(readFileSync(mirror, 'latin1')).not.toContain(`customer-${n}@example`)
   // To rename it again is what the operator does next.
