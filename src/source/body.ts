@@ -16,7 +16,7 @@ export async function wholeOf(received: Received, { encoding, maxBodyBytes, plac
     return await decompressed(bytes, encoding, maxBodyBytes)
   } catch (error) {
     if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(place, maxBodyBytes)
-    const what = encoding !== undefined && isKnown(encoding) ? 'cannot be decompressed' : 'was never asked for'
+    const what = isKnown(nameOf(encoding)) ? 'cannot be decompressed' : 'was never asked for'
     const message = `${place}: the content encoding ${quotedToken(encoding)} ${what}. Look for a broken proxy in between.`
     throw new ContractBroken(message, { code: 'bad-encoding' })
   }
@@ -47,11 +47,16 @@ export async function beginningOf({ bytes }: Received, encoding: string | undefi
 export const ERROR_BYTES = 2048
 
 async function decompressed(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
-  const known = (encoding ?? '').toLowerCase()
-  if (known === '' || known === 'identity') return bytes
-  if (!isKnown(known)) throw new Error('unknown content encoding')
+  const name = nameOf(encoding)
+  if (name === '' || name === 'identity') return bytes
+  if (!isKnown(name)) throw new Error('unknown content encoding')
   // A proxy may declare an encoding for an empty body.
-  return bytes.byteLength === 0 ? bytes : DECOMPRESS[known](bytes, { maxOutputLength: maxBytes })
+  return bytes.byteLength === 0 ? bytes : DECOMPRESS[name](bytes, { maxOutputLength: maxBytes })
+}
+
+/** Servers may write it in any case. */
+function nameOf(encoding: string | undefined): string {
+  return (encoding ?? '').toLowerCase()
 }
 
 const inflateZlib = promisify(inflate)

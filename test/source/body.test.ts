@@ -45,6 +45,15 @@ test.each([
   expect(server.requests).toHaveLength(1)
 })
 
+test.each([
+  ['GZIP', 'cannot be decompressed'],
+  ['Zstd', 'was never asked for'],
+])('the message about a broken %s answer says what is wrong with it', async (encoding, what) => {
+  await using server = await faultServer(bytes(200, BODY, { 'Content-Encoding': encoding }))
+  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+  expect(String(error)).toContain(`the content encoding "${encoding}" ${what}.`)
+})
+
 test('a body over the cap is given up', async () => {
   await using server = await faultServer(bytes(200, BODY))
   const { source } = aSource(server, { maxBodyBytes: BODY.length - 1 })
