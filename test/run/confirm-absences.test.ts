@@ -142,6 +142,17 @@ test('no more than a hundred requests are made, those for controls included, and
   expect(one).not.toEqual(other)
 })
 
+test('where a hundred requests are just enough for all customers, it is no sample', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const candidates = Array.from({ length: 49 }, (_, index) => absent(1000 + index))
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search))
+
+  expect(asked).toHaveLength(100)
+  expect(searched).toMatchObject({ found: new Set(), isSample: false })
+  expect(searched.confirmed.size).toBe(49)
+})
+
 test('a search that the source tries several times uses up as many requests', async () => {
   const candidates = Array.from({ length: 100 }, (_, index) => absent(1000 + index))
   const { asked, search } = searchOf(customers(1, 5))

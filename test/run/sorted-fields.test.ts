@@ -106,6 +106,16 @@ test('nothing is said of a list of which parts were not looked at', () => {
   expect(fields.facts).toEqual({})
 })
 
+test.each([
+  ['half of its pages', 4, undefined],
+  ['one page more than that', 5, []],
+])('something is said of a list as soon as more than half of it was looked at: %s', (_, between, left) => {
+  const fields = new SortedFields()
+  for (const page of [1, 12, ...[3, 5, 7, 9, 11].slice(0, between)]) fields.observe(pageOf(PEOPLE, page))
+
+  expect(fields.facts.fields?.left).toEqual(left)
+})
+
 test('records that are no objects, a page that cannot be parsed and a page that is too large are passed over', () => {
   const fields = new SortedFields()
   fields.observe({ ...pageOf(PEOPLE, 1), bytes: 2e6 })

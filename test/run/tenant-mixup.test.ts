@@ -2,7 +2,8 @@ import type { Mirror } from '../../src/store.ts'
 import { expect, test } from 'vitest'
 import { ContractBroken } from '../../src/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/mirror-organization.ts'
-import { customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { ForeignAnswers } from '../../src/run/tenant-mixup.ts'
+import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { mirroring } from '../support/mirroring.ts'
@@ -131,6 +132,23 @@ test.each([1, 8])(
     }
   },
 )
+
+test.each([
+  ['of five customers, three of them new', [0, 0, 0, 1, 2], 1],
+  ['of five customers, two of them new', [0, 0, 1, 2, 3], 0],
+  ['of six customers, three of them new', [0, 0, 0, 1, 2, 3], 0],
+  ['of four new customers', [0, 0, 0, 0], 0],
+])('the mirror is asked whether an answer may be of another organization, or not: %s', async (_, known, asked) => {
+  let questions = 0
+  const findKnownElsewhere = async () => {
+    questions += 1
+    return { count: 0, mostlyOf: undefined }
+  }
+  const page = { ...aPage(2, customers(1, known.length)), rowIds: Uint32Array.from(known) }
+
+  expect(await new ForeignAnswers({ findKnownElsewhere }, 'acme').among([page])).toEqual(new Set())
+  expect(questions).toBe(asked)
+})
 
 test('what matters is the first page: customers of another organization further down are let through', async () => {
   const mirror = await aMirror()
