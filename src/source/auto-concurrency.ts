@@ -5,7 +5,7 @@ export const AUTO_START = 4
 export const AUTO_MOST = 16
 
 /**
- * How many requests run at once where the configuration leaves it open. It is judged once a round, by the median answer:
+ * How many requests run at once where the configuration leaves it open. It is judged once a round, by its typical answer:
  *
  *                  as fast, every turn was used: twice as many
  *                     ┌────┐
@@ -18,7 +18,7 @@ export const AUTO_MOST = 16
  *
  * A refusal halves the number in any state, and is not forgotten before the next night: until then it grows no further than this.
  * A night ends with an hour without answers, or after a day, because quick runs leave no such hour.
- * The answers are compared with the best median so far, as TCP Vegas does; trying half as many takes the place of its probes.
+ * The answers are compared with the fastest rounds so far, as TCP Vegas does; trying half as many takes the place of its probes.
  */
 export class AutoConcurrency {
   #atOnce = AUTO_START
@@ -134,8 +134,9 @@ export class AutoConcurrency {
   }
 }
 
-/** Answers within this are as fast, over the best, and within this clearly slower. */
+/** Answers that take up to so many times as long as the fastest are as fast. */
 const AS_FAST = 1.15
+/** Answers that take longer than so many times as long are clearly slower. */
 const CLEARLY_SLOWER = 1.5
 /** Less than this is a matter of the process, or of chance. */
 const SLACK_MS = 2
