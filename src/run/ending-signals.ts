@@ -1,10 +1,10 @@
 /** How long a request that is under way may take once the reading was asked to stop. */
 const GRACE_MS = 5000
 
-export type Ending = ReturnType<typeof endingOf>
+export type EndingSignals = ReturnType<typeof endingSignals>
 
 /** The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. */
-export function endingOf(stop: AbortSignal, abort: AbortSignal) {
+export function endingSignals(stop: AbortSignal, abort: AbortSignal) {
   const end = new AbortController()
   let grace: NodeJS.Timeout | undefined
   // With the reason of the signal that ends it: it says whether the next run may go on.

@@ -19,7 +19,7 @@ import type { Window } from '../scan/window/window.ts'
 import type { CustomersPage, Stopping } from '../source/customers.ts'
 import { turnWithTime } from '../machine/loop-turn.ts'
 import { windowFailureOf } from '../window-failure.ts'
-import { endingOf, type Ending } from './ending-signals.ts'
+import { endingSignals, type EndingSignals } from './ending-signals.ts'
 import { News } from './news.ts'
 import { Outages } from './outages.ts'
 
@@ -67,14 +67,14 @@ class WindowReading<Page> {
   #asking = 0
   readonly #news = new News()
   readonly #outages = new Outages()
-  readonly #ending: Ending
+  readonly #ending: EndingSignals
   readonly #reading: Reading<Page>
   readonly #save: Save<Page>
 
   constructor(reading: Reading<Page>, save: Save<Page>) {
     this.#reading = reading
     this.#save = save
-    this.#ending = endingOf(reading.stop, reading.abort)
+    this.#ending = endingSignals(reading.stop, reading.abort)
   }
 
   async run(): Promise<void> {

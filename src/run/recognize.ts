@@ -1,14 +1,13 @@
 import { rowOf, type Row } from '../customer.ts'
 import type { Fingerprint } from '../fingerprint.ts'
 import type { Forgotten } from '../forgotten.ts'
-import type { HiddenValues } from '../hidden-values.ts'
 import { UNKNOWN } from '../list-as-read.ts'
 import type { ListMemory } from '../list-memory/list-memory.ts'
 import type { Marks } from '../list-memory/list-recorder.ts'
 import type { RunPrivacy } from '../run.ts'
 import { compareEach } from '../scan/window/row-order.ts'
 import type { CutRecords } from '../source/customers.ts'
-import { sortRecords, type Sorting } from './sort-records.ts'
+import { sortRecords, type Sorting, type SortOptions } from './sort-records.ts'
 
 /** The memory of earlier records, the fingerprint for new ones, and the customers to suppress. */
 export type Recognition = {
@@ -33,13 +32,13 @@ export function recognizeRecords(
 ): Recognized | undefined {
   const prints = fingerprintsOf(cut, fingerprint)
   const places = placesOf(prints, memory)
-  const sorting = { hidden: privacy?.hidden, forgotten }
-  const sorted = sortCut(cut, pageBytes, { memory, places, ...sorting })
+  const options = { hidden: privacy?.hidden, forgotten }
+  const sorted = sortCut(cut, pageBytes, { memory, places, ...options })
   if (sorted === undefined || sorted.known.length === 0 || !isAnyTwice(cut, sorted, prints)) {
     return sorted && withMarks(cut, sorted, { memory, places, prints })
   }
   // The first record of an id counts, and a known record beside a new one does not show which was first.
-  const anew = sortCut(cut, pageBytes, { memory, places: places.fill(NOWHERE), ...sorting })
+  const anew = sortCut(cut, pageBytes, { memory, places: places.fill(NOWHERE), ...options })
   return anew && withMarks(cut, anew, { memory, places, prints })
 }
 
@@ -74,14 +73,15 @@ function placesOf({ fingerprints, idFingerprints }: Prints, memory: ListMemory):
 
 type Places = { memory: ListMemory; places: Int32Array }
 
-type Sorted = Places & { hidden: HiddenValues | undefined; forgotten: Forgotten | undefined }
+/** What it takes to sort a page that was cut into records. */
+type CutOptions = Places & Pick<SortOptions, 'hidden' | 'forgotten'>
 
-function sortCut(cut: CutRecords, pageBytes: number, { memory, places, ...sorting }: Sorted): Sorting | undefined {
+function sortCut(cut: CutRecords, pageBytes: number, { memory, places, ...options }: CutOptions): Sorting | undefined {
   const rowIds = pick(new Uint32Array(places.length), memory.columns.rowIds, places)
   const isAnyKnown = rowIds.some((rowId) => rowId !== 0)
   const records = isAnyKnown ? parseUnknown(cut, rowIds) : cut.records()
   const warningsAt = (at: number) => memory.oddityAt(places[at] ?? NOWHERE)
-  return records && sortRecords(records, { ...sorting, pageBytes, known: { rowIds, warningsAt } })
+  return records && sortRecords(records, { ...options, pageBytes, known: { rowIds, warningsAt } })
 }
 
 /** The entries of a column at these places; 0 where there is none. */
