@@ -1,6 +1,7 @@
 import type { Exported } from '../reading/export/export-rows.ts'
 import type { FormatName } from '../reading/export/formats.ts'
 import type { Selection } from '../reading/export/selection.ts'
+import type { UnknownOrganization } from '../reading/mirrored-in.ts'
 
 /** What the process that exports is to do, as JSON on its standard input. Paths are absolute. */
 export type ExportPlan = {
@@ -26,5 +27,5 @@ export type ExportReport =
   | ['rows', { rows: number; total?: number | undefined }]
   | ['unread']
   | ['done', Exported]
-  | ['unknown-organization', { organization: string; known: readonly string[] }]
+  | ['unknown-organization', UnknownOrganization]
   | ['failed', { code: string; message: string }]

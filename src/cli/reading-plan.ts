@@ -1,4 +1,5 @@
 import type { CustomersFilter } from '../reading/customers-statement.ts'
+import type { UnknownOrganization } from '../reading/mirrored-in.ts'
 import type { Layout } from './output/rows/row-format.ts'
 
 /** What the process that reads is to do, as JSON on its standard input. Paths are absolute. */
@@ -17,9 +18,6 @@ export type ReadingPlan = {
 
 /** To report which columns a file has. */
 export type ColumnsPlan = { file: string; columns: true }
-
-/** An organization that neither the mirror nor the configuration knows, and those that the mirror knows. */
-export type UnknownOrganization = { organization: string; known: string[] }
 
 /**
  * What that process reports, one in a line of JSON: `reading` while SQLite works, so that a time limit counts, and `writing`

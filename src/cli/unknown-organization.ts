@@ -1,11 +1,12 @@
 import { didYouMean } from '../config/suggestion.ts'
 import { UsageError } from '../errors.ts'
 import { listedNames } from '../listed-names.ts'
+import type { UnknownOrganization } from '../reading/mirrored-in.ts'
 import { plainText } from './output/plain-text.ts'
 
 /** For an organization that neither the configuration nor the file that is read knows. */
 export function unknownOrganization(
-  { organization, known }: { organization: string; known: readonly string[] },
+  { organization, known }: UnknownOrganization,
   configured: readonly string[],
 ): UsageError {
   const ids = [...new Set([...configured, ...known.map(plainText)])]

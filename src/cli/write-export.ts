@@ -8,7 +8,7 @@ import { beginExport } from '../reading/export/export-file.ts'
 import { exportRows, type Exported, type Exporting } from '../reading/export/export-rows.ts'
 import { loadFormat } from '../reading/export/formats.ts'
 import { openToExport } from '../reading/export/open-to-export.ts'
-import type { UnknownOrganization } from '../reading/export/select-organizations.ts'
+import type { UnknownOrganization } from '../reading/mirrored-in.ts'
 import type { OpenedToRead } from '../reading/open-to-read.ts'
 import { statementError } from '../reading/statement-error.ts'
 import { writeAll } from '../reading/write-all.ts'
@@ -25,9 +25,7 @@ async function main(): Promise<void> {
 async function exportAsPlanned(plan: ExportPlan): Promise<ExportReport> {
   try {
     const done = await withFileToRead(plan.file, (file) => writeExport({ ...plan, file }))
-    return 'unknown' in done
-      ? ['unknown-organization', { organization: done.unknown, known: done.known }]
-      : ['done', done]
+    return 'known' in done ? ['unknown-organization', done] : ['done', done]
   } catch (error) {
     if (error instanceof Unread) return ['unread']
     return ['failed', describeError(statementError(error, shownMirror(plan.file)))]
@@ -49,7 +47,7 @@ async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<E
     const unfinished = beginExport(to.path, to.file)
     try {
       const done = await exportTo(unfinished.descriptor)
-      if (!('unknown' in done)) unfinished.finish()
+      if (!('known' in done)) unfinished.finish()
       return done
     } finally {
       unfinished.remove()
@@ -70,7 +68,7 @@ async function exportPartitions(opened: OpenedToRead, folder: string, plan: Plan
   try {
     const done = await exportOpened(opened.db, (organization) => partitions.of(organization), plan)
     opened.requireUnchanged()
-    if ('unknown' in done) return done
+    if ('known' in done) return done
     const { asOf, changesSince } = plan.selection
     partitions.finish({
       exported_at: done.exportedAt,

@@ -2,6 +2,7 @@ import { readStatement, type SomeRows } from '../mirror/postgres/reading/read-st
 import type { CustomersFilter } from './customers-statement.ts'
 import { readCustomers } from './postgres-customers.ts'
 import { readablePostgres } from './postgres-statement.ts'
+import type { UnknownOrganization } from './mirrored-in.ts'
 
 /** The server ends a statement a little later than the program that asked, which says more about it. */
 const LATER_MS = 1000
@@ -18,7 +19,7 @@ type Asked = {
 export async function readPostgres(
   address: string,
   { read, configured, limitMs }: Asked,
-): Promise<AsyncIterable<SomeRows> | { organization: string; known: string[] }> {
+): Promise<AsyncIterable<SomeRows> | UnknownOrganization> {
   const limit = limitMs === undefined ? 0 : limitMs + LATER_MS
   if ('sql' in read) return readStatement(address, { sql: readablePostgres(read.sql) }, { limitMs: limit })
   const { organization } = read.customers

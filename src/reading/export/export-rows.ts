@@ -2,7 +2,8 @@ import { UsageError } from '../../errors.ts'
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { feedStart, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
-import { selectOrganizations, type LeftOut, type UnknownOrganization } from './select-organizations.ts'
+import type { UnknownOrganization } from '../mirrored-in.ts'
+import { selectOrganizations, type LeftOut } from './select-organizations.ts'
 import { selectRows, tableOf, type SelectedRows, type Selection } from './selection.ts'
 import { nowIn } from '../now-in.ts'
 
@@ -43,7 +44,7 @@ export async function exportRows(
 ): Promise<Exported | UnknownOrganization> {
   db.exec('BEGIN')
   const organizations = selectOrganizations(db, selection, configured)
-  if ('unknown' in organizations) return organizations
+  if ('known' in organizations) return organizations
   const { changesSince, asOf } = selection
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = nowIn(db)

@@ -2,16 +2,13 @@ import type { Connection } from '../../mirror/sqlite/database.ts'
 import { READ_TO_END } from '../../mirror/run-conditions.ts'
 import { UsageError } from '../../errors.ts'
 import { listedNames } from '../../listed-names.ts'
-import { mirroredIn } from '../mirrored-in.ts'
+import { mirroredIn, type UnknownOrganization } from '../mirrored-in.ts'
 import type { ExportedOrganization } from './format.ts'
 import type { Selection } from './selection.ts'
 
 /** The organizations to export, and those that are left out, whose list was never read to its end, or not by then. */
 export type SelectedOrganizations = { read: ExportedOrganization[]; leftOut: LeftOut[] }
 export type LeftOut = { organization: string; firstReadAt: string | undefined }
-
-/** An organization that neither the mirror nor the configuration knows, and those that the mirror knows. */
-export type UnknownOrganization = { unknown: string; known: string[] }
 
 /**
  * Those named, or all of the mirror; with `asOf`, those that had been read to their end by then. Throws UsageError where there is
@@ -24,7 +21,7 @@ export function selectOrganizations(
 ): SelectedOrganizations | UnknownOrganization {
   const known = mirroredIn(db)
   const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
-  if (unknown !== undefined) return { unknown, known }
+  if (unknown !== undefined) return { organization: unknown, known }
   const chosen = named.length === 0 ? known : [...new Set(named)]
   const found = readOrganizations(db)
   const isRead = (one: ExportedOrganization | undefined) =>
