@@ -155,6 +155,17 @@ test('solve with the wrong secret ends with 3, prints no configuration, and expl
   expect(stderr).toMatch(/No preset makes this signature.*Check that/s)
 })
 
+test.each(['soon', '2026-01-05T02:00:00Z'])(
+  'solve with the timestamp %s, in no form that is signed, ends with 3',
+  async (timestamp) => {
+    const { request } = await aKnownRequest(recipeOf('ts-body'))
+    const { code, stderr } = await runCommand(signingCommand, ['solve', ...request, '--timestamp', timestamp])
+
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/No preset makes this signature/)
+  },
+)
+
 test.each([
   ['no secret', []],
   ['a secret that is not set', ['--secret-env', 'NOT_SET_ANYWHERE']],

@@ -60,6 +60,24 @@ test.each(someOf([[3], [60], [150], [198]]))(
   },
 )
 
+test.each([[0], [30]])(
+  'read upwards, a service that serves %i rows once more in place of others settles nothing by that',
+  (repeated) => {
+    const luck = dice(2)
+    const list = new SimulatedList(luck, { size: 900, order: BY_LAST_CHANGE })
+    const instead = (window: Window) => {
+      const whole = list.answer({ page: 1, size: list.size })
+      const rows = [...whole.rows]
+      rows.splice(600, repeated, ...rows.slice(200, 200 + repeated))
+      return { ...whole, window, rows: rows.slice(startOf(window), endOf(window)), perPage: window.size }
+    }
+
+    const { certificate } = readNight(list, luck, { instead, between: () => list.move(), order: LAST_CHANGE })
+
+    expect(certificate.proof === 'settled').toBe(repeated === 0)
+  },
+)
+
 test.each([[0], [1], [99], [100], [101], [250]])('a list of %i rows that change is read in full', (size) => {
   for (let seed = 0; seed < seeds(20); seed++) {
     const luck = dice(seed)

@@ -164,6 +164,12 @@ test.each([
   expect(text, JSON.stringify(text)).toSatisfy(isRight)
 })
 
+test('a secret that begins with another one is masked as a whole', () => {
+  const body = JSON.stringify({ success: false, message: 'no key ab-12-cd-34 here' })
+
+  expect(quoted(body, ['ab-12', 'ab-12-cd-34'])).toBe(' ("no key […] here")')
+})
+
 test.each(['', 'plain', '<p>html</p>', '[]', 'null', '{"message":5,"error":{}}', '{"success":true,"message":"x"}'])(
   'a body of %j is not quoted',
   (text) => {
