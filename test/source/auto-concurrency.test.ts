@@ -120,13 +120,33 @@ describe('refusals', () => {
     expect(refused).toBeLessThanOrEqual(AUTO_MOST)
   })
 
-  test.each([1, 1.2, 1.4, 1.6])('do not keep it at one where answers take %d times as long afterwards', (times) => {
+  test.each([1, 1.2, 1.4, 1.6])('do not keep it at one where answers take %s times as long afterwards', (times) => {
     const isBusy = (atMs: number) => atMs > 500 && atMs < 4000
     const service: Service = (atMs) =>
       isBusy(atMs) ? { afterMs: 5, refusedForMs: 300 } : { afterMs: atMs < 4000 ? 100 : 100 * times }
     const { atOnce } = play(service, { pages: 2000 })
     expect(atOnce).toContain(1)
     expect(atOnce.at(-1)).toBe(AUTO_START)
+  })
+
+  test('end a trial of half as many: slow answers after one do not bring back the number from before', () => {
+    const auto = new AutoConcurrency()
+    let nowMs = 0
+    const answersThatTake = (ms: number, answers: number) => {
+      for (let left = answers; left > 0; left -= 1) {
+        const underWay = auto.atOnce
+        auto.answered({ startedMs: nowMs, endedMs: (nowMs += ms), idleMs: ms, underWay })
+      }
+    }
+    answersThatTake(20, 16)
+    expect(auto.atOnce).toBe(2 * AUTO_START)
+    answersThatTake(100, 16)
+    expect(auto.atOnce).toBe(AUTO_START)
+
+    auto.refused({ startedMs: nowMs, endedMs: nowMs })
+    answersThatTake(100, 20)
+
+    expect(auto.atOnce).toBeLessThan(AUTO_START)
   })
 
   test('lead to one at a time where the service allows no more', () => {
