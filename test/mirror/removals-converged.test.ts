@@ -1,6 +1,6 @@
 import type { RemovingProof } from '../../src/run.ts'
 import { expect, test } from 'vitest'
-import { customerId, customers, START_MS, aPage } from '../support/builders.ts'
+import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, night, type Night } from './nights.ts'
 
@@ -118,4 +118,17 @@ test.each<RemovingProof>(['proven', 'settled', 'converged'])('the guards hold af
   const report = await night(mirror, 2, customers(22, 100), { proof, confirmed: everyId })
 
   expect(report).toMatchObject({ missing: 0, removed: 0, held: 21 })
+})
+
+test('searches are tested with received customers that have something to search by, first those with every field, each once', async () => {
+  const mirror = await aMirror()
+  const [silent, nameless] = [{ username: null, email: null }, { name: null }]
+  const received = [aCustomer(1, nameless), aCustomer(2, silent), aCustomer(3)]
+  await night(mirror, 1, [...received, aCustomer(4)])
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * DAY_MS })
+  await mirror.savePages(run, [aPage(1, received)], START_MS + 2 * DAY_MS)
+  const listed = async (most: number) => (await mirror.findListed(run, most)).map(({ id }) => id)
+
+  expect(await listed(3)).toEqual([customerId(3), customerId(1)])
+  expect(await listed(1)).toEqual([customerId(3)])
 })

@@ -75,7 +75,7 @@ function textOf(value: unknown): string | null {
 
 /** Received customers for testing searches, at most `most`: first those with a value in each field to search by. */
 export function findListed(db: Connection, run: Run, most: number): Listed[] {
-  const everybody = statement<[string], Listed & { row_id: number }>(
+  const customers = statement<[string], Listed & { row_id: number }>(
     db,
     `SELECT row_id, id, name, username, email FROM customers WHERE organization = ? AND removed_at IS NULL`,
   )
@@ -83,7 +83,7 @@ export function findListed(db: Connection, run: Run, most: number): Listed[] {
   const others: Listed[] = []
   const shown = shownNames(run)
   const searched = searchedNames(run)
-  for (const { row_id, ...stored } of everybody.iterate(run.organization)) {
+  for (const { row_id, ...stored } of customers.iterate(run.organization)) {
     if (!run.seen.has(row_id)) continue
     const customer = shown(stored)
     const isNamed = searched.every((field) => customer[field] !== null && customer[field] !== '')
