@@ -3,7 +3,7 @@ import { errorEnvelope } from './envelope.ts'
 
 /**
  * What the service said about a refusal, as ` (code: "message")`, fit for an error message: only the two fields of the error
- * envelope, at most 200 characters, nothing that could be a secret or a person. Empty if it sent neither.
+ * envelope, at most 60 and 200 characters, nothing that could be a secret or a person. Empty if it sent neither.
  */
 export function quoted(text: string, secrets: readonly string[]): string {
   const { error, message } = errorEnvelope.safeParse(parsedJson(text)).data ?? {}
