@@ -1,3 +1,4 @@
+import { UsageError } from '../errors.ts'
 import {
   DEFAULT_HEADERS,
   PRESETS,
@@ -26,12 +27,16 @@ export type KnownGoodRequest = {
 export type Solution = { preset: PresetName; recipe: Recipe }
 
 /**
- * Every recipe that makes the known signature, among all presets, encodings and ways to decode the secret; empty if there is none, or
- * if the timestamp has an unknown form.
+ * Every recipe that makes the known signature, among all presets, encodings and ways to decode the secret; empty if there is none.
+ * Throws UsageError where the timestamp has a form that no recipe has.
  */
 export function solveRecipe(known: KnownGoodRequest): Solution[] {
   const time = readTimestamp(known.timestamp)
-  if (time === undefined) return []
+  if (time === undefined)
+    throw new UsageError(
+      'The timestamp must be as it was sent, in a form that can be signed: Unix seconds, Unix milliseconds, or a time such as ' +
+        '2026-01-05T02:00:00.000Z. A service that sends another form is not supported.',
+    )
   const candidates = presetNames().flatMap((preset) =>
     SIGNATURE_ENCODINGS.flatMap((encoding) =>
       SECRET_ENCODINGS.flatMap((secretEncoding) =>

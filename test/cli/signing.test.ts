@@ -156,13 +156,13 @@ test('solve with the wrong secret ends with 3, prints no configuration, and expl
 })
 
 test.each(['soon', '2026-01-05T02:00:00Z'])(
-  'solve with the timestamp %s, in no form that is signed, ends with 3',
+  'solve with the timestamp %s ends with 2, and names the forms',
   async (timestamp) => {
     const { request } = await aKnownRequest(recipeOf('ts-body'))
-    const { code, stderr } = await runCommand(signingCommand, ['solve', ...request, '--timestamp', timestamp])
+    const { code, stdout, stderr } = await runCommand(signingCommand, ['solve', ...request, '--timestamp', timestamp])
 
-    expect(code).toBe(3)
-    expect(stderr).toMatch(/No preset makes this signature/)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/The timestamp must be as it was sent.*Unix seconds, Unix milliseconds/s)
   },
 )
 
