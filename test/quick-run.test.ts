@@ -239,6 +239,22 @@ test('a record that turned into a reject does not make its customer missing', as
   expect(missingIn(mirror)).toEqual([customerId(500)])
 })
 
+test.each([
+  ['whose record has lost its id', (record: SentRecord) => ({ ...record, id: null })],
+  ['whose record has a number for an id', (record: SentRecord) => ({ ...record, id: 499 })],
+  ['in whose place the page lists another one twice', () => aDatedCustomer(498)],
+])('a customer %s does not become missing, run after run', async (_what, spoiled) => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const list = without(LISTED, 500).map((record) => (record['id'] === customerId(499) ? spoiled(record) : record))
+  const { source } = searchedSource({ shown: list, search: BROKEN['with 422'] })
+
+  const first = await run(source, { quick: USUAL })
+  const second = await run(source, { quick: USUAL })
+
+  expect([first, second]).toMatchObject([{ status: 'partial' }, { status: 'partial', missing: 0 }])
+  expect(missingIn(mirror)).toEqual([])
+})
+
 test('a run that was interrupted is continued after a quick run between', async () => {
   const { run, quickly } = await aMirrored(LISTED)
   const stop = new AbortController()

@@ -1,5 +1,5 @@
 import type { Block, Cut, ExpectedOrder } from './cut.ts'
-import { isExplained, type Comparison, type Span } from './gaps.ts'
+import { isExplained, type Comparison, type Gap, type Span } from './gaps.ts'
 import { foundOrder } from './found-order.ts'
 
 /** What the pages read show. */
@@ -29,13 +29,14 @@ export type Evidence = {
 /**
  * A row is gone from its place where one answer shows both neighbours and not the row. It may have moved, to a part that was not
  * read: only where the counts explain every such part, it has left the list. That holds in an order that no change of a customer alters too:
- * the order expected may be wrong at one row, where the list changed while it was read.
+ * the order expected may be wrong at one row, where the list changed while it was read. Where more records than before may be any
+ * customer's, the row may be one of these: the next full run decides.
  */
 export function conclude({ cuts, comparison, expected, ...evidence }: Evidence): Conclusion {
   const { kept, gaps } = comparison
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
-  const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap(({ unseen }) => rowsAt(unseen, expected))
-  const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => rowId !== 0 && !read.has(rowId))
+  const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap((gap) => leftFrom(gap, expected))
+  const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => !read.has(rowId))
   const isWhole = evidence.isEndKnown && gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
   const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
   const known = rowsIn(cuts.flatMap(({ blocks }) => blocks))
@@ -51,6 +52,13 @@ export function conclude({ cuts, comparison, expected, ...evidence }: Evidence):
 
 /** Among rows in no order, some always stand as expected. With so many known rows to each of these, the list stands in another order. */
 const MOST_MOVED = 5
+
+/** The rows that one answer shows to be gone from their places; none where a record there may be one of them. */
+function leftFrom({ unseen, nameless }: Gap, expected: ExpectedOrder): number[] {
+  const rowIds = rowsAt(unseen, expected)
+  const left = rowIds.filter((rowId) => rowId !== 0)
+  return nameless > rowIds.length - left.length ? [] : left
+}
 
 function rowsAt(spans: readonly Span[], { rowIds }: ExpectedOrder): number[] {
   return spans.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => rowIds[from + index] ?? 0))

@@ -17,6 +17,8 @@ export type Cut = {
   readonly rowIds: readonly number[]
   /** Whether the same answer shows that the list ends here. */
   readonly isEnd: boolean
+  /** The positions of records that may be any customer's: without a readable id, or with one that stands further up on the page. */
+  readonly nameless: readonly number[]
   readonly blocks: readonly Block[]
 }
 
@@ -33,8 +35,15 @@ export function cutFrom({ window, rows, perPage, total }: WindowAnswer, expected
   const start = perPage * (window.page - 1)
   const reach = start + rows.length
   const isEnd = total === undefined ? rows.length < perPage : total === reach
-  const rowIds = rows.map(rowIdOf)
-  return { start, reach, rowIds, isEnd, blocks: blocksOf(rowIds, { start, reach }, expected) }
+  const nameless = namelessOf(rows)
+  const rowIds = rows.map((row, at) => (nameless.includes(at) ? 0 : rowIdOf(row)))
+  const positions = nameless.map((at) => start + at)
+  return { start, reach, rowIds, isEnd, nameless: positions, blocks: blocksOf(rowIds, { start, reach }, expected) }
+}
+
+function namelessOf(rows: readonly RowOrNumber[]): number[] {
+  const keys = rows.map(keyOf)
+  return [...keys.keys()].filter((at) => keys[at] === undefined || keys.indexOf(keys[at]) < at)
 }
 
 /** Forgotten customers and rejects have no row. */

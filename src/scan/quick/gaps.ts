@@ -21,6 +21,8 @@ export type Gap = {
   readonly doubtful: readonly Span[]
   /** Whether one answer shows both, and all that stands between them: then what is expected there is gone from there. */
   readonly isOneCut: boolean
+  /** How many records that may be any customer's were read between the two. */
+  readonly nameless: number
   /** The position at which the part after the gap begins. */
   readonly seam: number
 }
@@ -45,8 +47,13 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
   const gaps: Gap[] = []
   const doubt = doubtsOf(kept, end)
   const begun = new Set<Block['cut']>()
+  const nameless = [...new Set(sorted.flatMap((cut) => cut.nameless))]
   let after = -1
-  const close = (until: number, seam: number, isOneCut: boolean) => {
+  let reach = 0
+  const close = (
+    until: number,
+    { at = Infinity, seam, isOneCut }: { at?: number; seam: number; isOneCut: boolean },
+  ) => {
     const between: Span[] = []
     while (holes[0] !== undefined && holes[0].from < seam) between.push(...holes.splice(0, 1))
     const unseen = without(moved, { from: after + 1, to: until })
@@ -54,16 +61,18 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
       gaps.push({
         ...{ unseen, expected: lengthOf(unseen), holes: between, unread: lengthOf(between) },
         ...{ doubtful: between.flatMap(doubt), isOneCut, seam },
+        nameless: nameless.filter((position) => position >= reach && position < at).length,
       })
     }
   }
-  for (const { cut, place, length } of kept) {
-    close(place, cut.start, begun.has(cut) || cut.start === 0)
+  for (const { cut, at, place, length } of kept) {
+    close(place, { at: cut.start + at, seam: cut.start, isOneCut: begun.has(cut) || cut.start === 0 })
     begun.add(cut)
+    reach = cut.start + at + length
     after = Math.max(after, place + length - 1)
   }
   const isLast = (cut: Cut) => cut.isEnd && (cut.start === 0 || cut.blocks.some((block) => keptSet.has(block)))
-  close(expected, Infinity, sorted.some(isLast))
+  close(expected, { seam: Infinity, isOneCut: sorted.some(isLast) })
   return { kept, gaps, stirs: sorted.some((cut) => stirs(cut, keptSet)) }
 }
 

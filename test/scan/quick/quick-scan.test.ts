@@ -198,6 +198,21 @@ describe('services that answer oddly', () => {
     expect(reasons).toContain('repeated-page')
   })
 
+  test('a record without an id may be the customer who is not found at that place, and at no other', () => {
+    const list = new QuickList(300)
+    const before = [...list.rows]
+    const gone = [list.delete(200)]
+    const service: Service = {
+      answer(window) {
+        const answer = list.answer(window)
+        const rows = answer.rows.map((row) => (keyOf(row) === 151 ? { id: undefined, createdAt: undefined } : row))
+        return { ...answer, rows }
+      },
+    }
+
+    expect(readQuickly(list, before, { service })).toMatchObject({ gone, pending: [] })
+  })
+
   test('pages that cannot be read leave what they may hold pending', () => {
     const list = new QuickList(20_000)
     shuffle(list, dice(4))
