@@ -53,6 +53,11 @@ export class Coverage {
     return this.#steady && (this.rejected > 0 || this.distinct === this.#total)
   }
 
+  /** Whether fewer ids were found than the total, which never changed, promises: an answer may have left out a row. */
+  get lacksRows(): boolean {
+    return this.#steady && this.rejected === 0 && this.distinct < (this.#total ?? 0)
+  }
+
   /** Ids that no pass found before this one, since counting began. */
   get fresh(): number {
     return this.#fresh

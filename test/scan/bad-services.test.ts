@@ -386,3 +386,23 @@ test('a size refused while both ends are read once more does not leave the scan 
     }
   }
 })
+
+test.each(['id asc', 'created asc, id asc'] as const)(
+  '%s: a row that one answer leaves out is read in a further pass',
+  (order) => {
+    const leavesOut: Misbehaviour = (list, window, answered) => {
+      const answer = list.answer(window)
+      if (answered !== 3) return answer
+      const [next] = list.answer({ page: startOf(window) + window.size + 1, size: 1 }).rows
+      return { ...answer, rows: [...answer.rows.toSpliced(50, 1), ...(next === undefined ? [] : [next])] }
+    }
+
+    const { certificate, lost } = scanOf(leavesOut, { order })
+
+    expect({ proof: certificate.proof, passes: certificate.passes, lost }).toEqual({
+      proof: 'proven',
+      passes: 2,
+      lost: 0,
+    })
+  },
+)

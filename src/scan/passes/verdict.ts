@@ -92,9 +92,13 @@ export function settlingAfter(
   return !coverage.first || pass.seams?.metAgain.isExplained(coverage.fresh) === true ? 'settled' : 'contradicted'
 }
 
-/** A page that lists a row twice proves nothing; neither does a quiet list whose ids do not add up to its total. */
+/**
+ * A page that lists a row twice proves nothing; neither does a quiet list whose ids do not add up to its total, nor an order in which
+ * fewer were read than a total that stood still.
+ */
 function believable(proof: PassProof | undefined, coverage: Coverage, findings: Findings): PassProof | undefined {
   if (proof === undefined || findings.noted('duplicate-id') > 0) return undefined
+  if (proof.basis === 'witness' || proof.basis === 'remembered order') return coverage.lacksRows ? undefined : proof
   if (proof.basis !== 'quiet') return proof
   const counts = coverage.first ? coverage.agrees : coverage.rejected > 0 || coverage.distinct >= findings.total
   return counts ? proof : undefined
