@@ -108,8 +108,9 @@ export function readManifest(file: string): Manifest | undefined {
 
 const READ_MANIFEST = `
   SELECT manifest.organization, published_at, run_id AS "readBy", manifest.last_run_id AS "runId", manifest.last_status AS status,
-    forgotten, retired_at AS "retiredAt"
-  FROM manifest LEFT JOIN freshness_as_published AS fresh ON fresh.organization = manifest.organization`
+    started_at AS "startedAt", forgotten, retired_at AS "retiredAt"
+  FROM manifest LEFT JOIN freshness_as_published AS fresh ON fresh.organization = manifest.organization
+    LEFT JOIN runs ON runs.id = manifest.last_run_id`
 
 export type Manifest = {
   publishedAt: string
@@ -120,6 +121,8 @@ export type Manifest = {
 /** What a copy has of an organization: the latest run, `running` where it was under way; null where it had none. `readBy` read the whole list. */
 export type InCopy = {
   runId: number | null
+  /** Null where the run is in no row of the copy. */
+  startedAt: string | null
   status: string | null
   readBy: number | null
   /** Null where none of its rows are in the copy. */

@@ -8,6 +8,7 @@ export type LastRun = {
   organization: string
   runId: number
   latestId: number
+  startedAt: string
   status: string
   /** The number of the customer who was forgotten last; 0 where there is none. */
   forgotten: number
@@ -52,7 +53,7 @@ export function listLastRuns(file: string): LastRun[] {
 const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
 
 const LAST_RUNS = `
-  SELECT runs.organization, "runId", "latestId", status,
+  SELECT runs.organization, "runId", "latestId", started_at AS "startedAt", status,
     (SELECT coalesce(MAX(number), 0) FROM forgotten WHERE forgotten.organization = runs.organization) AS forgotten,
     (SELECT retired_at FROM retired_organizations AS retired WHERE retired.organization = runs.organization) AS "retiredAt"
   FROM (SELECT MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN 0 ELSE id END) AS "runId" FROM runs GROUP BY organization)

@@ -18,11 +18,13 @@ export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
     if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
     if (organization === undefined && holdsAnother(manifest, lastRuns)) return true
     const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
-    return concerned.some(({ organization: id, runId, latestId, status, ...last }) => {
+    return concerned.some(({ organization: id, runId, latestId, startedAt, status, ...last }) => {
       const known = manifest.lastRuns.get(id)
       if (known !== undefined && wasLetGo(known, last)) return true
       const knownId = known?.runId ?? 0
       if (knownId < runId || knownId > latestId) return true
+      // A mirror that was begun anew counts its runs from 1 again. A copy has no runs of an organization that it leaves out.
+      if (knownId === runId && startedAt !== (known?.startedAt ?? startedAt)) return true
       // A run that is under way says so itself when it ends.
       return knownId === runId && status !== 'running' && known?.status !== status
     })

@@ -256,4 +256,17 @@ describe('a copy is stale', () => {
     await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)
     expect(staleCopies(plan)).not.toEqual([])
   })
+
+  test('while it is of a mirror that was lost, although the one that was begun anew has as many runs', async () => {
+    const [lost, mirror] = [await aMirror(), await aMirror()]
+    await night(lost, 0, customers(1, 5))
+    await night(mirror, 1, customers(2, 6))
+    const plan = aPlan(lost.file)
+    publishAll(plan)
+    const begunAnew = { ...plan, mirror: mirror.file }
+
+    expect(staleCopies(begunAnew)).toEqual([plan.file])
+    publishAll(begunAnew)
+    expect(staleCopies(begunAnew)).toEqual([])
+  })
 })

@@ -64,8 +64,10 @@ function keptEntry(
   entry: ManifestEntry | undefined,
 ): ManifestEntry | undefined {
   if (entry === undefined) return undefined
-  const { lastRun, lastStatus } = organization
-  const isSameRun = entry.last_run === lastRun && entry.last_status === lastStatus
+  const { run, readAsOf, lastRun, lastStatus } = organization
+  // A mirror that was begun anew counts its runs from 1 again.
+  const isSameMirror = entry.run === run && entry.data_as_of === isoOf(readAsOf)
+  const isSameRun = isSameMirror && entry.last_run === lastRun && entry.last_status === lastStatus
   // A customer who was forgotten since goes with the next publish, whatever the runs of the organization do.
   const hasForgotten = organization.forgotten > entry.forgotten
   // Rows of a run that is under way, or did not reach its end, are half a list.
