@@ -84,7 +84,9 @@ function asFolder({ objects }: BucketServer): string {
 export const ONCE = { ...SOON, attempts: 1 }
 
 /** A bucket with the first night of a mirror that has had a second one. */
-export async function aStaleBucket(options = {}): Promise<{ mirror: Mirror & { file: string }; bucket: BucketServer }> {
+export async function aStaleBucket(
+  options: Parameters<typeof aBucketServer>[0] = {},
+): Promise<{ mirror: Mirror & { file: string }; bucket: BucketServer }> {
   const mirror = await aMirror()
   for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
   const bucket = await aBucketServer(options)
@@ -122,7 +124,9 @@ export async function rowsIn(bucket: BucketServer, columns: string): Promise<Duc
 }
 
 /** A publish that another one overtakes: it begins after all objects of the first are there, and ends before its manifest is. */
-export async function anOvertakenPublish(options = {}): Promise<{ bucket: BucketServer; published: Published }> {
+export async function anOvertakenPublish(
+  options: Parameters<typeof aBucketServer>[0] = {},
+): Promise<{ bucket: BucketServer; published: Published }> {
   const { mirror, bucket } = await aStaleBucket(options)
   let meanwhile: Promise<unknown> | undefined
   bucket.fault = async ({ method, key }) => {

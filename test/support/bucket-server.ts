@@ -32,8 +32,13 @@ export type BucketServer = {
 
 export const BUCKET = 'analytics'
 
+/** What the service makes of If-Match and If-None-Match. */
+type Conditions = 'applied' | 'refused' | 'ignored'
+
 /** A service on this machine that speaks as much of S3 as is published with, for one bucket, and misbehaves as a test wants. */
-export async function aBucketServer({ knowsConditions = true } = {}): Promise<BucketServer> {
+export async function aBucketServer({
+  conditions = 'applied',
+}: { conditions?: Conditions } = {}): Promise<BucketServer> {
   const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -71,7 +76,7 @@ export async function aBucketServer({ knowsConditions = true } = {}): Promise<Bu
       return refuse(response, 400, 'BadDigest')
     if (query.has('uploads') || query.has('uploadId')) return answerUpload(bucket, request, response)
     if (key === '') return listObjects(bucket, request, response)
-    answerObject(bucket, request, response, knowsConditions)
+    answerObject(bucket, request, response, conditions)
   }
 
   return bucket
@@ -92,7 +97,7 @@ function answerObject(
   { objects }: BucketServer,
   { method, key, headers, body }: BucketRequest,
   response: ServerResponse,
-  knowsConditions: boolean,
+  conditions: Conditions,
 ): void {
   const found = objects.get(key)
   if (method === 'DELETE') {
@@ -100,10 +105,11 @@ function answerObject(
     response.writeHead(204).end()
   } else if (method === 'PUT') {
     const { 'if-match': wanted, 'if-none-match': free } = headers
-    if (!knowsConditions && (wanted ?? free) !== undefined) return refuse(response, 501, 'NotImplemented')
-    if (wanted !== undefined && found === undefined) return refuse(response, 404, 'NoSuchKey')
+    if (conditions === 'refused' && (wanted ?? free) !== undefined) return refuse(response, 501, 'NotImplemented')
+    const isMissing = wanted !== undefined && found === undefined
+    if (isMissing && conditions === 'applied') return refuse(response, 404, 'NoSuchKey')
     const isOther = (wanted !== undefined && etagOf(found) !== wanted) || (free === '*' && found !== undefined)
-    if (isOther) return refuse(response, 412, 'PreconditionFailed')
+    if (isOther && conditions === 'applied') return refuse(response, 412, 'PreconditionFailed')
     objects.set(key, body)
     response.writeHead(200, { etag: etagOf(body) }).end()
   } else if (found === undefined) refuse(response, 404, 'NoSuchKey')

@@ -137,13 +137,18 @@ async function readText(client: S3Client, place: Place): Promise<StoredText | un
   }
 }
 
-/** A service that does not know conditions gets the object without one, right after its version was looked at again. */
+/**
+ * The version is looked at again right before, because some services take a condition and do not apply it. One that refuses conditions
+ * gets the object without one.
+ */
 async function replaceText(
   client: S3Client,
   place: Place,
   text: string,
   version: string | undefined,
 ): Promise<boolean> {
+  const isOther = async () => (await readText(client, place))?.version !== version
+  if (await isOther()) return false
   const object = { ...place, Body: text, ContentType: 'application/json', ContentMD5: md5Of(text) }
   const condition = version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version }
   try {
@@ -157,8 +162,7 @@ async function replaceText(
     if (isOvertaken) return (await readText(client, place))?.text === text
     if (name !== 'NotImplemented') throw error
   }
-  const found = await readText(client, place)
-  if (found?.version !== version) return false
+  if (await isOther()) return false
   await client.send(new PutObjectCommand(object))
   return true
 }

@@ -65,7 +65,7 @@ test.each<[string, Fault, string, RegExp]>([
 })
 
 test('of two publishers at once on a service that knows no conditions, neither mixes objects of the other into its manifest', async () => {
-  const { bucket, published } = await anOvertakenPublish({ knowsConditions: false })
+  const { bucket, published } = await anOvertakenPublish({ conditions: 'refused' })
 
   expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
   expect(rowsThatAreWhole(bucket)).toEqual([9, 8])

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { night } from '../../../mirror/nights.ts'
 import {
   aBucketPlan,
   anOvertakenPublish,
@@ -10,7 +11,9 @@ import {
   refusing,
   rowsThatAreWhole,
 } from '../../../support/bucket-publishing.ts'
-import { refuse, type Fault } from '../../../support/bucket-server.ts'
+import { aBucketServer, refuse, type Fault } from '../../../support/bucket-server.ts'
+import { customers } from '../../../support/builders.ts'
+import { aMirror } from '../../../support/mirror-file.ts'
 
 test.each<[string, Fault, string, RegExp]>([
   ['a right that lacks', refusing(403, 'AccessDenied'), 'copy-unwritable', /They need s3:ListBucket .* s3:PutObject/],
@@ -42,6 +45,26 @@ test('of two publishers at once neither mixes objects of the other into its mani
   expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
   expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
+test('a service that ignores conditions keeps the manifest of a later publish that ended first, and its objects', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  const bucket = await aBucketServer({ conditions: 'ignored' })
+  const plan = aBucketPlan(mirror.file, { graceMs: 3_600_000 })
+  let later: ReturnType<typeof namedIn> | undefined
+  bucket.fault = async ({ method }) => {
+    if (later !== undefined || method !== 'PUT') return false
+    later = []
+    await night(mirror, 1, customers(1, 9))
+    await publishInto(bucket, plan)
+    later = namedIn(bucket)
+    return false
+  }
+  await publishInto(bucket, plan)
+
+  expect(namedIn(bucket)).toEqual(later)
+  expect(rowsThatAreWhole(bucket)).toEqual([9])
 })
 
 test('a manifest that was written although its answer was lost is not taken for that of another publisher', async () => {
