@@ -98,6 +98,9 @@ describe('in a shell', () => {
     await bash.type('in\t', /initech /)
     await bash.type('\u0015customer-mirror sync --log-level=de\t', /--log-level=debug /)
     await bash.type('gl\t', /globex /)
+    await bash.type('\u0015customer-mirror check --config my\\ own.yaml um\t', /umbrella /)
+    await bash.type('\u0015customer-mirror check --config "my own.yaml" um\t', /umbrella /)
+    await bash.type('\u0015customer-mirror sync gl\t', /globex /)
     await bash.type('acme-\t', /acme-two /)
     await bash.type('--help\r', /Usage: customer-mirror sync/)
   })
@@ -162,6 +165,7 @@ function aFolder(): string {
 function writeConfigurations(folder: string): void {
   writeFileSync(join(folder, 'customer-mirror.yaml'), ORGANIZATIONS)
   writeFileSync(join(folder, 'other.yaml'), 'organizations: [{ id: initech }]\n')
+  writeFileSync(join(folder, 'my own.yaml'), 'organizations: [{ id: umbrella }]\n')
 }
 
 /** A folder with configurations and the script of the shell, and a PATH on which the program is found by its name. */
