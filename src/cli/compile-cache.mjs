@@ -13,6 +13,7 @@ export function compileCacheFolder({ isInstalled, platform = process.platform, e
   if (named !== undefined && isAbsolute(named)) return join(named, 'customer-mirror')
   try {
     const home = homedir()
+    if (!isAbsolute(home)) return undefined
     return join(home, ...(platform === 'darwin' ? ['Library', 'Caches'] : ['.cache']), 'customer-mirror')
   } catch {
     // The system knows no home for this user.
