@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -107,6 +107,15 @@ test('every table and column that the README names is in the mirror', async () =
     const there = rowsOf(mirror, 'SELECT name FROM pragma_table_info(?)', table).map(({ name }) => name)
     expect(there, table).toEqual(expect.arrayContaining(columns.filter((column) => column !== 'customers')))
   }
+})
+
+test('every environment variable of ours that the configuration is read from is in the README', () => {
+  const folder = new URL('../src/config/', import.meta.url)
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  const variables = [...new Set(sources.join('').match(/\bCUSTOMER_MIRROR_[A-Z_]+/g))]
+
+  expect(variables).toContain('CUSTOMER_MIRROR_QUEUE')
+  expect(variables.filter((name) => !README.includes(`\`${name}\``))).toEqual([])
 })
 
 test('the exit codes are those of the program, word by word', () => {
