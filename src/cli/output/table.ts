@@ -10,9 +10,14 @@ type Cell = string | number | bigint
 /**
  * A table for people, without frames: aligned columns of text under a head, ending in a new line. On a narrow terminal, empty
  * columns are left out, then columns move closer together, and at last each row becomes a block. Files and pipes get every
- * column.
+ * column. The first cell of a row is the title of its block, unless what it says depends on the name of its column.
  */
-export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], screen?: TableScreen): string {
+export function renderTable(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  screen?: TableScreen,
+  { isTitled = true } = {},
+): string {
   const whole = drawTable(head, rows)
   if (screen === undefined || fits(whole, screen)) return whole
   const used = head.flatMap((_, column) =>
@@ -21,24 +26,33 @@ export function renderTable(head: readonly string[], rows: readonly (readonly Ce
   const usedHead = used.map((column) => head[column] ?? '')
   const usedRows = rows.map((row) => used.map((column) => row[column] ?? ''))
   const narrow = [2, 1].map((gap) => drawTable(usedHead, usedRows, gap)).find((table) => fits(table, screen))
-  return narrow ?? rows.map((row) => blockOf(head, row, screen)).join('\n')
+  return narrow ?? rows.map((row) => blockOf(head, row, { ...screen, isTitled })).join('\n')
 }
 
 function fits(table: string, { columns }: TableScreen): boolean {
   return table.split('\n').every((line) => columnsOf(line) <= columns)
 }
 
-/** One row as a block: its first cell, and below it the other cells that are not empty, each with the head of its column. */
-function blockOf(head: readonly string[], [first = '', ...cells]: readonly Cell[], { columns }: TableScreen): string {
-  const named = cells.flatMap((cell, index) =>
-    isNothing(cell) ? [] : [{ name: head[index + 1] ?? '', cell: textOf(cell) }],
+/** One row as a block: its title, if it has one, and below it the other cells that are not empty, each with the head of its column. */
+function blockOf(
+  head: readonly string[],
+  row: readonly Cell[],
+  { columns, isTitled }: TableScreen & { isTitled: boolean },
+): string {
+  const title = isTitled ? wrapText(textOf(row[0] ?? ''), columns) : []
+  const indent = isTitled ? 2 : 0
+  const named = row.flatMap((cell, index) =>
+    (isTitled && index === 0) || isNothing(cell) ? [] : [{ name: head[index] ?? '', cell: textOf(cell) }],
   )
-  const width = Math.max(0, ...named.map(({ name }) => name.length))
+  const width = indent + Math.max(0, ...named.map(({ name }) => columnsOf(name)))
   const lines = named.flatMap(({ name, cell }) => {
-    const [start = '', ...more] = wrapText(cell, Math.max(10, columns - width - 4))
-    return [`  ${name.padEnd(width)}  ${start}`, ...more.map((line) => ' '.repeat(width + 4) + line)]
+    const [start = '', ...more] = wrapText(cell, Math.max(10, columns - width - 2))
+    return [
+      `${padded(' '.repeat(indent) + name, width, false)}  ${start}`,
+      ...more.map((line) => ' '.repeat(width + 2) + line),
+    ]
   })
-  return [...wrapText(textOf(first), columns), ...lines].map((line) => `${line.trimEnd()}\n`).join('')
+  return [...title, ...lines].map((line) => `${line.trimEnd()}\n`).join('')
 }
 
 function drawTable(head: readonly string[], rows: readonly (readonly Cell[])[], gap = 2): string {

@@ -46,6 +46,15 @@ globex
 `)
 })
 
+test('a row without a title names all of its cells', () => {
+  const rows = [[5n, 'it moved while it was read']]
+
+  expect(renderTable(['歳', 'why'], rows, { columns: 22 }, { isTitled: false })).toBe(`歳   5
+why  it moved while it
+     was read
+`)
+})
+
 test('a cell that is wider than its block continues on the next line', () => {
   const rows = [['acme', 'the list moved while it was read']]
 

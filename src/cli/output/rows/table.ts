@@ -18,7 +18,7 @@ export function tableFormat({ screen, nothing, none }: Table): RowFormat {
   let isFirst = true
   const drawn = () => {
     if (kept.length === 0 && none !== undefined) return none
-    const table = (isFirst ? '' : '\n') + renderTable(head, kept, screen)
+    const table = (isFirst ? '' : '\n') + renderTable(head, kept, screen, { isTitled: false })
     kept = []
     isFirst = false
     return table
