@@ -1,3 +1,4 @@
+import { namedId } from '../customer.ts'
 import type { Candidate, Listed, Searched } from '../run.ts'
 import { factsOf } from '../errors.ts'
 import type { CustomersPage } from '../source/customers.ts'
@@ -205,10 +206,7 @@ function holds(answer: Pick<Answer, 'records'>, id: string): boolean {
 }
 
 function idsIn({ records }: Pick<Answer, 'records'>): string[] {
-  return records.flatMap((record) => {
-    const isObject = typeof record === 'object' && record !== null
-    return isObject && 'id' in record && typeof record.id === 'string' ? [record.id.toLowerCase()] : []
-  })
+  return records.flatMap((record) => namedId(record) ?? [])
 }
 
 /** How many requests the searches may still make. */

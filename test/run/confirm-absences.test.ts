@@ -27,6 +27,7 @@ test('the absence of a customer that the search finds is not confirmed', async (
 
 test.each<[string, SentRecord[]]>([
   ['in upper case', [aCustomer(1), aCustomer(9, { id: customerId(9).toUpperCase() })]],
+  ['in braces', [aCustomer(1), aCustomer(9, { id: `{${customerId(9)}}` })]],
   ['with another name', [aCustomer(1), aCustomer(9, { name: 'Renamed' })]],
   ['among records that are none', [aCustomer(1), aCustomer(9), aCustomer(9, { id: 7 })]],
 ])('a customer whose id comes %s is found', async (_, list) => {
