@@ -148,6 +148,7 @@ class ChainScan implements Scan {
       largest = Math.max(largest, answer.perPage)
       pass.recall(this.#takeIn(answer))
     }
+    this.#coverage.resume()
     // Larger pages may have been refused.
     if (largest > 0) this.#findings.pageSize = Math.min(this.#findings.pageSize, largest)
   }

@@ -13,6 +13,8 @@ export class Coverage {
   /** Passes since counting began, including the current one. */
   #passes = 0
   #fresh = 0
+  /** Whether windows from before an interruption are among those counted: between them and the others no total was seen. */
+  #isResumed = false
   /** Windows added so far. */
   windows = 0
   /** How often counting was restarted. */
@@ -53,9 +55,14 @@ export class Coverage {
     return this.#steady && (this.rejected > 0 || this.distinct === this.#total)
   }
 
+  /** The windows added so far are from before an interruption. */
+  resume(): void {
+    this.#isResumed = this.windows > 0
+  }
+
   /** Whether fewer ids were found than the total, which never changed, promises: an answer may have left out a row. */
   get lacksRows(): boolean {
-    return this.#steady && this.rejected === 0 && this.distinct < (this.#total ?? 0)
+    return this.#steady && !this.#isResumed && this.rejected === 0 && this.distinct < (this.#total ?? 0)
   }
 
   /** Ids that no pass found before this one, since counting began. */
@@ -77,6 +84,7 @@ export class Coverage {
     this.#seen.clear()
     this.#total = undefined
     this.#steady = true
+    this.#isResumed = false
     this.#passes = 0
     this.restarts += 1
   }

@@ -46,6 +46,20 @@ test('an undisturbed scan stopped after any window reads no window again', () =>
   }
 })
 
+test('a list with as many new customers as deleted ones since the interruption is not read again for the sake of its total', () => {
+  for (let stopAfter = 3; stopAfter <= 10; stopAfter++) {
+    const luck = dice(stopAfter)
+    const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
+    const service = { answer: list.answer.bind(list) }
+    const first = drive(chainScan(), service, { dice: luck, stopAfter })
+    for (let change = 0; change < 20; change++) list.delete()
+    for (let change = 0; change < 20; change++) list.insert()
+    const scan = chainScan({ recalled: first.reads.toSorted(byPosition) })
+    drive(scan, service, { dice: luck })
+    expect(scan.certificate()).toMatchObject({ proof: 'proven', passes: 1 })
+  }
+})
+
 test('a scan whose service refuses large pages goes on in the size it had found, and is proven', () => {
   for (let stopAfter = 2; stopAfter <= 12; stopAfter++) {
     const luck = dice(stopAfter)
