@@ -28,7 +28,7 @@ export interface Pass {
   /** Why the order of the rows did not prove the pass; empty when it did. */
   readonly obstacles: readonly Reason[]
   /** The seams of its chain; undefined where windows share no rows. */
-  readonly seams: Pick<Seams, 'metAgain' | 'areWorthAnother'> | undefined
+  readonly seams: Pick<Seams, 'metAgain' | 'areNearlyStill' | 'areWorthAnother'> | undefined
   /** Whether every row was read that kept its place among the others (see certificate.ts). */
   readonly settles: boolean
   /** What was found out about the order, where the pass settles the scan. */

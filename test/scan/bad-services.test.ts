@@ -406,3 +406,19 @@ test.each(['id asc', 'created asc, id asc'] as const)(
     })
   },
 )
+
+test('a list with as many new customers as deleted ones between all answers is not read again for the sake of its total', () => {
+  const changes: Misbehaviour = (list, window) => {
+    list.insert()
+    list.delete(1, list.size - 1)
+    return list.answer(window)
+  }
+
+  const { certificate, lost } = scanOf(changes, { order: 'created desc, id asc' })
+
+  expect({ proof: certificate.proof, passes: certificate.passes, lost }).toEqual({
+    proof: 'proven',
+    passes: 1,
+    lost: 0,
+  })
+})

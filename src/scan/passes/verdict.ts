@@ -46,7 +46,7 @@ export function verdictOn(pass: Pass, scanned: Scanned): Verdict | undefined {
     return { proof: 'unproven', reasons: [...pass.flaws, ...duplicates, ...rejected, 'capped-total'] }
   if (pass.complete) rememberEnd(findings)
   const unlessRejected = (proof: Certificate['proof']) => (rejected.length > 0 ? 'unproven' : proof)
-  const passProof = believable(pass.proof(), coverage, findings)
+  const passProof = believable(pass, coverage, findings)
   if (passProof?.basis === 'counted') {
     const reasons = [...obstacles(pass), ...rejected]
     if (isSettled) return { proof: unlessRejected('settled'), reasons, passProof: pass.settledBy }
@@ -87,18 +87,21 @@ export function settlingAfter(
   { coverage, findings }: Pick<Scanned, 'coverage' | 'findings'>,
 ): Settling {
   if (before === 'contradicted' || findings.noted('duplicate-id') > 0) return 'contradicted'
-  if (pass.proof() !== undefined && believable(pass.proof(), coverage, findings) === undefined) return 'contradicted'
+  if (pass.proof() !== undefined && believable(pass, coverage, findings) === undefined) return 'contradicted'
   if (!pass.settles) return before
   return !coverage.first || pass.seams?.metAgain.isExplained(coverage.fresh) === true ? 'settled' : 'contradicted'
 }
 
 /**
  * A page that lists a row twice proves nothing; neither does a quiet list whose ids do not add up to its total, nor an order in which
- * fewer were read than a total that stood still.
+ * fewer were read than a total that stood still, unless so many changes were seen that as many may have come as gone.
  */
-function believable(proof: PassProof | undefined, coverage: Coverage, findings: Findings): PassProof | undefined {
+function believable(pass: Pass, coverage: Coverage, findings: Findings): PassProof | undefined {
+  const proof = pass.proof()
   if (proof === undefined || findings.noted('duplicate-id') > 0) return undefined
-  if (proof.basis === 'witness' || proof.basis === 'remembered order') return coverage.lacksRows ? undefined : proof
+  if (proof.basis === 'witness' || proof.basis === 'remembered order') {
+    return coverage.lacksRows && pass.seams?.areNearlyStill === true ? undefined : proof
+  }
   if (proof.basis !== 'quiet') return proof
   const counts = coverage.first ? coverage.agrees : coverage.rejected > 0 || coverage.distinct >= findings.total
   return counts ? proof : undefined

@@ -12,6 +12,8 @@ const SEAMS_FOR_ONE_MORE = 8
 const FEW_MISSED = 8
 /** Neighbours of equal creation time, in the same order in two windows, before ties are believed to keep their order. */
 const ENOUGH_TIES = 12
+/** One answer that leaves out a row disturbs the seam behind it. */
+const FEW_RESTLESS = 1
 /** The requests that a proof by a further pass may cost on average: below a chance of 1 in so many, no pass is worth one. */
 const MOST_FOR_A_PROOF = 300
 
@@ -71,6 +73,11 @@ export class Seams {
   /** Whether rows of equal creation time were seen to keep their order, and hardly ever seen in another. */
   get areTiesStable(): boolean {
     return this.#tiesInOrder >= ENOUGH_TIES * (1 + this.#reordered)
+  }
+
+  /** Whether the list was seen to change at so few of them that one answer may have been wrong instead. */
+  get areNearlyStill(): boolean {
+    return this.#restless <= FEW_RESTLESS
   }
 
   /**

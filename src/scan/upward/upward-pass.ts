@@ -75,8 +75,8 @@ export class UpwardPass implements ChainedPass {
   }
 
   get seams(): Pass['seams'] {
-    const { metAgain, proof } = this.#chain
-    return { metAgain, areWorthAnother: proof.seams.areWorthAnother }
+    const { areNearlyStill, areWorthAnother } = this.#chain.proof.seams
+    return { metAgain: this.#chain.metAgain, areNearlyStill, areWorthAnother }
   }
 
   /** Nothing: rows of one creation time that stand in no order are for a pass forward. */
