@@ -15,9 +15,9 @@ export type HidableColumns = Record<TextField, string | null> & { extra: string 
 
 /** Brings values from one policy to another, in every form in which the mirror stores them. Every function is pure. */
 export type HiddenValues = {
-  /** A customer; the same object where nothing differs. Throws RangeError for a value that is nested too deeply. */
+  /** A customer; the same object where nothing differs. Throws RangeError for a value that is nested too deeply, as an older version kept. */
   customer<Columns extends HidableColumns>(customer: Columns): Columns
-  /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. Throws RangeError too. */
+  /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
   record(record: unknown): object
   /** JSON of changed fields → [before, after]; null if none is left. */
   changedFields(json: string): string | null

@@ -1,6 +1,7 @@
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { addWarnings, TEXT_FIELDS } from '../src/customer.ts'
-import { MAX_RECORD_LENGTH, sortRecords } from '../src/run/sort-records.ts'
+import { MAX_NESTING, MAX_RECORD_LENGTH, sortRecords } from '../src/run/sort-records.ts'
 import type { SentRecord } from './support/builders.ts'
 import { aCustomer, customerId } from './support/builders.ts'
 
@@ -198,28 +199,32 @@ test('warnings add up over pages', () => {
   expect(warnings).toEqual({ odd_email: 3, missing_field: 3 })
 })
 
-test('a record nested less deeply than JSON can be written is kept, with its numbers counted', () => {
-  const deep: unknown = JSON.parse(`${'['.repeat(3500)}9007199254740993${']'.repeat(3500)}`)
-  const { customers, warnings } = sort(aCustomer(1, { deep }))
+/** `levels` lists within one another. */
+function nested(levels: number, inner = ''): unknown {
+  return JSON.parse(`${'['.repeat(levels)}${inner}${']'.repeat(levels)}`)
+}
 
-  expect(customers).toHaveLength(1)
+test('a record nested less deeply than any program reads is kept, with its numbers counted', () => {
+  const { customers, warnings } = sort(aCustomer(1, { deep: nested(MAX_NESTING - 1, '9007199254740993') }))
+
   expect(warnings).toMatchObject({ unknown_field: 1, imprecise_number: 1 })
+  const db = new Database(':memory:')
+  expect(db.prepare('SELECT json_valid(?)').pluck().get(customers[0]?.extra)).toBe(1)
+  db.close()
 })
 
-test('a record nested too deeply to be written down costs itself alone', () => {
-  const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+test.each([MAX_NESTING, 1500, 20_000])('a record with %i lists within one another costs itself alone', (levels) => {
+  const records = [aCustomer(1), aCustomer(2, { deep: nested(levels) }), aCustomer(3)]
 
-  const {
-    customers: kept,
-    rejects,
-    rows,
-  } = sortRecords([aCustomer(1), aCustomer(2, { deep }), aCustomer(3)], {
-    pageBytes: 100_000,
-  })
+  const { customers: kept, rejects, rows } = sortRecords(records, { pageBytes: 100_000 })
 
   expect(kept.map(({ id }) => id)).toEqual([customerId(1), customerId(3)])
   expect(rejects).toMatchObject([
-    { recordId: customerId(2), reasons: [{ message: 'is nested too deeply to be kept' }] },
+    {
+      recordId: customerId(2),
+      payload: JSON.stringify({ id: customerId(2) }),
+      reasons: [{ message: 'is nested more than 200 levels deep' }],
+    },
   ])
   expect(rows.map((row) => row?.id)).toEqual([1, 2, 3].map(customerId))
 })

@@ -38,6 +38,12 @@ export type KnownRecords = {
 /** Characters of JSON above which a record is rejected. */
 export const MAX_RECORD_LENGTH = 1024 * 1024
 
+/**
+ * Objects and lists within one another above which a record is rejected. SQLite reads JSON of 1,000 levels and jq of 256: with more, one
+ * customer would end every query that looks into this column.
+ */
+export const MAX_NESTING = 200
+
 /** Sorts the records of one page, in order. */
 export function sortRecords(
   records: readonly unknown[],
@@ -50,13 +56,7 @@ export function sortRecords(
     if (rowId !== 0) return keepKnown(rowId, { position, warnings: known?.warningsAt(position) }, sorted)
     const suppressed = forgotten === undefined ? undefined : suppressedIn(record, position, forgotten)
     if (suppressed !== undefined) return suppress(suppressed, record, sorted)
-    try {
-      sortRecord(record, { position, mayBeTooLong, hidden }, sorted)
-    } catch (error) {
-      // The stack overflowed: parsed JSON can be nested deeper than JSON.stringify supports.
-      if (!(error instanceof RangeError)) throw error
-      addReject(nestedTooDeeply(record, position), sorted)
-    }
+    sortRecord(record, { position, mayBeTooLong, hidden }, sorted)
   })
   return sorted
 }
@@ -108,6 +108,7 @@ function sortRecord(record: unknown, looking: Looking, sorted: Sorting): void {
   const { position, mayBeTooLong, hidden } = looking
   const plain = mayBeTooLong ? undefined : plainCustomer(record)
   if (plain !== undefined) return addCustomer(plain, looking, sorted)
+  if (isNestedDeeper(record, MAX_NESTING)) return addReject(nestedTooDeeply(record, position), sorted)
   const result = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
   if (!result.success || tooLong) {
@@ -150,11 +151,16 @@ function toReject(record: unknown, recordId: string | null, { position, error, t
   }
 }
 
-/** Keeps only the id of its payload: the rest cannot be written as JSON. */
+function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isNestedDeeper(inner, levels - 1))
+}
+
+/** Keeps only the id of its payload: the rest is what programs cannot read. */
 function nestedTooDeeply(record: unknown, position: number): Reject {
   const recordId = readableId(record)
   const payload = JSON.stringify({ id: recordId })
-  const reasons = [{ field: '', message: 'is nested too deeply to be kept' }]
+  const reasons = [{ field: '', message: `is nested more than ${MAX_NESTING} levels deep` }]
   return { recordId, key: recordId ?? `nested too deeply at ${position}`, position, payload, reasons }
 }
 
