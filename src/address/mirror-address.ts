@@ -8,8 +8,16 @@ export function isPostgres(address: string): boolean {
  * `s3:`, and messages would show a password in it.
  */
 export function isLikeAddress(text: string): boolean {
-  return /^\s*(?:[a-z][a-z0-9+.:-]*:\/\/|(?:jdbc:)?postgres(?:ql)?:|[^/\\]*:[^/\\]*@)/i.test(text)
+  return LIKE_ADDRESS.some((pattern) => pattern.test(text))
 }
+
+/** Quotes stay around a value in a file of `docker run --env-file`. */
+const LIKE_ADDRESS = [
+  /^[\s"']*(?:[a-z][a-z0-9+.:-]*:\/\/|(?:jdbc:)?postgres(?:ql)?:|[^/\\]*:[^/\\]*@)/i,
+  // As libpq, ODBC and .NET have it: `host=db user=mirror password=…`, and a password as a parameter of anything.
+  /^[\s"']*\w+\s*=\s*[^\s;]+[\s;]+\w+\s*=/,
+  /(?:^|[\s"';?&])(?:password|passwd|pwd)\s*=/i,
+]
 
 /** The address for messages: without user and password. */
 export function shownMirror(address: string): string {

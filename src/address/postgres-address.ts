@@ -29,10 +29,13 @@ export const QUEUE_PARAMETERS = PARAMETERS.filter((name) => name !== 'schema')
 
 /** What is wrong with the address of a mirror, as the rest of a sentence; undefined for a good one, and for the path of a file. */
 export function addressProblem(text: string): string | undefined {
-  if (!isPostgres(text)) return isLikeAddress(text) ? 'must be the path of a file, or a postgres:// address' : undefined
+  if (!isPostgres(text)) return isLikeAddress(text) ? MISSPELT : undefined
   const parsed = parsePostgresAddress(text)
   return 'problem' in parsed ? parsed.problem : undefined
 }
+
+const MISSPELT =
+  'must be the path of a file, or a postgres:// address without quotes, such as postgres://user@host:5432/database'
 
 /** Whether an address without a problem holds a password. */
 export function holdsPassword(text: string): boolean {

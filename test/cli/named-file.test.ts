@@ -11,6 +11,7 @@ test.each([
   ['backups/customers.db', resolve('backups/customers.db')],
   ['/srv/a:b@c.db', '/srv/a:b@c.db'],
   ['./s3://analytics/customers.db', resolve('s3:/analytics/customers.db')],
+  ['region=eu/customers.db', resolve('region=eu/customers.db')],
   ['folder/', `${resolve('folder')}/`],
 ])('a path is taken from the current folder: %s', (text, path) => {
   expect(namedFile(text, 'backup')).toBe(path)
@@ -23,6 +24,7 @@ test.each([
   ['export to an address', ['export', '--format', 'csv', '-o', 's3://analytics/customers.csv']],
   ['partitions at an address', ['export', '--to', 's3://analytics/exports', '--partition', 'organization']],
   ['mirror at another address', ['move', '--to', 'mysql://ann:hunter2@db.test/crm']],
+  ['mirror at an address of libpq', ['move', '--to', 'host=db.test user=ann password=hunter2']],
   ['mirror to read at another address', ['sql', '--mirror', 'postgres:/ann:hunter2@db.test/crm', 'SELECT 1']],
 ])('no folder is made of an address, and no password in it is repeated: %s', async (_, words) => {
   const { folder } = aWorkplace([ORGANIZATION])

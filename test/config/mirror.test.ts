@@ -6,7 +6,8 @@ import { shownMirror } from '../../src/address/mirror-address.ts'
 import { DEFAULT_SCHEMA, parsePostgresAddress } from '../../src/address/postgres-address.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
-const MISSPELT = 'must be the path of a file, or a postgres:// address'
+const MISSPELT =
+  'must be the path of a file, or a postgres:// address without quotes, such as postgres://user@host:5432/database'
 
 const PLACE = 'customer-mirror.yaml:1:9 mirror: '
 
@@ -87,6 +88,11 @@ test.each([
   ['an address of another driver', 'jdbc:postgresql:user:hunter2@db/c', MISSPELT],
   ['an address without postgres://', 'user:hunter2@db/c', MISSPELT],
   ['another database', 'mysql://db/customers', MISSPELT],
+  ['quotes that stayed around an address', `'"postgres://user:hunter2@db/c"'`, MISSPELT],
+  ['the form of libpq', 'host=db user=mirror password=hunter2 dbname=c', MISSPELT],
+  ['the form of libpq without a password', 'host=/run/postgresql dbname=c', MISSPELT],
+  ['the form of ODBC and .NET', 'Server=db;Database=c;Pwd=hunter2', MISSPELT],
+  ['a password as a parameter, without postgres://', 'db.example.com:5432/c?password=hunter2', MISSPELT],
   ['a mirror in memory', '":memory:"', 'must be a file: a mirror in memory would be lost'],
   ['a folder that is not there', './data/', 'must name a file, such as ./data/customers.db, and not a folder'],
 ])(
