@@ -67,7 +67,7 @@ export function parsePostgresAddress(
   }
   const { host, user, password, database } = parts
   if (host === undefined || user === undefined || password === undefined || database === undefined)
-    return { problem: 'has a % that does not begin an escape: write % itself as %25' }
+    return { problem: BAD_ESCAPE }
   const schema = query.get('schema') ?? DEFAULT_SCHEMA
   const mode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
   const rootCertificate = query.get('sslrootcert') ?? undefined
@@ -86,7 +86,10 @@ function unknownParameter(name: string, known: readonly string[]): string {
   return `has ${named}: known are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}`
 }
 
-function decoded(text: string): string | undefined {
+export const BAD_ESCAPE = 'has a % that does not begin an escape: write % itself as %25'
+
+/** A part of an address; undefined where a % in it begins no escape. */
+export function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {

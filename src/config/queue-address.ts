@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ConfigError } from '../errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
-import { parsePostgresAddress, QUEUE_PARAMETERS } from '../address/postgres-address.ts'
+import { BAD_ESCAPE, decoded, parsePostgresAddress, QUEUE_PARAMETERS } from '../address/postgres-address.ts'
 import type { Environment } from './environment.ts'
 import { refusing } from './refusing.ts'
 
@@ -36,6 +36,7 @@ function prefixProblem(text: string): string | undefined {
 function redisProblem(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null) return MESSAGE
+  if (decoded(url.username) === undefined || decoded(url.password) === undefined) return BAD_ESCAPE
   if (url.hash !== '') return 'has a #: write a # of a name or a password as %23'
   if (!/^(?:\/\d{0,9})?$/.test(url.pathname))
     return 'must have nothing but the number of a database after its host, such as redis://127.0.0.1:6379/0; write a / of a password as %2F'

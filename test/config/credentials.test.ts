@@ -156,6 +156,15 @@ test.each(['', '/', '/0', '/15?prefix=night', '?family=6&prefix=night'])(
   },
 )
 
+test.each(['redis://:hunter2%zz@', 'rediss://ann%:hunter2@', 'postgres://ann:hunter2%@'].map((begin) => ({ begin })))(
+  'an escape that is none is a mistake in the address of a queue: $begin',
+  async ({ begin }) => {
+    expect(await mistakesIn(`queue: ${begin}queue.example.com/1\n${acme()}`)).toEqual([
+      'customer-mirror.yaml:1:8 queue: has a % that does not begin an escape: write % itself as %25',
+    ])
+  },
+)
+
 test('the password of a queue is never repeated', async () => {
   expect(await mistakesIn(`queue: amqp://user:hunter2@queue.example.com\n${acme()}`)).toEqual([
     'customer-mirror.yaml:1:8 queue: must be a redis://, rediss:// or postgres:// address, or the word embedded',
