@@ -70,11 +70,18 @@ function publishedForm(
   const columns = table.columns
     .filter(({ name }) => !INTERNAL.has(`${table.name}.${name}`))
     .flatMap((column) => {
-      if (!withoutPersonalData || !column.personal) return [{ ...column, value: quoted(column.name) }]
-      return `${table.name}.${column.name}` === 'changes.fields' ? [{ ...column, value: impersonalFields() }] : []
+      const value = withoutPersonalData ? IMPERSONAL[`${table.name}.${column.name}`] : undefined
+      if (value !== undefined) return [{ ...column, value }]
+      return withoutPersonalData && column.personal ? [] : [{ ...column, value: quoted(column.name) }]
     })
   return [{ ...table, columns, isWhole: !withoutPersonalData && table.name !== SHARED }]
 }
+
+/** The message of an error up to where it quotes the service, which may name a person. */
+const UNQUOTED = `iif(instr(error, '"') > 0, substr(error, 1, instr(error, '"')) || '…', error)`
+
+/** How columns are read that are in a copy without personal data, though their values may hold some. */
+const IMPERSONAL: Readonly<Record<string, string>> = { 'changes.fields': impersonalFields(), 'runs.error': UNQUOTED }
 
 /** `changes.fields` with the fields alone that are not personal; NULL where there are none. */
 function impersonalFields(): string {

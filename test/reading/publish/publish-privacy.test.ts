@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
+import { quoted } from '../../../src/source/quotation.ts'
 import { DAY_MS, night } from '../../mirror/nights.ts'
 import { aCustomer, aPage, anEnding, customerId, START_MS, type SentRecord } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
@@ -63,6 +64,23 @@ describe('without personal data', () => {
     expect(valueOf(file, 'SELECT open_rejects FROM freshness ORDER BY organization DESC')).toBe(1)
     const changes = 'SELECT seq, change FROM changes ORDER BY seq'
     expect(rowsOf(file, changes)).toEqual(rowsOf(mirror, changes))
+  })
+
+  test('what the service said about a refusal is not in the copy, since it may name a person', async () => {
+    const mirror = await aMirrorOfNights()
+    const body = { success: false, error: 'no_plan', message: 'planted "Ann" (+49 30 5550100) may not "list"' }
+    const message = `GET https://acme.test/customers answered 403${quoted(JSON.stringify(body), [])}. Ask the service.`
+    tamper(mirror, `UPDATE runs SET error = '${message}', error_code = 'forbidden' WHERE id = 1`)
+    tamper(mirror, `UPDATE runs SET error = 'The disk is full.', error_code = 'mirror-full' WHERE id = 2`)
+    const plan = aPlan(mirror, { withoutPersonalData: true })
+    publishAll(plan)
+
+    expect(message).toContain('5550100')
+    expect(bytesAround(plan.file)).not.toMatch(/planted|5550100/)
+    expect(rowsOf(plan.file, 'SELECT error, error_code FROM runs WHERE id < 3 ORDER BY id')).toEqual([
+      { error: 'GET https://acme.test/customers answered 403 (no_plan: "…', error_code: 'forbidden' },
+      { error: 'The disk is full.', error_code: 'mirror-full' },
+    ])
   })
 
   test('a change that was edited by hand into another form is published without its fields', async () => {
