@@ -40,7 +40,10 @@ function exposedSecrets(organization: unknown, index: number): Mistake[] {
   const address = valueAt(organization, 'baseUrl')
   if (typeof address !== 'string' || !URL.canParse(address) || isLoopback(new URL(address))) return []
   return ['apiKey', 'secret']
-    .filter((name) => typeof valueAt(organization, name) === 'string')
+    .filter((name) => {
+      const written = valueAt(organization, name)
+      return typeof written === 'string' && written !== ''
+    })
     .map((name) => value(['organizations', index, name], NOT_IN_THIS_FILE))
 }
 

@@ -9,7 +9,7 @@ const requests = z.int(REQUESTS).min(1, REQUESTS).max(MOST, REQUESTS)
 
 const share = z
   .string(REQUESTS)
-  .regex(/^\d{1,3}(\.\d{1,3})? ?%$/, REQUESTS)
+  .regex(/^\d{1,3}(\.\d{1,3})? ?%$/, { error: REQUESTS, abort: true })
   .refine((text) => percent(text) >= 0.1 && percent(text) <= 100, SHARE)
 
 /** The setting where the configuration has none. */

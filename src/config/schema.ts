@@ -84,7 +84,10 @@ const settings = {
         .meta({ description: 'The most requests to send in a minute.' }),
       shared: z
         .string()
-        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots, dashes and underscores')
+        .regex(
+          /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
+          'must be at most 63 letters, digits, dots, dashes and underscores, the first a letter or digit',
+        )
         .exactOptional()
         .meta({
           description:

@@ -9,7 +9,7 @@ const EXAMPLES = 'must be two times of a day with a dash between them, such as "
 /** The hours of a day in which runs may start, in the configuration. They may pass midnight. */
 export const window = z
   .string(EXAMPLES)
-  .regex(FORM, EXAMPLES)
+  .regex(FORM, { error: EXAMPLES, abort: true })
   .refine((text) => !isEmpty(parse(text)), 'ends when it begins: write 00:00-24:00 for the whole day')
   .transform(parse)
 

@@ -96,6 +96,11 @@ test.each([
     '6:32 organizations.0.signing.headers.key: has the same name as the header of the signature: every header needs its own',
   ],
   [
+    'a limit with a name that begins with a dash',
+    'rateLimit: { shared: -vendor }',
+    '6:26 organizations.0.rateLimit.shared: must be at most 63 letters, digits, dots, dashes and underscores, the first a letter or digit',
+  ],
+  [
     'six cron fields',
     'schedule: { cron: "0 0 2 * * *", timezone: UTC }',
     '6:23 organizations.0.schedule.cron: must have five fields, such as "0 2 * * *" for every night at two',
@@ -117,6 +122,12 @@ test.each([
   ],
 ])('%s is reported where it stands', async (_what, line, expected) => {
   expect(await mistakesIn(acme(line))).toEqual([`customer-mirror.yaml:${expected}`])
+})
+
+test('a secret that is empty is one mistake', async () => {
+  expect(await mistakesIn(acme().replace(/apiKey: .*/, 'apiKey: ""'))).toEqual([
+    'customer-mirror.yaml:4:13 organizations.0.apiKey: is empty: write { env: NAME } or { file: path }',
+  ])
 })
 
 test('a misspelt preset gets a suggestion', async () => {

@@ -69,6 +69,8 @@ describe('what a quick run may cost', () => {
     ['a number in quotes', '{ maxRequests: "9" }', '23 quick.maxRequests: must be a share of a full scan such as 5%,'],
     ['nothing at all', '{ maxRequests: 0% }', '23 quick.maxRequests: must be a share of a full scan from 0.1% to 100%'],
     ['more than everything', '{ maxRequests: 101% }', '23 quick.maxRequests: must be a share of a full scan from'],
+    ['nothing', '{ maxRequests: "" }', '23 quick.maxRequests: must be a share of a full scan such as 5%, or a'],
+    ['a share below nothing', '{ maxRequests: -1% }', '23 quick.maxRequests: must be a share of a full scan such as'],
     ['a misspelt key', '{ maxRequest: 5% }', '10 quick.maxRequest: unknown key (did you mean "maxRequests"?)'],
     [
       'a cron line',

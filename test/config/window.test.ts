@@ -26,6 +26,8 @@ test.each([
   ['one time', '22:00', 'must be two times of a day with a dash between them, such as "22:00-06:00"'],
   ['an hour that no clock shows', '22:00-25:00', 'must be two times of a day with a dash between them'],
   ['hours without minutes', '22-6', 'must be two times of a day with a dash between them'],
+  ['nothing', '', 'must be two times of a day with a dash between them'],
+  ['one time in two forms', '22-22:00', 'must be two times of a day with a dash between them'],
   ['no time at all', '22:00-22:00', 'ends when it begins: write 00:00-24:00 for the whole day'],
 ])('%s is reported where it stands', async (_what, written, message) => {
   expect(await mistakesIn(`schedule: { ${NIGHTLY}, window: "${written}" }\n${acme()}`)).toEqual([
