@@ -53,7 +53,7 @@ export class UsageError extends OurError {
   readonly code = 'usage'
 }
 
-/** Why the service refused: 401, 403, 404, and 422 for a request it will never accept. */
+/** Why the service refused: 401, 403, 404, and 400 or 422 for a request it will never accept. */
 export type RefusalCode = CodesOf<'SourceRefused'>
 
 /** Stop this organization and keep its data: the service refused, and would refuse a retry. */

@@ -1,9 +1,11 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { exitCodeOf, exitCodeOfAll } from '../../src/cli/exit-code.ts'
+import { EXIT_CODES, exitCodeOf, exitCodeOfAll } from '../../src/cli/exit-code.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { MirrorUnusable, QueueUnavailable, type MirrorCode } from '../../src/errors.ts'
+import { refusalOf } from '../../src/source/refusal.ts'
+import { START_MS } from '../support/builders.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -20,6 +22,13 @@ test.each<[MirrorCode, number]>([
   ['directory', 7],
 ])('a mirror that is %s ends with %d', (code, exitCode) => {
   expect(exitCodeOf(new MirrorUnusable('no', { code }))).toBe(exitCode)
+})
+
+test('the exit code for a refusal names each status that is one, and no other', () => {
+  const statuses = Array.from({ length: 200 }, (_, index) => 400 + index)
+  const refused = statuses.filter((status) => exitCodeOf(refusalOf(anAnswer(status), REQUEST)) === 4)
+
+  expect(EXIT_CODES[4].match(/\d+/g)).toEqual(refused.map(String))
 })
 
 test('a queue that cannot be used ends with the code for trying again', () => {
@@ -48,6 +57,16 @@ test('a mirror that is damaged ends status and sync with 7', async () => {
     expect(stdout + stderr).toContain('is damaged')
   }
 })
+
+const REQUEST = {
+  url: new URL('https://acme.example.com/api/v1/customers'),
+  ...{ place: 'GET /customers', nowMs: START_MS, clockOffsetMs: undefined, correctionMs: 0, secrets: [] },
+}
+
+function anAnswer(status: number) {
+  const at = { sentMs: START_MS, answeredMs: START_MS, monotonicAnsweredMs: 0 }
+  return { status, headers: {}, body: Buffer.of(), text: '{}', ...at }
+}
 
 async function aMirroredPlace() {
   const place = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
