@@ -47,7 +47,10 @@ const settings = {
     .meta({ description: 'How long one request may take, with its whole answer.', default: '30s' }),
   maxWait: duration({ min: '0s', max: '24d' })
     .exactOptional()
-    .meta({ description: 'How long one sync may wait in total when the service asks it to.', default: '15m' }),
+    .meta({
+      description: 'How long a run may go without a successful answer while the service asks it to wait, or fails.',
+      default: '15m',
+    }),
   maxRun: duration({ min: '1s', max: '24d' })
     .exactOptional()
     .meta({ description: 'How long one run may take in total; the next one continues from there.', default: '6h' }),

@@ -65,7 +65,7 @@ mirror: ./data/customers.db
 #   pageSize: 100             # customers requested at once, at most 100
 #   concurrency: auto         # requests sent at the same time, 1 to 32; auto: 4 to 16, as the service bears it
 #   requestTimeout: 30s       # for one request, with its whole answer
-#   maxWait: 15m              # how long a sync may wait when the service asks it to slow down
+#   maxWait: 15m              # how long a run may go without an answer while the service asks it to slow down
 #   maxRun: 6h                # how long one run may take in total; the next one continues from there
 #   resumeWithin: 6h          # how old an interrupted run may be and still be continued
 #   scan: chain               # chain proves completeness; plain does not, and removes no customer
