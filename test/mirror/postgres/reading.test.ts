@@ -4,6 +4,7 @@ import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading/reading-indexes.ts'
 import { readingVerbs } from '../../../src/mirror/postgres/reading/reading-verbs.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
+import { PAGES } from '../../support/documents.ts'
 import { inPostgres, inSqlite, insertRow, sortedRows } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { randomTables } from '../../support/random-tables.ts'
@@ -150,6 +151,22 @@ describe('the dictionary', () => {
     )
     expect(wrong).toEqual([])
     expect(JSON.stringify(meanings)).not.toMatch(/SQLite|this file|\b1 (where|while)\b/)
+  })
+
+  test('names the columns of JSON that docs/OPERATIONS.md names', async () => {
+    const database = await inPostgres(server, {})
+    const stored = await database.read((session) =>
+      session.all<{
+        name: string
+      }>(`SELECT DISTINCT CASE "column" WHEN 'extra' THEN 'extra' ELSE "table" || '.' || "column" END AS name
+        FROM dictionary WHERE type = 'json'`),
+    )
+    const page = PAGES.find(({ name }) => name === 'docs/OPERATIONS.md')?.text ?? ''
+    const [, named = ''] = /is a boolean\. ([^.]*(?:\.[^.]*)*?) are `json`/.exec(page) ?? []
+
+    expect([...named.matchAll(/`([\w.]+)`/g)].map(([, name]) => name).toSorted()).toEqual(
+      stored.map(({ name }) => name).toSorted(),
+    )
   })
 
   test('is put right when the mirror is opened, and not written where it is right', async () => {
