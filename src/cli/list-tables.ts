@@ -2,6 +2,7 @@ import { isOurs } from '../errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import type { DescribedTable } from '../reading/described-tables.ts'
 import { PUBLIC_TABLES } from '../public-tables.ts'
+import { MANIFEST } from '../reading/publish/manifest-columns.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { wrapText } from './output/fit-text.ts'
 import { formatRows } from './output/rows/format-rows.ts'
@@ -33,16 +34,18 @@ async function tablesOf(options: ReadingOptions, io: Io): Promise<readonly Descr
   return describedTables(file)
 }
 
-/** A copy without personal data has fewer tables and columns. */
+/** A copy without personal data has fewer tables and columns; every copy has a manifest. */
 async function tablesIn(file: string, io: Io): Promise<readonly DescribedTable[] | undefined> {
   const reading = startReading(io)
   const end = await reading.run({ file, columns: true }).finally(() => reading.end())
   if (end?.[0] !== 'columns') return undefined
   const there = new Set(end[1])
-  return PUBLIC_TABLES.map((table) => ({
-    ...table,
-    columns: table.columns.filter(({ name }) => there.has(`${table.name}.${name}`)),
-  })).filter(({ columns }) => columns.length > 0)
+  return [...PUBLIC_TABLES, MANIFEST]
+    .map((table) => ({
+      ...table,
+      columns: table.columns.filter(({ name }) => there.has(`${table.name}.${name}`)),
+    }))
+    .filter(({ columns }) => columns.length > 0)
 }
 
 function asRows(tables: readonly DescribedTable[], format: ReturnType<typeof formatRows>): string {

@@ -45,12 +45,10 @@ const settings = {
   requestTimeout: duration({ min: '100ms', max: '1h' })
     .exactOptional()
     .meta({ description: 'How long one request may take, with its whole answer.', default: '30s' }),
-  maxWait: duration({ min: '0s', max: '24d' })
-    .exactOptional()
-    .meta({
-      description: 'How long a run may go without a successful answer while the service asks it to wait, or fails.',
-      default: '15m',
-    }),
+  maxWait: duration({ min: '0s', max: '24d' }).exactOptional().meta({
+    description: 'How long a run may go without a successful answer while the service asks it to wait, or fails.',
+    default: '15m',
+  }),
   maxRun: duration({ min: '1s', max: '24d' })
     .exactOptional()
     .meta({ description: 'How long one run may take in total; the next one continues from there.', default: '6h' }),

@@ -1,6 +1,7 @@
 import { lstatSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { tablesOfCopy } from './copy-tables.ts'
+import { MANIFEST } from './manifest-columns.ts'
 import { datasetteMetadata } from '../dictionary.ts'
 import { privateName } from '../private-name.ts'
 import { makeFile, PUBLISHING } from './unfinished-copy.ts'
@@ -16,9 +17,13 @@ export function describeCopies(
 ): string | undefined {
   const [first = ''] = files
   const place = join(dirname(first), 'metadata.json')
-  const tables = tablesOfCopy({ withoutPersonalData: forAll })
+  const tables = [...tablesOfCopy({ withoutPersonalData: forAll }), MANIFEST]
   const metadata = files.map((file) => datasetteMetadata(basename(file, extname(file)), tables))
-  const databases = Object.assign({}, ...metadata.map((each) => each.databases))
+  const databases = Object.fromEntries(
+    metadata
+      .flatMap((each) => Object.entries(each.databases))
+      .map(([name, described]) => [name, { tables: { ...described.tables, ...BEHIND_A_VIEW } }]),
+  )
   const text = `${JSON.stringify({ ...metadata[0], databases }, null, 2)}\n`
   const found = readIfThere(place)
   if (found === text) return undefined
@@ -29,6 +34,9 @@ export function describeCopies(
   renameSync(unfinished, place)
   return undefined
 }
+
+/** What the view `freshness` of a copy reads. */
+const BEHIND_A_VIEW = { freshness_as_published: { hidden: true } }
 
 /** Empty for what is no file, such as a pipe, which would be read for ever. */
 function readIfThere(path: string): string | undefined {

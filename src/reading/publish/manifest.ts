@@ -2,13 +2,13 @@ import Database from 'better-sqlite3'
 import { quoted } from '../../mirror/quoted.ts'
 import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
-import { COLUMNS_OF_MANIFEST } from './manifest-columns.ts'
+import { MANIFEST } from './manifest-columns.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
 import { nowIn } from '../now-in.ts'
 
 /** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
 export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[]): { publishedAt: string } {
-  const declared = COLUMNS_OF_MANIFEST.map(({ name, type }) => `${name} ${type}`)
+  const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
   db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
   const publishedAt = nowIn(db)
   db.prepare(READ_ORGANIZATIONS).run(publishedAt)
@@ -20,6 +20,7 @@ export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[])
   )
   for (const left of leftOut) addLeftOut.run({ ...left, publishedAt })
   countRows(db)
+  if (hasTable(db, 'dictionary')) describe(db)
   return { publishedAt }
 }
 
@@ -32,6 +33,13 @@ const READ_ORGANIZATIONS = `
   FROM main.freshness_as_published AS fresh
   JOIN mirror.runs AS run ON run.id = (SELECT MAX(id) FROM mirror.runs AS each
     WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)`
+
+function describe(db: Database.Database): void {
+  const insert = db.prepare(`INSERT INTO main.dictionary ("table", "column", type, meaning, source, nullable, personal)
+    VALUES (@table, @column, @type, @meaning, @source, @nullable, @personal)`)
+  for (const { name, nullable, personal, ...said } of MANIFEST.columns)
+    insert.run({ table: MANIFEST.name, column: name, ...said, nullable: Number(nullable), personal: Number(personal) })
+}
 
 /** Each table is read once, whatever the number of organizations. */
 function countRows(db: Database.Database): void {
