@@ -1,7 +1,7 @@
 import { organization, orNull, own } from '../../public-columns.ts'
 import type { PublicTable } from '../../public-tables.ts'
 
-/** The table `manifest`, which only a copy has. Of an organization that is left out, nothing is counted. */
+/** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
 export const MANIFEST: PublicTable = {
   name: 'manifest',
   meaning: 'what a copy for readers holds of each organization; the mirror itself has no such table',
