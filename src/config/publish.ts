@@ -137,7 +137,8 @@ function contradictions(written: Written): [name: string, message: string][] {
   const ofBuckets = (['endpoint', 'region'] as const).filter((name) => written[name] !== undefined)
   if (ofBuckets.length > 0)
     return ofBuckets.map((name) => [name, 'is about object storage: add to: s3://bucket/prefix'])
-  if (place === undefined) return [['file', 'is missing']]
+  if (place === undefined)
+    return [['file', 'is missing: name the copy, or a place in object storage as to: s3://bucket/prefix']]
   if (splitBy !== undefined) return []
   const unsplit: Record<string, unknown> = { file: place, group: owner }
   return Object.entries(unsplit)

@@ -57,7 +57,7 @@ describe('publish in the configuration', () => {
   })
 
   test.each([
-    ['{}', '1:10 publish.file: is missing'],
+    ['{}', '1:10 publish.file: is missing: name the copy, or a place in object storage as to: s3://bucket/prefix'],
     ['{ file: x.db, kep: 7 }', '1:24 publish.kep: unknown key (did you mean "keep"?)'],
     ['{ file: x.db, split_by: organization }', '1:24 publish.split_by: unknown key (did you mean "splitBy"?)'],
     [
