@@ -40,6 +40,17 @@ const WARNING_KINDS = [
   'conflicting_duplicate',
 ] as const
 export type WarningKind = (typeof WARNING_KINDS)[number]
+/** What each kind counts. */
+export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
+  missing_field: 'documented fields that a record does not have',
+  unknown_field: 'fields that the specification does not know, kept in extra',
+  coerced_to_text: 'documented fields that came as a number or a boolean, stored as text',
+  imprecise_number: 'numbers beyond 2^53, which were rounded when they were read',
+  malformed_text: 'texts that were made storable: half a surrogate pair, and U+0000 in PostgreSQL, became U+FFFD',
+  odd_email: 'e-mail addresses without exactly one @ between other characters, or with spaces',
+  unreadable_created_at: 'created_at that is no time, so that created_at_utc is NULL',
+  conflicting_duplicate: 'records of a customer that the run had read already, with other values',
+}
 /** How many records or fields showed each oddity. */
 export type Warnings = Partial<Record<WarningKind, number>>
 

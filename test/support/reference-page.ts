@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { WARNING_MEANINGS } from '../../src/customer.ts'
 import { configJsonSchema } from '../../src/config/json-schema.ts'
 import { checkShape } from '../../src/config/mistakes.ts'
 import { ERRORS, factsOfCode } from '../../src/error-facts.ts'
@@ -8,25 +9,25 @@ import { everyMetric } from './every-metric.ts'
 
 /** The page of names: docs/REFERENCE.md. */
 export async function referencePage(): Promise<string> {
-  return `${[INTRODUCTION, settings(), errorCodes(), reasons(), await metrics()].join('\n\n')}\n`
+  return `${[INTRODUCTION, settings(), errorCodes(), reasons(), warnings(), await metrics()].join('\n\n')}\n`
 }
 
 const INTRODUCTION = `# Reference
 
-Every setting, error code, reason and metric, as the program has them. Written by \`npx vitest run test/reference.test.ts --update\`; do not
+Every setting, error code, reason, warning and metric, as the program has them. Written by \`npx vitest run test/reference.test.ts --update\`; do not
 edit. Commands and their options are in \`customer-mirror COMMAND --help\`, exit codes in the [README](../README.md#exit-codes), tables
 and columns in [DATA.md](DATA.md).`
 
 type Setting = {
   description?: string | undefined
-  default?: unknown
+  default?: string | number | boolean | undefined
   properties?: Record<string, Setting> | undefined
   items?: Setting | undefined
   anyOf?: Setting[] | undefined
 }
 const setting: z.ZodType<Setting> = z.object({
   description: z.string().optional(),
-  default: z.unknown().optional(),
+  default: z.union([z.string(), z.number(), z.boolean()]).optional(),
   properties: z
     .record(
       z.string(),
@@ -111,6 +112,15 @@ function reasons(): string {
     'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. [PROOF.md](PROOF.md) has the argument.',
     ['reason', 'meaning'],
     [...REASONS, ...OF_THE_RUN].map((each) => [code(each), reasonWords(each)]),
+  )
+}
+
+function warnings(): string {
+  return section(
+    '## Warnings',
+    'Odd values that were kept: the keys of `runs.warnings`, and of `warnings` in `runs --json`.',
+    ['warning', 'what it counts'],
+    Object.entries(WARNING_MEANINGS).map(([kind, meaning]) => [code(kind), meaning]),
   )
 }
 

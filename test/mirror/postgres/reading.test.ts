@@ -164,7 +164,7 @@ describe('the dictionary', () => {
     const page = PAGES.find(({ name }) => name === 'docs/OPERATIONS.md')?.text ?? ''
     const [, named = ''] = /is a boolean\. ([^.]*(?:\.[^.]*)*?) are `json`/.exec(page) ?? []
 
-    expect([...named.matchAll(/`([\w.]+)`/g)].map(([, name]) => name).toSorted()).toEqual(
+    expect([...named.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name).toSorted()).toEqual(
       stored.map(({ name }) => name).toSorted(),
     )
   })

@@ -51,10 +51,12 @@ describe('what is in a copy', () => {
     const { file } = publishAll(aPlan(await aMirrorOfNights())).copies[0] ?? { file: '' }
     const columns = rowsOf(
       file,
-      `SELECT t.name || '.' || c.name AS is_there FROM sqlite_schema t, pragma_table_info(t.name) c
+      `SELECT t.name || '.' || c.name AS name FROM sqlite_schema t, pragma_table_info(t.name) c
       WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'freshness_as_published'`,
-    ).map(({ is_there: name }) => name)
-    const described = rowsOf(file, `SELECT "table" || '.' || "column" AS name FROM dictionary`).map(({ name }) => name)
+    ).map(({ name }) => String(name))
+    const described = rowsOf(file, `SELECT "table" || '.' || "column" AS name FROM dictionary`).map(({ name }) =>
+      String(name),
+    )
     const { tables } = JSON.parse(readFileSync(join(dirname(file), 'metadata.json'), 'utf8')).databases.readers
     const shown = Object.entries<{ columns?: object }>(tables).flatMap(([table, { columns: named = {} }]) =>
       Object.keys(named).map((column) => `${table}.${column}`),
