@@ -13,6 +13,7 @@ import {
 } from '../../../support/bucket-publishing.ts'
 import { aBucketServer, BUCKET } from '../../../support/bucket-server.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../../support/builders.ts'
+import { PAGES } from '../../../support/documents.ts'
 import { aMirror, rowsOf, tamper } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights } from '../../../support/publishing.ts'
 
@@ -63,6 +64,26 @@ test('the manifest is written last, and describes each object', async () => {
     sha256: createHash('sha256').update(content).digest('hex'),
   })
   expect(manifestIn(bucket)).toMatchObject({ program: 'customer-mirror', version: 1, without_personal_data: false })
+})
+
+test('docs/HANDING-ON.md names each key that the manifest has of an organization, and dates an unproven reading as it does', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  await night(mirror, 1, customers(1, 5), { proof: 'unproven' })
+  const bucket = await aBucketServer()
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  const { organizations } = JSON.parse(bucket.objects.get(`${PREFIX}/manifest.json`)?.toString() ?? '')
+  const page = PAGES.find(({ name }) => name === 'docs/HANDING-ON.md')?.text ?? ''
+  const [section = ''] = /^## Object storage$.*?(?=^## )/ms.exec(page) ?? []
+  const [fresh] = rowsOf(mirror.file, 'SELECT read_as_of, data_as_of, proven_as_of FROM freshness')
+
+  expect(Object.keys(organizations[0]).filter((key) => !section.includes(`\`${key}\``))).toEqual([])
+  expect(fresh).toMatchObject({ read_as_of: '2026-01-06 02:00:00.000', data_as_of: '2026-01-05 02:00:00.000' })
+  expect(organizations[0]).toMatchObject({
+    data_as_of: '2026-01-06T02:00:00.000Z',
+    proof: 'unproven',
+    proven_as_of: '2026-01-05T02:00:00.000Z',
+  })
 })
 
 test('an organization that did not change keeps its object, and a manifest that would say the same is not written', async () => {
