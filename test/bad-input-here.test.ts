@@ -161,6 +161,21 @@ describe('a mirror that cannot be used is not changed', () => {
     })
   }
 
+  if (PLAIN_USER !== undefined) {
+    test.each([['status'], ['organizations'], ['schedule'], ['sync', '--dry-run']])(
+      'a mirror in a folder that this user may not enter: %s',
+      async (...args) => {
+        await runCommand(syncCommand, ['--config', workplace.config])
+        server.requests.length = 0
+        for (const place of [workplace.folder, workplace.config]) chmodSync(place, 0o555)
+        const ended = await startCli(args, { cwd: workplace.folder, ...PLAIN_USER }).ended
+        chmodSync(workplace.folder, 0o700)
+
+        expectMirrorRefused(ended, `${workplace.mirror}: may not be opened by this user`)
+      },
+    )
+  }
+
   test('a place where no folder can be made', async () => {
     rmSync(join(workplace.folder, 'data'), { recursive: true })
     writeFileSync(join(workplace.folder, 'data'), 'a file')

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { folderBeside } from '../../src/config/beside-mirror.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
+import { isMissing } from '../../src/machine/is-missing.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors.ts'
 import { openBackend } from '../queue/backend.ts'
 import { withQueues, workIn, type OpenedQueue } from './with-queues.ts'
@@ -18,7 +18,7 @@ export async function withAnyQueue<Result>(
   const { queue } = config
   const folder = folderBeside(config)
   if (isSharedQueue(queue)) return withQueues(config, NO_QUEUE, work)
-  if (queue === undefined && !existsSync(join(folder, 'queue'))) throw new UsageError(NO_QUEUE)
+  if (queue === undefined && isMissing(join(folder, 'queue'))) throw new UsageError(NO_QUEUE)
   const backend = await openBackend('embedded', { folder }).catch((error: unknown) => {
     throw factsOf(error).from === 'queue'
       ? new QueueUnavailable(`${describeError(error).message} ${STOP_FIRST}`)

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
 import { Command } from '@commander-js/extra-typings'
 import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
 import { isPostgres } from '../address/mirror-address.ts'
+import { isMissing } from '../machine/is-missing.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { fileToRead } from './reading-options.ts'
 import { isoTime } from '../iso-time.ts'
@@ -44,7 +44,7 @@ async function linesOf(named: { config?: string; mirror?: string }): Promise<Lin
   // Organizations are there before the first sync makes the mirror.
   const mirrored = isPostgres(file)
     ? await mirroredIn(file, hasConfiguration)
-    : hasConfiguration && !existsSync(file)
+    : hasConfiguration && isMissing(file)
       ? []
       : listMirroredOrganizations(file)
   const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])

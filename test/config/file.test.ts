@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
 import { heldPipe } from '../support/held-pipe.ts'
+import { withoutPrivileges } from '../support/without-privileges.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
 test.each([
@@ -101,17 +102,6 @@ test('a file without permission is refused', async () => {
   const lines = await withoutPrivileges(async () => linesOf(readConfig({ cwd, environment: {} })))
   expect(lines).toEqual(['customer-mirror.yaml cannot be read: this user has no permission'])
 })
-
-/** Root may read everything, so during `work` the process runs as another user. */
-async function withoutPrivileges<Result>(work: () => Promise<Result>): Promise<Result> {
-  const isRoot = process.geteuid?.() === 0
-  if (isRoot) process.seteuid?.(65_534)
-  try {
-    return await work()
-  } finally {
-    if (isRoot) process.seteuid?.(0)
-  }
-}
 
 test('--config wins over the environment, and the environment over the usual names', async () => {
   const named = (id: string): string => acme().replace('id: acme', `id: ${id}`)

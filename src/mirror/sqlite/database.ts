@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { chmodSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../../errors.ts'
+import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
@@ -61,7 +62,7 @@ export function openDatabase(
   access: 'read' | 'write',
   complete: (db: Connection) => void = () => {},
 ): Connection {
-  if (access === 'read' && !existsSync(file)) throw missing(file)
+  if (access === 'read' && isMissing(file)) throw missing(file)
   try {
     if (access === 'write') createPrivately(file)
     requireRegularFile(file)
