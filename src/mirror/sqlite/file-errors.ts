@@ -36,6 +36,12 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['EDQUOT', 'full', 'the disk quota is used up. Free some space, then run the command again.'],
   ['ENOTDIR', 'unreadable', 'has a file where a folder should be in its path.'],
   ['EEXIST', 'unreadable', 'has a file where a folder should be in its path.'],
+  [
+    'ELOOP',
+    'unreadable',
+    'has a symbolic link in its path that leads back to itself. Correct the link, or name another file.',
+  ],
+  ['ENAMETOOLONG', 'unreadable', 'has a name that is too long for its disk. Name another file.'],
   ['ENOENT', 'unreadable', 'cannot be made there.'],
 ]
 

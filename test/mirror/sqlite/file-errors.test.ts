@@ -41,6 +41,8 @@ test.each([
   ['ENOSPC', 'mirror-full'],
   ['EDQUOT', 'mirror-full'],
   ['ENOTDIR', 'mirror-unreadable'],
+  ['ELOOP', 'mirror-unreadable'],
+  ['ENAMETOOLONG', 'mirror-unreadable'],
 ])('the system error %s is reported as %s', (code, expected) => {
   const cause = Object.assign(new Error(`${code}: what the system says`), { code, syscall: 'open' })
 
