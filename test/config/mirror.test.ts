@@ -93,6 +93,9 @@ test.each([
   ['the form of libpq without a password', 'host=/run/postgresql dbname=c', MISSPELT],
   ['the form of ODBC and .NET', 'Server=db;Database=c;Pwd=hunter2', MISSPELT],
   ['a password as a parameter, without postgres://', 'db.example.com:5432/c?password=hunter2', MISSPELT],
+  ['the folder of the user', '~/c.db', 'must be a full path: ~ is not expanded here'],
+  ['a variable', '$HOME/c.db', 'must be a full path: variables such as $HOME are not expanded here'],
+  ['a variable in braces', '"/srv/${SITE}/c.db"', 'must be a full path: variables such as $HOME are not expanded here'],
   ['a mirror in memory', '":memory:"', 'must be a file: a mirror in memory would be lost'],
   ['a folder that is not there', './data/', 'must name a file, such as ./data/customers.db, and not a folder'],
 ])(
