@@ -1,4 +1,4 @@
-import { Command, type OutputConfiguration } from '@commander-js/extra-typings'
+import { Command, type CommandUnknownOpts, type OutputConfiguration } from '@commander-js/extra-typings'
 import { isOurs, UsageError } from '../errors.ts'
 import { loadCommands } from './commands.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
@@ -42,8 +42,14 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
   for (const command of commands) root.addCommand(command)
   for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
     command.exitOverride(endAsUsage).configureHelp({ minWidthToWrap: LEAST_TO_WRAP }).configureOutput(outputOf(io))
+    command.showHelpAfterError(`To see how it is used: ${wordsOf(command)} --help`)
   }
   return root
+}
+
+/** The command as it is entered: `customer-mirror runs show`. */
+function wordsOf(command: CommandUnknownOpts): string {
+  return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`
 }
 
 /** The list of commands leaves less room for what they do than Commander wraps by itself. */

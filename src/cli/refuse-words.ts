@@ -3,7 +3,7 @@ import { nearest } from '../config/suggestion.ts'
 
 /** Refuses what was written after a group of commands whose `list` is the default: an unknown command is parsed as an argument of it. */
 export function refuseWords(
-  list: Pick<Command, 'args' | 'error'> & { parent: Pick<Command, 'args'> | null },
+  list: Pick<Command, 'args' | 'error'> & { parent: Pick<Command, 'args' | 'error'> | null },
   commands: readonly string[],
 ): void {
   const [word, ...others] = list.args
@@ -12,5 +12,5 @@ export function refuseWords(
   const meant = nearest(word, commands)
   const hint =
     meant === undefined ? `There are ${commands.join(', ')}.` : `Did you mean ${[meant, ...others].join(' ')}?`
-  list.error(`error: unknown command '${word}'\n(${hint})`)
+  ;(list.parent ?? list).error(`error: unknown command '${word}'\n(${hint})`)
 }

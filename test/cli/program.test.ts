@@ -62,15 +62,18 @@ test.each([
 })
 
 test.each([
-  ['an unknown command', ['snyc'], "unknown command 'snyc'"],
-  ['an unknown command of signing', ['signing', 'explode'], "unknown command 'explode'"],
-  ['an unknown option', ['status', '--maximum-age', '1h'], "unknown option '--maximum-age'"],
-  ['too many arguments', ['runs', 'acme', 'globex'], 'too many arguments'],
-])('%s ends with 2 and names the mistake', async (_, args, said) => {
+  ['an unknown command', ['snyc'], "unknown command 'snyc'", ''],
+  ['an unknown command of signing', ['signing', 'explode'], "unknown command 'explode'", ' signing'],
+  ['an unknown command of organizations', ['organizations', 'eat'], "unknown command 'eat'", ' organizations'],
+  ['an unknown option', ['status', '--maximum-age', '1h'], "unknown option '--maximum-age'", ' status'],
+  ['too many arguments', ['runs', 'acme', 'globex'], 'too many arguments', ' runs'],
+  ['a missing argument', ['removals', 'approve'], "missing required argument 'run'", ' removals approve'],
+])('%s ends with 2, names the mistake, and where to read on', async (_, args, said, command) => {
   const { code, stdout, stderr } = await runCli(args, { cwd: temporaryFolder() })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(said)
+  expect(stderr).toContain(`\nTo see how it is used: customer-mirror${command} --help\n`)
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
