@@ -123,7 +123,7 @@ test('a run waits for a service that asks to slow down; the wait is reported and
   expect(code).toBe(0)
   const { throttled, waitedMs, requests } = onlyRun(stdout)
   expect({ throttled, requests, waited: waitedMs > 0 }).toEqual({ throttled: 1, requests: 2, waited: true })
-  expect(stderr).toMatch(/^acme +asked to slow down; continues in 1\.0 s, at \d\d:\d\d:\d\d$/m)
+  expect(stderr).toMatch(/^acme +asked to slow down; continues in 1\.0 s, at \d\d:\d\d:\d\d UTC$/m)
 })
 
 test('the configuration is found by name, by the environment, and by --config, which wins', async () => {

@@ -10,8 +10,8 @@ import { summary } from './wording.ts'
 
 const REDRAWN_EVERY_MS = 200
 
-/** An active organization. `waits` is set while its run waits. */
-type Run = { startedMs: number; progress?: Progress; waits?: string }
+/** An active organization. `waits` is set while its run waits: in two lengths, longest first. */
+type Run = { startedMs: number; progress?: Progress; waits?: readonly string[] }
 
 /**
  * Shows each active organization on a line of the terminal, and counts the others below. A finished organization gets a line
@@ -54,7 +54,8 @@ export function liveLines(
     },
     event(id, event) {
       const run = underWay.get(id)
-      if (event.kind === 'waiting' && run !== undefined) run.waits = eventWords(event)
+      if (event.kind === 'waiting' && run !== undefined)
+        run.waits = [eventWords(event), eventWords(event, { short: true })]
       else print('·', id, eventWords(event))
     },
     ended(id, outcome) {
@@ -74,10 +75,10 @@ export function liveLines(
 }
 
 function wordsOf({ startedMs, progress, waits }: Run, nowMs: number): string[] {
-  if (progress === undefined) return [waits ?? 'asking for the first page']
+  if (progress === undefined) return [...(waits ?? ['asking for the first page'])]
   const reading = { ...progress, elapsedMs: nowMs - startedMs }
   const short = readingWords(reading, { short: true })
-  return waits === undefined ? [readingWords(reading), short] : [`${short} · ${waits}`, waits]
+  return waits === undefined ? [readingWords(reading), short] : [...waits.map((text) => `${short} · ${text}`), ...waits]
 }
 
 function lastWords(id: string, { report, error }: Outcome): [mark: string, id: string, text: string] {

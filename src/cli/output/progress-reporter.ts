@@ -1,6 +1,6 @@
 import type { Outcome, Progress } from '../../mirror-organization.ts'
 import type { SourceEvent } from '../../source/customers.ts'
-import { duration, summary } from './wording.ts'
+import { duration, second, summary } from './wording.ts'
 
 /** Reports the progress of runs: on a terminal, in plain lines, or in a log. `id` is that of the organization. */
 export type ProgressReporter = {
@@ -32,12 +32,13 @@ export const SILENT: ProgressReporter = {
   close: () => {},
 }
 
-/** An event of a run in one line: why it waits, or a corrected clock. */
-export function eventWords(event: SourceEvent): string {
+/** An event of a run in one line: why it waits, and if not `short` until which time, or a corrected clock. */
+export function eventWords(event: SourceEvent, { short = false } = {}): string {
   if (event.kind === 'clock-corrected') {
     return `the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`
   }
-  return `${WHY[event.reason]}; continues in ${duration(wholeSeconds(event.waitMs))}, at ${clockTime(event.untilMs)}`
+  const waits = `${WHY[event.reason]}; continues in ${duration(wholeSeconds(event.waitMs))}`
+  return short ? waits : `${waits}, at ${second(event.untilMs).slice(11)} UTC`
 }
 
 const WHY = {
@@ -55,8 +56,4 @@ function lastWords({ report, error }: Outcome): string {
 /** A wait is never reported shorter than it is. */
 function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1000) * 1000
-}
-
-function clockTime(unixMs: number): string {
-  return new Date(unixMs).toTimeString().slice(0, 8)
 }
