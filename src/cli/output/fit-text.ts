@@ -43,7 +43,8 @@ function brokenAt(text: string, width: number): string[] {
 }
 
 const PLAIN = /^[\x20-\x7e]*$/
-const MARK = /[\p{M}\p{Cf}]/u
+/** Marks with a width of their own, as vowels of Hindi have, take one column. */
+const MARK = /[\p{Mn}\p{Me}\p{Cf}]/u
 /** East Asian letters, and emoji that are one without a sign after them. Two regional indicators make a flag of two columns. */
 const WIDE =
   /[[\p{Emoji_Presentation}--\p{Regional_Indicator}]\u1100-\u115f\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]/v

@@ -27,6 +27,8 @@ test.each([
   ['ｶ', 1],
   ['カ', 2],
   ['か\u3099', 2],
+  ['हिन्दी', 5],
+  ['தமிழ்', 4],
 ])('%s takes %i columns', (text, columns) => {
   expect(columnsOf(text)).toBe(columns)
 })
