@@ -9,6 +9,7 @@ import { anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts
 import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
+import { runOnScreen } from '../support/run-on-screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aWorkplace, type Workplace } from '../support/workplace.ts'
 import { someOf } from '../support/seeds.ts'
@@ -49,6 +50,16 @@ test.each(someOf(REASONS, { every: 5 }))('%s is explained in a sentence', async 
   expect(stdout).toContain('Unproven: this scan marked no customer as missing or removed')
   expect(stdout).toContain(`  ${reason}: ${explainReason(reason)}\n`)
   expect(explainReason(reason)).toMatch(/^[A-Z].{15,}\.$/)
+})
+
+test.each([40, 80])('on a terminal of %i columns, no word is cut in the middle', async (columns) => {
+  await ended({ proof: 'unproven', reasons: ['older-list'], certificate: { ...CERTIFICATE, reasons: ['older-list'] } })
+
+  const args = ['show', '1', '--config', workplace.config]
+  const { text, broken } = await runOnScreen(runsCommand, args, { columns })
+
+  expect(broken).toEqual([])
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(explainReason('older-list'))
 })
 
 test('every reason of a run is explained, in order, and each once', async () => {

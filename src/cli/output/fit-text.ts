@@ -24,6 +24,17 @@ export function wrapText(text: string, width: number): string[] {
   return line === '' ? lines : [...lines, line]
 }
 
+/** The lines of the text, each in lines of at most `width` columns; those that go on with one are indented a little more. */
+export function wrapLines(text: string, width: number): string {
+  const wrapped = text.split('\n').flatMap((line) => {
+    if (columnsOf(line) <= width) return [line]
+    const indent = ' '.repeat(line.length - line.trimStart().length)
+    const [first = '', ...more] = wrapText(line, width - indent.length - 2)
+    return [indent + first, ...more.map((part) => `${indent}  ${part}`)]
+  })
+  return wrapped.join('\n')
+}
+
 /** The text in at most `width` columns, shortened with an ellipsis if necessary. */
 export function cutText(text: string, width: number): string {
   return columnsOf(text) <= width ? text : `${brokenAt(text, Math.max(1, width - 1))[0] ?? ''}…`

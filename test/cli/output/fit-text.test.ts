@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { columnsOf, cutText, wrapText } from '../../../src/cli/output/fit-text.ts'
+import { columnsOf, cutText, wrapLines, wrapText } from '../../../src/cli/output/fit-text.ts'
 
 test('text is broken between words', () => {
   expect(wrapText('Check that baseUrl is the final address.', 16)).toEqual([
@@ -12,6 +12,13 @@ test('text is broken between words', () => {
 
 test('a word that is longer than the line is broken, and nothing is lost', () => {
   expect(wrapText('GET https://acme.example.com/api', 12)).toEqual(['GET', 'https://acme', '.example.com', '/api'])
+})
+
+test('lines of a text that are too long are broken between words, and what follows is indented', () => {
+  const text = 'short\n\n  older-list: the newest ones are absent'
+
+  expect(wrapLines(text, 24)).toBe('short\n\n  older-list: the\n    newest ones are\n    absent')
+  expect(wrapLines(text, Infinity)).toBe(text)
 })
 
 test('wide letters count as two columns, and combining marks as none', () => {
