@@ -10,7 +10,7 @@ const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the wo
 /** The address of the worker's queue. */
 export const queueAddress = z
   .string()
-  .regex(/^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/, MESSAGE)
+  .regex(/^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/, { error: MESSAGE, abort: true })
   .check(refusing(problemOf))
 
 function problemOf(text: string): string | undefined {

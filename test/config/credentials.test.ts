@@ -165,6 +165,12 @@ test.each(['redis://:hunter2%zz@', 'rediss://ann%:hunter2@', 'postgres://ann:hun
   },
 )
 
+test('a queue without the scheme of its address is one mistake', async () => {
+  expect(await mistakesIn(`queue: localhost:6379\n${acme()}`)).toEqual([
+    'customer-mirror.yaml:1:8 queue: must be a redis://, rediss:// or postgres:// address, or the word embedded',
+  ])
+})
+
 test('the password of a queue is never repeated', async () => {
   expect(await mistakesIn(`queue: amqp://user:hunter2@queue.example.com\n${acme()}`)).toEqual([
     'customer-mirror.yaml:1:8 queue: must be a redis://, rediss:// or postgres:// address, or the word embedded',
