@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openDatabase } from '../../src/mirror/postgres/opening/database.ts'
-import type { Database, Session } from '../../src/mirror/postgres/session.ts'
+import type { Connections, Database, Session } from '../../src/mirror/postgres/session.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { pgliteConnections } from './pglite-connections.ts'
 import { anEmptyMirror } from './postgres/emptied.ts'
@@ -29,10 +29,12 @@ export async function inSqlite(tables: Tables) {
 }
 
 /** A mirror in PostgreSQL with these rows. */
-export async function inPostgres(server: PGlite, tables: Tables): Promise<Database> {
-  const database = await openDatabase(await anEmptyMirror(), 'write', {
-    connect: () => pgliteConnections(server),
-  })
+export async function inPostgres(
+  server: PGlite,
+  tables: Tables,
+  connect: () => Connections = () => pgliteConnections(server),
+): Promise<Database> {
+  const database = await openDatabase(await anEmptyMirror(), 'write', { connect })
   onTestFinished(() => database.close())
   await database.write(async (session) => {
     for (const [table, rows] of Object.entries(tables)) for (const row of rows) await insertRow(session, table, row)

@@ -1,23 +1,35 @@
+import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { FORGOTTEN_KEY_BYTES, idHash } from '../../../src/forgotten.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
+import { organizationsIn } from '../../../src/mirror/postgres/organizations/organizations.ts'
+import { rareVerbs } from '../../../src/mirror/postgres/rare-verbs.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
-import type { Database } from '../../../src/mirror/postgres/session.ts'
-import { anEnding, aPage, customers, START_MS } from '../../support/builders.ts'
+import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
+import { moveToPostgres } from '../../../src/reading/move/move-to-postgres.ts'
+import { inPostgres, inSqlite } from '../../support/both-stores.ts'
+import { anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
 import { breakable, through } from '../../support/breaking-connections.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import type { Tables } from '../../support/random-tables.ts'
+
+const LONG_AGO = '2025-03-01 00:00:00.000'
+const KEY = Buffer.alloc(FORGOTTEN_KEY_BYTES, 7)
 
 let line: ReturnType<typeof breakable>
+let server: PGlite
+let numbersAnew: Connections
 let database: Database
 let organization = ''
 let organizations = 0
 let isNumberGivenAnew = false
 
 beforeAll(async () => {
-  const server = await startPglite()
+  server = await startPglite()
   line = breakable(pgliteConnections(server))
-  const numbersAnew = through(line.connections, async (client, sql, parameters) => {
+  numbersAnew = through(line.connections, async (client, sql, parameters) => {
     const answer = await client.query(sql, parameters)
     if (!isNumberGivenAnew || !sql.startsWith('SELECT pg_xact_status')) return answer
     return { ...answer, rows: [{ status: 'committed' }] }
@@ -61,6 +73,110 @@ test.each([
     expect(await rows('SELECT 1 FROM leases WHERE organization = $1')).toEqual([])
   },
 )
+
+/** The rows of a mirror with something for each verb, numbered as a run numbers them. */
+const TABLES: Tables = {
+  runs: [
+    { id: 1, organization: 'acme', trigger: 'sync', started_at: LONG_AGO, status: 'complete', data_as_of: LONG_AGO },
+  ],
+  customers: [1, 2].map((row_id) => ({
+    ...{ row_id, organization: 'acme', id: customerId(row_id), name: `Customer ${row_id}`, last_run_id: 1 },
+    ...{ first_seen_at: LONG_AGO, changed_at: LONG_AGO, updated_at: LONG_AGO },
+  })),
+  held_removals: [{ organization: 'acme', row_id: 1, run_id: 1 }],
+  forgotten_keys: [{ organization: 'acme', key: KEY }],
+  forgotten: [{ organization: 'acme', hash: idHash(KEY)(customerId(3)), forgotten_at: LONG_AGO }],
+}
+const CLOCKS = { nowMs: START_MS, monotonicMs: 1 }
+const VERBS: [string, (database: Database) => Promise<unknown>][] = [
+  [
+    'forget a customer',
+    (there) => rareVerbs(there).forgetCustomer({ organization: 'acme', id: customerId(1), ...CLOCKS }),
+  ],
+  ['readmit one', (there) => rareVerbs(there).readmitCustomer({ organization: 'acme', id: customerId(3), ...CLOCKS })],
+  ['forget an organization', (there) => organizationsIn({ ...there, maintain: async () => {} }).forget('acme', CLOCKS)],
+  ['rename', (there) => organizationsIn(there).rename({ from: 'acme', to: 'birch' }, CLOCKS)],
+  ['retire', (there) => organizationsIn(there).retire('acme', CLOCKS)],
+  ['approve removals', (there) => savingVerbs(there).approveRemovals(1, START_MS)],
+  ['discard removals', (there) => savingVerbs(there).discardRemovals(1)],
+]
+
+test.each(VERBS)(
+  'a request to %s is not reported as done where the server lost it at the commit and gave its number to another transaction',
+  async (_, verb) => {
+    const there = await inPostgres(server, TABLES, () => numbersAnew)
+    const before = await contents(there)
+    isNumberGivenAnew = true
+    line.breakAt('COMMIT', 'before')
+
+    await expect(verb(there)).rejects.toMatchObject({ code: 'mirror-unreachable' })
+
+    expect(await contents(there)).toEqual(before)
+  },
+)
+
+test.each(VERBS)('a request to %s is done where only the answer to its commit was lost', async (_, verb) => {
+  const there = await inPostgres(server, TABLES, () => numbersAnew)
+  const before = await contents(there)
+  line.breakAt('COMMIT', 'after')
+
+  await verb(there)
+
+  expect(await contents(there)).not.toEqual(before)
+})
+
+test('a mirror whose tables were lost at the commit is not opened', async () => {
+  isNumberGivenAnew = true
+  const address = anAddress()
+  const breaking = afterStatement('INSERT INTO fingerprint_key')
+
+  await expect(openDatabase(address, 'write', { connect: () => breaking })).rejects.toMatchObject({
+    code: 'mirror-unreachable',
+  })
+})
+
+test('a mirror that was lost at the commit of a move is not reported as moved', async () => {
+  const { file } = await inSqlite({ runs: TABLES.runs ?? [], customers: TABLES.customers ?? [] })
+  isNumberGivenAnew = true
+  const breaking = afterStatement('ANALYZE')
+  const moving = { signal: new AbortController().signal, onProgress: () => {}, ...CLOCKS }
+
+  const moved = moveToPostgres({ from: file, to: await anEmptyMirror() }, moving, { connect: () => breaking })
+
+  await expect(moved).rejects.toMatchObject({ code: 'mirror-unreachable' })
+})
+
+test('the number alone is asked for where a verb looks for nothing else, so that no other statement can fail', async () => {
+  const statements: string[] = []
+  const there = await openDatabase(await anEmptyMirror(), 'write', {
+    connect: () =>
+      through(line.connections, (client, sql, parameters) => {
+        statements.push(sql)
+        return client.query(sql, parameters)
+      }),
+  })
+  line.breakAt('COMMIT', 'after')
+
+  await there.write((session) => session.run('UPDATE last_update SET updated_at = updated_at'))
+
+  const asked = statements.findIndex((sql) => sql.startsWith('SELECT pg_xact_status'))
+  expect(statements.slice(asked + 1)).toEqual(['COMMIT'])
+})
+
+/** Connections that break at the commit of a transaction with a statement, before the server did it. */
+function afterStatement(start: string): Connections {
+  let isMet = false
+  return through(numbersAnew, (client, sql, parameters) => {
+    if (!isMet && sql.startsWith(start)) line.breakAt('COMMIT', 'before')
+    isMet ||= sql.startsWith(start)
+    return client.query(sql, parameters)
+  })
+}
+
+function contents(there: Database) {
+  const tables = ['customers', 'changes', 'held_removals', 'forgotten', 'retired_organizations', 'runs']
+  return there.read((session) => Promise.all(tables.map((table) => session.all(`SELECT * FROM ${table}`))))
+}
 
 /** The answer of a call that is made again with the same arguments, after the server was gone at its commit and one question later. */
 async function goneOnce<Result>(when: 'before' | 'after', call: () => Promise<Result>): Promise<Result> {

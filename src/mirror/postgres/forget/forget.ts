@@ -4,13 +4,23 @@ import { requireUnleased } from '../organizations/unleased.ts'
 import type { Database, Session } from '../session.ts'
 import { forgetWindows } from '../run/windows.ts'
 import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
-import { purgeCustomer } from './purge-customer.ts'
+import { purgeCustomer, rowsLeft } from './purge-customer.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */
 export function forgetting(database: Database): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {
   return {
-    forgetCustomer: (asked) => database.write((session) => forgetCustomer(session, asked), asked),
-    readmitCustomer: (asked) => database.write((session) => readmitCustomer(session, asked), asked),
+    forgetCustomer: (asked) =>
+      database.write(
+        (session) => forgetCustomer(session, asked),
+        asked,
+        (session) => isForgotten(session, asked),
+      ),
+    readmitCustomer: (asked) =>
+      database.write(
+        (session) => readmitCustomer(session, asked),
+        asked,
+        async (session) => (await sinceOf(session, asked)) === undefined,
+      ),
   }
 }
 
@@ -18,12 +28,23 @@ export function forgetting(database: Database): Pick<Mirror, 'forgetCustomer' | 
 async function forgetCustomer(session: Session, asked: Forgetting): Promise<ForgottenCustomer> {
   const { organization, id, nowMs } = asked
   await requireUnleased(session, organization, 'changed')
-  const sinceMs = await forgottenSinceMs(session, organization, id)
+  const sinceMs = await sinceOf(session, asked)
   const purged = await purgeCustomer(session, asked)
   const isKnown = Object.values(purged.deleted).some((count) => count > 0)
   if (sinceMs === undefined && !isKnown) throw isUnknownCustomer(organization)
   await rememberForgotten(session, organization, id, nowMs)
   return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
+}
+
+/** Whether the mirror holds the hash of a customer, and nothing else of it. */
+async function isForgotten(session: Session, asked: Forgetting): Promise<boolean> {
+  return (
+    (await sinceOf(session, asked)) !== undefined && (await rowsLeft(session, asked)).every(([, left]) => left === 0)
+  )
+}
+
+function sinceOf(session: Session, { organization, id }: Forgetting): Promise<number | undefined> {
+  return forgottenSinceMs(session, organization, id)
 }
 
 async function readmitCustomer(session: Session, { organization, id }: Forgetting): Promise<void> {

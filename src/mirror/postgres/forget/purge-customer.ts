@@ -71,7 +71,12 @@ async function deleteRow(session: Session, { organization, id }: Of): Promise<nu
 }
 
 /** Throws AccountingBroken where a trigger or a policy kept a row of the customer. */
-async function requireDeleted(session: Session, { organization, id }: Of): Promise<void> {
+async function requireDeleted(session: Session, of: Of): Promise<void> {
+  for (const [table, given] of await rowsLeft(session, of)) requireTaken(of, table, { given, taken: 0 })
+}
+
+/** How many rows of a customer each table holds. */
+export async function rowsLeft(session: Session, { organization, id }: Of): Promise<[table: string, rows: number][]> {
   const left = await session.first<{ customers: number; changes: number; rejects: number }>(
     `SELECT (SELECT count(*) FROM customers WHERE organization = $1 AND id = $2) AS customers,
        (SELECT count(*) FROM changes WHERE organization = $1 AND id = $2) AS changes,
@@ -79,7 +84,7 @@ async function requireDeleted(session: Session, { organization, id }: Of): Promi
     organization,
     id,
   )
-  for (const [table, given] of Object.entries(left ?? {})) requireTaken({ organization }, table, { given, taken: 0 })
+  return Object.entries(left ?? {})
 }
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */

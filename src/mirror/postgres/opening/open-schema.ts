@@ -38,7 +38,12 @@ export async function openSchema(
       throw new MirrorUnusable(`${database.address}: ${OLDER}`, { code: 'read-only' })
     return found.version === LATEST_VERSION
   })
-  if (!isReady) await database.write((session) => migrate(session, database, completion))
+  if (isReady) return
+  await database.write(
+    (session) => migrate(session, database, completion),
+    undefined,
+    async (session) => (await lookAtSchema(session, database.schema)).version === LATEST_VERSION,
+  )
 }
 
 const OLDER =

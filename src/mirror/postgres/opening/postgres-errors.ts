@@ -2,7 +2,7 @@ import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors.ts'
 import { tlsFailure } from '../../../tls-failure.ts'
 import { violation } from './violations.ts'
 
-const AGAIN = 'What was saved before is kept, and the next run continues from there.'
+const AGAIN = 'What was saved before is kept, and the next run continues from there; run any other command again.'
 
 const FULL =
   'the disk of the server is full. Nothing of this step was kept; free some space there, then run the command again.'

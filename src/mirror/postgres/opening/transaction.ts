@@ -43,9 +43,9 @@ export type OnceTransactions = <Result>(
 
 export function onceTransactions(connections: Connections, { writing, reading }: Scripts): OnceTransactions {
   const unanswered = new WeakMap<object, { number: string; result: unknown }>()
-  return <Result>(work: Work<Result>, once: object = {}, isThere: IsThere<Result> = async () => true) => {
+  return <Result>(work: Work<Result>, once: object = {}, isThere?: IsThere<Result>) => {
     const isKept = (number: string, result: Result) =>
-      isCommitted(connections, reading, { number, isThere: (session) => isThere(session, result) })
+      isCommitted(connections, reading, { number, isThere: isThere && ((session) => isThere(session, result)) })
     return untilUndisturbed(async () => {
       const earlier = unanswered.get(once)
       if (earlier !== undefined) {
@@ -161,12 +161,12 @@ async function commit(client: Client): Promise<void> {
 async function isCommitted(
   connections: Connections,
   reading: string,
-  { number, isThere }: { number: string; isThere: (session: Session) => Promise<boolean> },
+  { number, isThere }: { number: string; isThere: ((session: Session) => Promise<boolean>) | undefined },
 ): Promise<boolean> {
   for (let asked = 1; ; asked += 1) {
     const status = await transaction(connections, reading, (session) => statusOf(session, number)).catch(notKnown)
     // A transaction of its own: it must see what was committed before that answer.
-    if (status === 'committed') return await transaction(connections, reading, isThere)
+    if (status === 'committed') return isThere === undefined || (await transaction(connections, reading, isThere))
     if (status !== 'in progress') return false
     if (asked >= ASKED) throw new Error('timeout expired')
     await wait(ASK_AGAIN_MS)

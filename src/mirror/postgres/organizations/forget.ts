@@ -2,7 +2,7 @@ import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../organiza
 import type { Database, Session } from '../session.ts'
 import { vacuum } from '../vacuum.ts'
 import { forgetWindows } from '../run/windows.ts'
-import { changeUnnoticed, deleteRows } from './organization-rows.ts'
+import { changeUnnoticed, deleteRows, hasRows } from './organization-rows.ts'
 import { requireUnleased } from './unleased.ts'
 
 /**
@@ -10,11 +10,19 @@ import { requireUnleased } from './unleased.ts'
  * began before still sees them, and throws MirrorUnusable if the server does not do it. Then, or if the process is killed before, the organization stays noted as not wholly forgotten, and the same call does the rest.
  */
 export async function forgetOrganization(database: Database, organization: string): Promise<boolean> {
-  await database.write((session) => deleteAll(session, organization))
+  await database.write(
+    (session) => deleteAll(session, organization),
+    undefined,
+    async (session) =>
+      (await hasRows(session, ['unfinished_forgets'], organization)) &&
+      !(await hasRows(session, HOLDING, organization)),
+  )
   if (!(await vacuum(database, ORGANIZATION_TABLES))) return false
   await database.write((session) => deleteRows(session, ['unfinished_forgets'], organization))
   return true
 }
+
+const HOLDING = ORGANIZATION_TABLES.filter((table) => table !== 'unfinished_forgets')
 
 async function deleteAll(session: Session, organization: string): Promise<void> {
   await requireUnleased(session, organization, 'forgotten')

@@ -1,4 +1,4 @@
-import type { Contents, Organizations } from '../../../organizations.ts'
+import type { Contents, Organizations, Renamed } from '../../../organizations.ts'
 import type { Database, Session } from '../session.ts'
 import { forgetOrganization } from './forget.ts'
 import { hasRows, listNames } from './organization-rows.ts'
@@ -9,14 +9,29 @@ import { retireOrganization } from './retire.ts'
 export function organizationsIn(database: Database): Organizations {
   return {
     list: () => database.read(listNames),
-    rename: (names, { nowMs }) => database.write((session) => renameOrganization(session, names, nowMs), names),
+    rename: (names, { nowMs }) =>
+      database.write(
+        (session) => renameOrganization(session, names, nowMs),
+        names,
+        (session, renamed) => holds(session, names.to, renamed),
+      ),
     retire: (organization, clocks) =>
-      database.write((session) => retireOrganization(session, organization, clocks.nowMs), clocks),
+      database.write(
+        (session) => retireOrganization(session, organization, clocks.nowMs),
+        clocks,
+        (session) => hasRows(session, ['retired_organizations'], organization),
+      ),
     contents: (organization) => database.read((session) => contentsOf(session, organization)),
     isUnfinished: (organization) => database.read((session) => hasRows(session, ['unfinished_forgets'], organization)),
     forget: (organization) => forgetOrganization(database, organization),
     close: () => database.close(),
   }
+}
+
+/** Whether all that was renamed has the new name, which nothing but reports of failed runs had before. */
+async function holds(session: Session, organization: string, { customers, changes, runs }: Renamed): Promise<boolean> {
+  const found = await contentsOf(session, organization)
+  return found.customers >= customers && found.changes >= changes && found.runs >= runs
 }
 
 /** What the mirror holds of an organization. */

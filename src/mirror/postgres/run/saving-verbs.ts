@@ -4,7 +4,7 @@ import { finishRun } from './finish-run.ts'
 import { findGone, findListed, findRemovalCandidates } from '../removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from '../removals/removals.ts'
 import { savePages } from './save-pages.ts'
-import { hasEnded } from './still-there.ts'
+import { hasEnded, isDecided } from './still-there.ts'
 import type { Database } from '../session.ts'
 
 type Saving =
@@ -43,7 +43,17 @@ export function savingVerbs(database: Database): Pick<Mirror, Saving> {
     findGone: (run, rowIds) => database.read((session) => findGone(session, run, rowIds)),
     findListed: (run, most) => database.read((session) => findListed(session, run, most)),
     listHeldRemovals: () => database.read(listHeldRemovals),
-    approveRemovals: (runId, nowMs) => database.write((session) => approveRemovals(session, runId, nowMs)),
-    discardRemovals: (runId) => database.write((session) => discardRemovals(session, runId)),
+    approveRemovals: (runId, nowMs) =>
+      database.write(
+        (session) => approveRemovals(session, runId, nowMs),
+        undefined,
+        (session, removed) => isDecided(session, runId, { removed, nowMs }),
+      ),
+    discardRemovals: (runId) =>
+      database.write(
+        (session) => discardRemovals(session, runId),
+        undefined,
+        (session) => isDecided(session, runId),
+      ),
   }
 }

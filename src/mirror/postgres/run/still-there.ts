@@ -21,3 +21,18 @@ export async function hasEnded(session: Session, { id, organization }: Run, repo
   const finishedAt = sqlTime(report.finishedAtMs ?? 0)
   return (await session.first(ended, organization, id, report.status, finishedAt)) !== undefined
 }
+
+/** Whether a run holds no removals back, and so many of its customers were removed at a moment. */
+export async function isDecided(
+  session: Session,
+  runId: number,
+  { removed, nowMs }: { removed: number; nowMs: number } = { removed: 0, nowMs: 0 },
+): Promise<boolean> {
+  const found = await session.first<{ held: number; removed: number }>(
+    `SELECT (SELECT count(*) FROM held_removals WHERE run_id = $1) AS held,
+       (SELECT count(*) FROM changes WHERE run_id = $1 AND change = 'removed' AND at = $2::timestamptz) AS removed`,
+    runId,
+    sqlTime(nowMs),
+  )
+  return found?.held === 0 && found.removed >= removed
+}
