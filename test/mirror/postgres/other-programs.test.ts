@@ -107,6 +107,25 @@ test('a run of which a backup knows nothing that was put back meanwhile saves no
   expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 3 }])
 })
 
+test('a run whose number a server that went back gave to one of another process changes nothing of that one', async () => {
+  const run = await start()
+  await write(`UPDATE leases SET holder = 'elsewhere#1#1' WHERE organization = $1`)
+  const failed = anEnding({ status: 'failed', proof: 'unproven', reasons: ['interrupted'] })
+
+  for (const attempt of [
+    () => mirror.renewLease(run, START_MS),
+    () => mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS),
+    () => mirror.finishRun(run, anEnding(), START_MS),
+  ])
+    await expect(attempt()).rejects.toMatchObject({ code: 'mirror-replaced' })
+  await mirror.finishRun(run, failed, START_MS)
+
+  expect(await rows('SELECT status, pages FROM runs WHERE organization = $1')).toEqual([
+    { status: 'running', pages: 0 },
+  ])
+  expect(await rows('SELECT holder FROM leases WHERE organization = $1')).toEqual([{ holder: 'elsewhere#1#1' }])
+})
+
 test('the number of a customer who was deleted by hand is given to no other while a list may refer to it', async () => {
   await night(customers(1, 3))
   await write('DELETE FROM customers WHERE organization = $1 AND row_id >= 2')

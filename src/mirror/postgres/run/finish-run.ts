@@ -6,7 +6,7 @@ import { requireSum } from '../../page-accounting.ts'
 import { reportOf } from '../../report-of-run.ts'
 import { isListInDoubt } from '../../rows-gone.ts'
 import { sqlTime } from '../../sql-time.ts'
-import { renewLease } from './lease.ts'
+import { HELD, HOLDER, renewLease } from './lease.ts'
 import { storeLaterOrder, storeList } from './lists.ts'
 import { findListedBefore } from '../removals/find-absent.ts'
 import { markAbsent, markGone } from '../removals/mark-absent.ts'
@@ -72,8 +72,8 @@ async function endRun(session: Session, run: Run, { ending, report, nowMs }: End
     ['resolved', resolving(run, nowMs), isRead],
     ['filled', { sql: FILL, parameters: [run.organization] }, isRead && (run.privacy?.unfilled.length ?? 0) > 0],
     ['forgotten', { sql: FORGET_WINDOWS, parameters: [run.organization] }, isComplete],
-    ['unlisted', { sql: FORGET_LIST, parameters: [run.organization, run.id] }, isListInDoubt(ending.error)],
-    ['released', { sql: RELEASE_LEASE, parameters: [run.organization, run.id] }, true],
+    ['unlisted', { sql: FORGET_LIST, parameters: [run.organization, run.id, HOLDER] }, isListInDoubt(ending.error)],
+    ['released', { sql: RELEASE_LEASE, parameters: [run.organization, run.id, HOLDER] }, true],
   ]
   await writeTogether(session, named, rowOf(run, { ending, report, nowMs }))
 }
@@ -83,9 +83,9 @@ const FILL = `UPDATE privacy_policies SET unfilled = '[]' WHERE organization = $
 
 /** Unless another run took over. */
 const FORGET_LIST = `DELETE FROM lists WHERE organization = $1
-  AND EXISTS (SELECT FROM leases WHERE organization = $1 AND run_id = $2)`
+  AND EXISTS (SELECT FROM leases WHERE ${HELD})`
 
-const RELEASE_LEASE = 'DELETE FROM leases WHERE organization = $1 AND run_id = $2 RETURNING run_id'
+const RELEASE_LEASE = `DELETE FROM leases WHERE ${HELD} RETURNING run_id`
 
 /**
  * Resolves every open reject that a complete scan did not receive again. If the run continued others, each of them has read a

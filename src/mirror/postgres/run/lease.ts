@@ -1,4 +1,4 @@
-import { isGone } from '../../../machine/process-name.ts'
+import { isGone, nameOfProcess } from '../../../machine/process-name.ts'
 import type { Run } from '../../../run.ts'
 import { LEASE_MS, leaseLost } from '../../lease-errors.ts'
 import type { Session } from '../session.ts'
@@ -20,6 +20,12 @@ export const LEASE_VERSION = `leases.run_id || ' ' || leases.expires_at`
 /** When a lease that is taken or renewed now ends. */
 export const LEASE_END = `clock_timestamp() + interval '${LEASE_MS} milliseconds'`
 
+/** This process, as it was named at first: a machine may get another name. */
+export const HOLDER = nameOfProcess()
+
+/** $1 is the organization, $2 the run, $3 its process: a server that went back to an earlier state gives the number of a run once more. */
+export const HELD = 'organization = $1 AND run_id = $2 AND holder = $3'
+
 /** Whether the run of a lease may still be under way: it was renewed within LEASE_MS, and its process has not ended on this machine. */
 export function isHeld({ holder, has_expired }: Pick<Lease, 'holder' | 'has_expired'>): boolean {
   return !has_expired && isGone(holder) !== true
@@ -27,12 +33,15 @@ export function isHeld({ holder, has_expired }: Pick<Lease, 'holder' | 'has_expi
 
 /**
  * The fence: throws OrganizationLeased unless the run still holds its lease, or MirrorUnusable `mirror-replaced` where the server has never
- * heard of the run; renews it, and keeps its row locked until the transaction ends. In one statement, so that it costs one round trip.
+ * heard of the run, or has given its number to one of another process; renews it, and keeps its row locked until the transaction ends. In one statement, so that it costs one round trip.
  */
 export async function renewLease(session: Session, run: Pick<Run, 'id' | 'organization'>): Promise<void> {
-  const renew = `UPDATE leases SET expires_at = ${LEASE_END} WHERE organization = $1 AND run_id = $2`
-  if ((await session.run(renew, run.organization, run.id)) > 0) return
+  const renew = `UPDATE leases SET expires_at = ${LEASE_END} WHERE ${HELD}`
+  if ((await session.run(renew, run.organization, run.id, HOLDER)) > 0) return
   // Its organization may have been renamed.
-  const known = await session.first('SELECT FROM runs WHERE id = $1', run.id)
+  const known = await session.first(
+    'SELECT FROM runs WHERE id = $1 AND NOT EXISTS (SELECT FROM leases WHERE run_id = $1)',
+    run.id,
+  )
   throw known === undefined ? wentBack(run.organization) : leaseLost(run.organization)
 }

@@ -1,6 +1,5 @@
 import type { Mirror } from '../../../store.ts'
-import { nameOfProcess } from '../../../machine/process-name.ts'
-import { renewLease } from './lease.ts'
+import { HOLDER, renewLease } from './lease.ts'
 import type { Database } from '../session.ts'
 import { startRun } from './start-run.ts'
 import { isBegun } from './still-there.ts'
@@ -11,15 +10,14 @@ type RunVerbs = Pick<Mirror, 'standing' | 'startRun' | 'renewLease' | 'recallWin
 /** The verbs by which a run begins and goes on. */
 export function runVerbs(database: Database): RunVerbs {
   const { address } = database
-  const holder = nameOfProcess()
   return {
     // A database is not moved away under an open connection.
     standing: () => 'same',
     startRun: (start) =>
       database.write(
-        (session) => startRun(session, start, { holder, address }),
+        (session) => startRun(session, start, { holder: HOLDER, address }),
         start,
-        (session, run) => isBegun(session, run, holder),
+        (session, run) => isBegun(session, run),
       ),
     renewLease: (run) => database.write((session) => renewLease(session, run)),
     recallWindows: (run) => database.read((session) => recallWindows(session, run)),

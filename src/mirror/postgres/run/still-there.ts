@@ -1,12 +1,12 @@
 import type { Run } from '../../../run.ts'
 import type { Report } from '../../../report.ts'
 import { sqlTime } from '../../sql-time.ts'
+import { HELD, HOLDER } from './lease.ts'
 import type { Session } from '../session.ts'
 
 /** Whether a run that was begun has its lease. */
-export async function isBegun(session: Session, { id, organization }: Run, holder: string): Promise<boolean> {
-  const lease = 'SELECT FROM leases WHERE organization = $1 AND run_id = $2 AND holder = $3'
-  return (await session.first(lease, organization, id, holder)) !== undefined
+export async function isBegun(session: Session, { id, organization }: Run): Promise<boolean> {
+  return (await session.first(`SELECT FROM leases WHERE ${HELD}`, organization, id, HOLDER)) !== undefined
 }
 
 /** Whether a run has saved so many pages. */
