@@ -1,6 +1,6 @@
 import type { Report } from '../../src/report.ts'
 import { QUICK_ENDS, type EndOfQuickRun } from '../run/end-of-quick-run.ts'
-import type { Verdict } from '../run/outcome.ts'
+import type { JobVerdict } from '../run/outcome.ts'
 import type { RunOfJob } from '../run/sync-job.ts'
 import type { Meters } from './meters.ts'
 
@@ -93,7 +93,14 @@ function seconds(ms: number): number {
 
 const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
 
-const OUTCOMES = ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'] as const satisfies Verdict['kind'][]
+const OUTCOMES = [
+  'complete',
+  'wait',
+  'retry',
+  'give-up',
+  'hand-back',
+  'abandon',
+] as const satisfies JobVerdict['kind'][]
 
 const CHANGES = [
   'received',

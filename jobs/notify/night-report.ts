@@ -14,7 +14,7 @@ export function wentWell(organizations: readonly { ended: Ended }[]): boolean {
 export function reportNight(night: Night, organizations: readonly InNight[], nowMs: number): object {
   const { cron, timezone, dueMs } = night
   const each = organizations.map((one) => ({ ...one, outcome: outcomeOf(one) }))
-  const having = (outcome: Outcome) => each.filter((one) => one.outcome === outcome).length
+  const having = (outcome: NightOutcome) => each.filter((one) => one.outcome === outcome).length
   const sum = (count: (run: Report) => number) =>
     each.reduce((total, { run }) => total + (run === undefined ? 0 : count(run)), 0)
   return {
@@ -45,9 +45,9 @@ export function reportNight(night: Night, organizations: readonly InNight[], now
   }
 }
 
-type Outcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
+type NightOutcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
 
-function outcomeOf({ ended, run }: InNight): Outcome {
+function outcomeOf({ ended, run }: InNight): NightOutcome {
   if (ended === 'complete') return ended
   if (run === undefined) return 'not-started'
   return ended === 'pending' ? 'unfinished' : ended

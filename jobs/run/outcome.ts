@@ -2,7 +2,7 @@ import type { Origin } from '../../src/error-facts.ts'
 import { factsOf, namedWaitMs } from '../../src/errors.ts'
 
 /** The decision about a job after its run. */
-export type Verdict =
+export type JobVerdict =
   | { kind: 'complete' }
   /** Continue after `waitMs`. Uses no attempt. */
   | { kind: 'wait'; waitMs: number }
@@ -33,7 +33,7 @@ export type Circumstances = {
 }
 
 /** Decides about a job from the error of its run; undefined for a complete run. */
-export function verdictOf(error: unknown, circumstances: Circumstances): Verdict {
+export function verdictOf(error: unknown, circumstances: Circumstances): JobVerdict {
   if (error === undefined) return { kind: 'complete' }
   if (circumstances.lockLost) return { kind: 'abandon' }
   const { again, from } = factsOf(error)
@@ -48,7 +48,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): Verdict
 }
 
 /** Whether a run is `waiting`: the service named a time or asked to slow down, and its job continues by itself. */
-export function isWaiting(error: unknown, verdict: Verdict): boolean {
+export function isWaiting(error: unknown, verdict: JobVerdict): boolean {
   const comesBack = verdict.kind === 'wait' || (verdict.kind === 'retry' && verdict.leastMs > 0)
   return comesBack && factsOf(error).from === 'outage'
 }
@@ -58,10 +58,10 @@ function leastMsAfter(from: Origin, { leasedWaitMs, mirrorWaitMs }: Circumstance
   return from === 'mirror' ? mirrorWaitMs : undefined
 }
 
-function waitFor(waitMs: number, { waitedMs, maxWaitMs, startsLeft }: Circumstances): Verdict {
+function waitFor(waitMs: number, { waitedMs, maxWaitMs, startsLeft }: Circumstances): JobVerdict {
   return waitedMs + waitMs > maxWaitMs || startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs }
 }
 
-const GIVE_UP: Verdict = { kind: 'give-up' }
+const GIVE_UP: JobVerdict = { kind: 'give-up' }
 const UNNAMED_WAIT_MS = 60_000
 const SOON_MS = 1000

@@ -13,7 +13,7 @@ import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
 import { abandon, isHeld } from './held-job.ts'
 import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
-import { isWaiting, verdictOf, type Verdict } from './outcome.ts'
+import { isWaiting, verdictOf, type JobVerdict } from './outcome.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import type { PutOff } from '../pauses/put-off.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
@@ -22,7 +22,7 @@ import type { Timings } from '../timings.ts'
 export type SyncJob = Job<Payload, Counts, Trigger>
 
 /** A run of a job, the verdict on it, and whether the job ends with it. */
-export type RunOfJob = { organization: string; outcome: Outcome; verdict: Verdict; isLast: boolean }
+export type RunOfJob = { organization: string; outcome: Outcome; verdict: JobVerdict; isLast: boolean }
 
 /** The callbacks to which a job reports. */
 export type Listener = {
@@ -136,7 +136,7 @@ export class RunFailed extends Error {
 }
 
 /** Decides about the job from the error of its run. */
-type Decide = (error: unknown, saved: { pages: number }, held?: boolean) => Verdict
+type Decide = (error: unknown, saved: { pages: number }, held?: boolean) => JobVerdict
 
 function parsePayload(job: SyncJob): Payload {
   const parsed = payload.safeParse(job.data)
@@ -198,7 +198,7 @@ function waitedBefore(job: SyncJob, pages: number): number {
   return pages > 0 ? 0 : progressOf(job).waitedMs
 }
 
-function isLast({ kind }: Verdict, { attemptsMade, opts }: SyncJob): boolean {
+function isLast({ kind }: JobVerdict, { attemptsMade, opts }: SyncJob): boolean {
   if (kind === 'complete' || kind === 'give-up') return true
   return kind === 'retry' && attemptsMade + 1 >= (opts.attempts ?? 1)
 }

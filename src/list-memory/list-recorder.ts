@@ -9,7 +9,7 @@ export type Marks = Pick<ListColumns, 'fingerprints' | 'idFingerprints' | 'compa
 }
 
 /** A window that was read: its `count` records are in `columns`, from `from` on. */
-export type RecordedWindow = {
+export type RememberedWindow = {
   /** Position of its first record in the list. */
   readonly start: number
   readonly columns: ListColumns
@@ -27,7 +27,7 @@ const MOST_ODDITIES = 255
 
 /** Collects the windows a run reads, some 20 bytes a record. */
 export class ListRecorder {
-  readonly #windows = new Map<string, RecordedWindow>()
+  readonly #windows = new Map<string, RememberedWindow>()
   readonly #warnings: Warnings[]
   readonly #oddities: Map<string, number>
   #segment = emptyColumns(0)
@@ -39,7 +39,7 @@ export class ListRecorder {
     this.#oddities = new Map(this.#warnings.map((kind, number) => [JSON.stringify(kind), number]))
   }
 
-  get windows(): Iterable<RecordedWindow> {
+  get windows(): Iterable<RememberedWindow> {
     return this.#windows.values()
   }
 

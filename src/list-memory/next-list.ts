@@ -1,7 +1,7 @@
 import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
 import type { OrderFacts } from '../order-facts.ts'
 import { LinkedOrder } from './linked-order.ts'
-import type { ListRecorder, RecordedWindow } from './list-recorder.ts'
+import type { ListRecorder, RememberedWindow } from './list-recorder.ts'
 import { PlaceIndex } from './place-index.ts'
 
 export type NextListOptions = {
@@ -29,7 +29,7 @@ export function nextList(recorder: ListRecorder, { customers, before, order = {}
 }
 
 /** Whether every window is known from the list before, at the same place. */
-function isUnchanged(windows: readonly RecordedWindow[], { columns, windows: known }: ListAsRead): boolean {
+function isUnchanged(windows: readonly RememberedWindow[], { columns, windows: known }: ListAsRead): boolean {
   if (windows.length === 0 || windows.length !== known.length) return false
   return windows.every((window, number) => window.columns === columns && window.from === known[number]?.place)
 }
@@ -47,7 +47,7 @@ type Gathered = {
   count: number
 }
 
-function gather(windows: readonly RecordedWindow[], room: number): Gathered {
+function gather(windows: readonly RememberedWindow[], room: number): Gathered {
   const columns = emptyColumns(room)
   const index = new PlaceIndex(columns.rowIds)
   const gathered: Gathered = { columns, index, order: new LinkedOrder(room), listed: [], count: 0 }
@@ -56,7 +56,7 @@ function gather(windows: readonly RecordedWindow[], room: number): Gathered {
 }
 
 /** The same customers, added in the order of the list. */
-function sorted(gathered: Gathered, windows: readonly RecordedWindow[]): Gathered {
+function sorted(gathered: Gathered, windows: readonly RememberedWindow[]): Gathered {
   if (gathered.order.isInOrder) return gathered
   const { columns: unsorted, count, order } = gathered
   const columns = emptyColumns(unsorted.rowIds.length)
@@ -67,7 +67,7 @@ function sorted(gathered: Gathered, windows: readonly RecordedWindow[]): Gathere
   return again
 }
 
-function appendWindow(window: RecordedWindow, gathered: Gathered): void {
+function appendWindow(window: RememberedWindow, gathered: Gathered): void {
   const { columns, index } = gathered
   const { columns: source, from, digest, outline } = window
   let place = -1
@@ -91,7 +91,7 @@ function appendWindow(window: RecordedWindow, gathered: Gathered): void {
 }
 
 /** Adds the customer at `at`, who is in no earlier window: behind the nearest known one in its window, or before the first known one. */
-function add(gathered: Gathered, { columns: source, from, count }: RecordedWindow, at: number): number {
+function add(gathered: Gathered, { columns: source, from, count }: RememberedWindow, at: number): number {
   const { columns, index, order } = gathered
   const entry = gathered.count++
   const before = nearestKnown(index, source.rowIds, { from: at - 1, to: from - 1, step: -1 })

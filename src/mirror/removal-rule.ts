@@ -7,7 +7,7 @@ const ALWAYS_BELIEVED = 20
 const WHOLE_LIST = 3
 
 /** Everything the decision about absent customers depends on. */
-export type Evidence = {
+export type AbsenceEvidence = {
   /** At least one. */
   absent: readonly Absent[]
   /** Rows whose absence counts for nothing, because the list may be older than the one read before. */
@@ -40,7 +40,7 @@ export type Decision = {
  * missing, and one that was absent often enough is removed: after a proven scan unless a search is outstanding, after a
  * settled or converged one only when its searches confirm that it is gone.
  */
-export function decideAbsences(evidence: Evidence): Decision {
+export function decideAbsences(evidence: AbsenceEvidence): Decision {
   const { absent, unjudged, proof, rule, searched, isTooMuch } = evidence
   const nothing = { isBelieved: true, listed: [], held: undefined, missing: [] }
   const older = unjudged.size > 0 ? (['older-list'] as const) : []

@@ -1,5 +1,5 @@
 import { ContractBroken } from '../errors.ts'
-import type { RecordedWindow } from '../list-memory/list-recorder.ts'
+import type { RememberedWindow } from '../list-memory/list-recorder.ts'
 import type { Certificate } from '../scan/certificate.ts'
 
 /** A reading may leave out this share of the list, such as single pages that a cache answers. */
@@ -12,7 +12,7 @@ const MOST_HOLES = 20
  * before its last customer, or all of them. Where empty pages stand behind the last customer, the total may be too high.
  */
 export function refuseGaps(
-  windows: Iterable<Pick<RecordedWindow, 'start' | 'count'>>,
+  windows: Iterable<Pick<RememberedWindow, 'start' | 'count'>>,
   { total = 0, reasons, holes }: Pick<Certificate, 'total' | 'reasons' | 'holes'>,
   organization: string,
 ): void {
@@ -29,7 +29,7 @@ export function refuseGaps(
 }
 
 /** How many positions the windows cover, and the position after the last one. */
-function coverOf(windows: Iterable<Pick<RecordedWindow, 'start' | 'count'>>): { read: number; reach: number } {
+function coverOf(windows: Iterable<Pick<RememberedWindow, 'start' | 'count'>>): { read: number; reach: number } {
   let read = 0
   let reach = 0
   const filled = [...windows].filter(({ count }) => count > 0).toSorted((one, other) => one.start - other.start)

@@ -6,7 +6,7 @@ import type { Findings } from './findings.ts'
 import type { PageSizes } from './plan/page-sizes.ts'
 import type { Pass } from './pass.ts'
 import type { Passes } from './passes/passes.ts'
-import type { Verdict } from './passes/verdict.ts'
+import type { ScanVerdict } from './passes/verdict.ts'
 
 /** What a scan knows at one moment. */
 type Known = {
@@ -39,7 +39,7 @@ export function certificateOf({ passes, findings, coverage, ...known }: Known): 
   }
 }
 
-function interrupted({ flaws }: Pass): Verdict {
+function interrupted({ flaws }: Pass): ScanVerdict {
   return { proof: 'unproven', reasons: ['interrupted', ...flaws] }
 }
 

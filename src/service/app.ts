@@ -15,7 +15,7 @@ import type { Details, ErrorStatus } from './error-envelope.ts'
 import { listPage, readListQuery } from './listing.ts'
 import type { LargePages, ListQuery } from './listing.ts'
 import { rateLimiter } from './rate-limit.ts'
-import type { RateLimit, RateLimiter } from './rate-limit.ts'
+import type { ServiceLimit, RateLimiter } from './rate-limit.ts'
 
 /** An organization of the service. Its API key identifies its requests. */
 export type ServiceOrganization = Credentials & {
@@ -23,7 +23,7 @@ export type ServiceOrganization = Credentials & {
   customers: CustomerList
   /** `forbidden` answers 403: the plan does not permit reading customers. */
   plan?: 'permitted' | 'forbidden' | undefined
-  rateLimit?: RateLimit | undefined
+  rateLimit?: ServiceLimit | undefined
   /** Answers requests for the list in place of the service. */
   answer?: AnswerList | undefined
 }
@@ -36,7 +36,7 @@ export type ServiceOptions = {
   recipe: Recipe
   now: () => number
   /** One limit for all organizations without their own. */
-  sharedRateLimit?: RateLimit | undefined
+  sharedRateLimit?: ServiceLimit | undefined
   /** The delay of every answer. */
   latencyMs?: number | undefined
   /** Answers a 401 with the reason and the string that should have been signed. */

@@ -1,5 +1,5 @@
 /** At most `requests` in each `windowMs` milliseconds, in fixed windows unless `window` says otherwise. */
-export type RateLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
+export type ServiceLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
 
 /** The limiter's answer to one request, in the terms of its headers. */
 type Turn = {
@@ -16,12 +16,12 @@ type Turn = {
 export type RateLimiter = (nowMs: number) => Turn
 
 /** Counts in windows. A refused request is not counted. */
-export function rateLimiter(limit: RateLimit): RateLimiter {
+export function rateLimiter(limit: ServiceLimit): RateLimiter {
   return limit.window === 'sliding' ? slidingWindow(limit) : fixedWindows(limit)
 }
 
 /** As Laravel does: a window starts with the first request after the end of the window before. */
-function fixedWindows({ requests, windowMs }: RateLimit): RateLimiter {
+function fixedWindows({ requests, windowMs }: ServiceLimit): RateLimiter {
   let endMs = -Infinity
   let used = 0
   return (nowMs) => {
@@ -42,7 +42,7 @@ function fixedWindows({ requests, windowMs }: RateLimit): RateLimiter {
 }
 
 /** Looks back over one window from each request: none of them holds more than the limit, wherever it begins. */
-function slidingWindow({ requests, windowMs }: RateLimit): RateLimiter {
+function slidingWindow({ requests, windowMs }: ServiceLimit): RateLimiter {
   const passed: number[] = []
   return (nowMs) => {
     while ((passed[0] ?? nowMs) <= nowMs - windowMs) passed.shift()

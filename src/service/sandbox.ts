@@ -8,7 +8,7 @@ import { generateCustomers } from './customers.ts'
 import type { ServiceCustomer } from './customers.ts'
 import { listen, UNREADABLE } from '../http/listen.ts'
 import { errorEnvelope } from './error-envelope.ts'
-import type { RateLimit } from './rate-limit.ts'
+import type { ServiceLimit } from './rate-limit.ts'
 import { requestLog } from './request-log.ts'
 import type { LoggedRequest, RequestLog } from './request-log.ts'
 import type { MovingList, Truth } from './scenarios/moving-list.ts'
@@ -43,7 +43,7 @@ export type SandboxOptions = Pick<
 }
 
 /** A limit for one organization, or for each if none is named. */
-export type RateLimitRule = RateLimit & { organization?: string | undefined }
+export type RateLimitRule = ServiceLimit & { organization?: string | undefined }
 
 export type Sandbox = {
   origin: string
@@ -167,7 +167,7 @@ function find<Organization extends { id: string }>(id: string, among: readonly O
   )
 }
 
-function rateLimitOf(id: string, rules: readonly RateLimitRule[]): RateLimit | undefined {
+function rateLimitOf(id: string, rules: readonly RateLimitRule[]): ServiceLimit | undefined {
   return (
     rules.findLast(({ organization }) => organization === id) ??
     rules.findLast(({ organization }) => organization === undefined)

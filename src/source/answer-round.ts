@@ -1,5 +1,5 @@
 /** What became of a request. All times in milliseconds, by the monotonic clock. */
-export type Outcome = {
+export type RequestOutcome = {
   startedMs: number
   /** When its answer came, or when it failed. */
   endedMs: number
@@ -25,7 +25,7 @@ export class AnswerRound {
     this.#toSkip = skip
   }
 
-  add({ startedMs, endedMs, idleMs, underWay }: Outcome): void {
+  add({ startedMs, endedMs, idleMs, underWay }: RequestOutcome): void {
     if (startedMs < this.sinceMs) return
     if (this.#toSkip > 0) {
       this.#toSkip -= 1

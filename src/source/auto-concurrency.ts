@@ -1,4 +1,4 @@
-import { AnswerRound, type Outcome } from './answer-round.ts'
+import { AnswerRound, type RequestOutcome } from './answer-round.ts'
 
 /** Requests at once in the beginning, and at most. */
 export const AUTO_START = 4
@@ -38,7 +38,7 @@ export class AutoConcurrency {
     return this.#atOnce
   }
 
-  answered(outcome: Outcome): void {
+  answered(outcome: RequestOutcome): void {
     this.#noteTime(outcome)
     const round = this.#round
     round.add(outcome)
@@ -49,7 +49,7 @@ export class AutoConcurrency {
   }
 
   /** The service said that it got too many requests. */
-  refused(outcome: Pick<Outcome, 'startedMs' | 'endedMs'>): void {
+  refused(outcome: Pick<RequestOutcome, 'startedMs' | 'endedMs'>): void {
     if (!this.#slowDown(outcome, 1)) return
     this.#most = Math.max(AUTO_START, this.#atOnce)
     this.#growsAgainMs = outcome.endedMs + this.#patienceMs
@@ -62,7 +62,7 @@ export class AutoConcurrency {
   }
 
   /** The service could not answer. */
-  struggled(outcome: Pick<Outcome, 'startedMs' | 'endedMs'>): void {
+  struggled(outcome: Pick<RequestOutcome, 'startedMs' | 'endedMs'>): void {
     this.#slowDown(outcome, AUTO_START)
   }
 
@@ -99,7 +99,7 @@ export class AutoConcurrency {
   }
 
   /** False for a request that started before the number was changed last: it says nothing about this number. */
-  #slowDown({ startedMs, endedMs }: Pick<Outcome, 'startedMs' | 'endedMs'>, least: number): boolean {
+  #slowDown({ startedMs, endedMs }: Pick<RequestOutcome, 'startedMs' | 'endedMs'>, least: number): boolean {
     if (startedMs < this.#round.sinceMs) return false
     this.#isDoubling = false
     this.#trying = undefined
@@ -116,7 +116,7 @@ export class AutoConcurrency {
     this.#round = new AnswerRound(atOnce, nowMs, skip)
   }
 
-  #noteTime({ startedMs, endedMs }: Outcome): void {
+  #noteTime({ startedMs, endedMs }: RequestOutcome): void {
     const night = (this.#night ??= { sinceMs: startedMs, lastMs: startedMs })
     const isOver = startedMs - night.lastMs > NEXT_NIGHT_MS || startedMs - night.sinceMs > LONGEST_NIGHT_MS
     if (isOver) this.#beginNight(startedMs)

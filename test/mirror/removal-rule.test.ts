@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { areTooMany, decideAbsences, type Evidence, isCandidate } from '../../src/mirror/removal-rule.ts'
+import { areTooMany, decideAbsences, type AbsenceEvidence, isCandidate } from '../../src/mirror/removal-rule.ts'
 import type { Absent, Searched } from '../../src/run.ts'
 
 const RULE = { after: 2, maxShare: 0.1 }
@@ -10,7 +10,7 @@ function anAbsent(rowId: number, absences: Partial<Absent> = {}): Absent {
   return { rowId, id: String(rowId), ...named, missingProven: 1, missingScans: 1, ...absences }
 }
 
-function decide(evidence: Partial<Evidence>) {
+function decide(evidence: Partial<AbsenceEvidence>) {
   const usual = {
     unjudged: new Set<number>(),
     proof: 'proven',
@@ -33,7 +33,7 @@ function decide(evidence: Partial<Evidence>) {
 const NOTHING = { isBelieved: true, missing: [], removed: [], counted: [], listed: [], held: undefined, reasons: [] }
 const [ONE, TWO] = [new Set(['1']), new Set(['2'])]
 
-test.each<[string, Partial<Evidence>, object]>([
+test.each<[string, Partial<AbsenceEvidence>, object]>([
   ['the second absence from a proven scan removes', {}, { missing: [1, 2], counted: [1, 2], removed: [1, 2] }],
   [
     'the first one does not',
@@ -95,14 +95,14 @@ test.each<[string, Searched, number[], number[]]>([
   ['find one', { confirmed: TWO, found: ONE }, [], []],
   ['find one of a sample', { confirmed: TWO, found: ONE, isSample: true }, [], []],
 ])('of two absent customers, searches that %s', (_, searched, afterProven, afterOthers) => {
-  const removedAfter = (proof: Evidence['proof']) => decide({ proof, searched }).removed
+  const removedAfter = (proof: AbsenceEvidence['proof']) => decide({ proof, searched }).removed
 
   expect(removedAfter('proven')).toEqual(afterProven)
   expect(removedAfter('settled')).toEqual(afterOthers)
   expect(removedAfter('converged')).toEqual(afterOthers)
 })
 
-test.each<[Partial<Evidence>, object]>([
+test.each<[Partial<AbsenceEvidence>, object]>([
   [{ isTooMuch: true }, { held: [1, 2] }],
   [{ unjudged: new Set([1, 2]) }, { reasons: ['older-list'], isBelieved: false }],
   [

@@ -3,7 +3,7 @@ import type { Connection } from '../../mirror/sqlite/database.ts'
 import { feedStart, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import type { UnknownOrganization } from '../mirrored-in.ts'
-import { selectOrganizations, type LeftOut } from './select-organizations.ts'
+import { selectOrganizations, type LeftOutOfExport } from './select-organizations.ts'
 import { selectRows, tableOf, type SelectedRows, type Selection } from './selection.ts'
 import { nowIn } from '../now-in.ts'
 
@@ -12,7 +12,7 @@ export type Exported = {
   rows: number
   exportedAt: string
   lastSeq: number
-  leftOut: LeftOut[]
+  leftOut: LeftOutOfExport[]
   /** With `asOf`, the organizations whose list was last read before then: what they are known to hold is from that reading. */
   readBefore: { organization: string; readAsOf: string }[]
 }

@@ -7,8 +7,8 @@ import type { ExportedOrganization } from './format.ts'
 import type { Selection } from './selection.ts'
 
 /** The organizations to export, and those that are left out, whose list was never read to its end, or not by then. */
-export type SelectedOrganizations = { read: ExportedOrganization[]; leftOut: LeftOut[] }
-export type LeftOut = { organization: string; firstReadAt: string | undefined }
+export type SelectedOrganizations = { read: ExportedOrganization[]; leftOut: LeftOutOfExport[] }
+export type LeftOutOfExport = { organization: string; firstReadAt: string | undefined }
 
 /**
  * Those named, or all of the mirror; with `asOf`, those that had been read to their end by then. Throws UsageError where there is
@@ -34,7 +34,7 @@ export function selectOrganizations(
   return { read, leftOut }
 }
 
-function nothingToExport(leftOut: readonly LeftOut[], asOf: string | undefined): UsageError {
+function nothingToExport(leftOut: readonly LeftOutOfExport[], asOf: string | undefined): UsageError {
   const [first] = leftOut.flatMap(({ firstReadAt }) => firstReadAt ?? []).toSorted()
   if (first !== undefined)
     return new UsageError(

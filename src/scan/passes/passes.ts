@@ -8,7 +8,7 @@ import type { Reason } from '../reasons.ts'
 import type { RequestBudget } from '../plan/request-budget.ts'
 import type { ScanCaps } from '../scan.ts'
 import { nextPass } from './next-pass.ts'
-import { type Settling, settlingAfter, type Verdict, verdictOn } from './verdict.ts'
+import { type Settling, settlingAfter, type ScanVerdict, verdictOn } from './verdict.ts'
 import type { StoppedAt } from '../window/window.ts'
 
 /** What all passes of a scan share. */
@@ -31,7 +31,7 @@ export class Passes {
   /** A pass has come to the end of the list. */
   #reachedEnd = false
   #stoppedAt: StoppedAt | undefined
-  #verdict: Verdict | undefined
+  #verdict: ScanVerdict | undefined
 
   /** `first` is the first pass, which may have recalled windows already. */
   constructor(shared: Shared, first: Pass) {
@@ -48,7 +48,7 @@ export class Passes {
     return this.#count
   }
 
-  get verdict(): Verdict | undefined {
+  get verdict(): ScanVerdict | undefined {
     return this.#verdict
   }
 

@@ -6,7 +6,7 @@ import type { Reason } from '../reasons.ts'
 import type { ScanCaps } from '../scan.ts'
 import type { Coverage } from '../coverage.ts'
 
-export type Verdict = {
+export type ScanVerdict = {
   readonly proof: Certificate['proof']
   readonly reasons: readonly Reason[]
   readonly passProof?: PassProof | undefined
@@ -37,7 +37,7 @@ type Scanned = {
 }
 
 /** The verdict on a finished pass; undefined when the list should be read again. */
-export function verdictOn(pass: Pass, scanned: Scanned): Verdict | undefined {
+export function verdictOn(pass: Pass, scanned: Scanned): ScanVerdict | undefined {
   const { passes, settling, coverage, findings, caps } = scanned
   const isSettled = settling === 'settled'
   const duplicates: Reason[] = findings.noted('duplicate-id') > 0 ? ['duplicate-id'] : []

@@ -16,7 +16,8 @@ export type Conclusion = {
   readonly laterOrder: readonly number[] | undefined
 }
 
-export type Evidence = {
+/** The pages that a quick run read, and the list that was expected. */
+export type QuickEvidence = {
   readonly cuts: readonly Cut[]
   readonly comparison: Comparison
   readonly expected: ExpectedOrder
@@ -32,7 +33,7 @@ export type Evidence = {
  * the order expected may be wrong at one row, where the list changed while it was read. Where more records than before may be any
  * customer's, the row may be one of these: the next full run decides.
  */
-export function conclude({ cuts, comparison, expected, ...evidence }: Evidence): Conclusion {
+export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvidence): Conclusion {
   const { kept, gaps } = comparison
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap((gap) => leftFrom(gap, expected))

@@ -2,7 +2,7 @@ import type { Answer, Serve } from '../answer.ts'
 import type { ServiceCustomer } from '../customers.ts'
 import type { ListQuery } from '../listing.ts'
 import type { Random } from '../random.ts'
-import type { RateLimit } from '../rate-limit.ts'
+import type { ServiceLimit } from '../rate-limit.ts'
 import type { MovingList } from './moving-list.ts'
 
 /**
@@ -14,7 +14,7 @@ export type Scenario = {
   /** Its description, in one sentence. */
   says: string
   /** Settings of the whole service. */
-  service?: { rateLimit?: RateLimit; sharedRateLimit?: RateLimit; clockAheadMs?: number }
+  service?: { rateLimit?: ServiceLimit; sharedRateLimit?: ServiceLimit; clockAheadMs?: number }
   /** Starts the scenario for one organization. Without it, the list is at rest and every answer correct. */
   create?: (stage: Stage) => Play
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../../src/errors.ts'
-import { isWaiting, verdictOf, type Circumstances, type Verdict } from '../../../jobs/run/outcome.ts'
+import { isWaiting, verdictOf, type Circumstances, type JobVerdict } from '../../../jobs/run/outcome.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {
@@ -18,7 +18,7 @@ const GIVE_UP = { kind: 'give-up' } as const
 const { ConfigError, UsageError, SourceRefused, RateLimited, SourceUnavailable, ContractBroken } = errors
 const { MirrorUnusable, OrganizationLeased, QueueUnavailable, AccountingBroken, Interrupted } = errors
 
-const table: [what: string, error: Error, verdict: Verdict][] = [
+const table: [what: string, error: Error, verdict: JobVerdict][] = [
   ['a secret that cannot be read', new ConfigError([{ file: 'environment X', message: 'is not set' }]), GIVE_UP],
   ['an organization that is gone', new UsageError('gone'), GIVE_UP],
   ['401', new SourceRefused('no', { code: 'unauthorized', status: 401 }), GIVE_UP],
