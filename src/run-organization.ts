@@ -32,6 +32,9 @@ export type RunSettings = Pick<
   onAnswer?: ((answer: { status: number }) => void) | undefined
 }
 
+/** The callbacks through which a run reports its progress. */
+export type Talk = { [Callback in 'onProgress' | 'onEvent']: NonNullable<RunSettings[Callback]> }
+
 /** Rate limits by name. */
 export type RateLimits = Map<string, RateLimit>
 

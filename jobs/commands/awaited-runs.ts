@@ -1,11 +1,9 @@
-import type { Outcome, Progress } from '../../src/mirror-organization.ts'
+import type { Outcome } from '../../src/mirror-organization.ts'
+import type { Talk } from '../../src/run-organization.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import { failedWith } from '../run/await-other-worker.ts'
 import { pausedError } from '../pauses/paused-error.ts'
 import type { Listener } from '../run/sync-job.ts'
-
-/** The callbacks through which a run reports its progress. */
-export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: SourceEvent) => void }
 
 /** The runs that this process has requested and waits for, and those it makes itself. */
 export class AwaitedRuns {

@@ -84,10 +84,9 @@ function underwayElsewhere({ runId, holder }: LeasedRun, end: CancelEnd): string
   )
 }
 
-/** What came of a cancel, as `jobs/run/cancel-runs.ts` says it. */
-type CancelEnd = keyof typeof ENDS
+type CancelEnd = import('../../jobs/commands/cancel-runs.ts').CancelEnd
 
-const ENDS = {
+const ENDS: Readonly<Record<CancelEnd, string>> = {
   ended:
     'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
   removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',
@@ -96,7 +95,7 @@ const ENDS = {
   unanswered:
     'asked to end, but its worker has not ended it yet. It does as soon as it sees this, if it is a worker of this version: ' +
     'customer-mirror <runs> shows it.',
-} as const
+}
 
 const EXAMPLES = `
 The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of

@@ -2,7 +2,6 @@ import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
-import type { QueuedJob } from './output/queue-text.ts'
 import { isoTime } from '../iso-time.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 
@@ -43,6 +42,7 @@ async function findPercents(file: string | undefined, nowMs: number): Promise<Ma
   return new Map(runs.map((run) => [run.organization, progressOf(run, nowMs).percent]))
 }
 
+type ListedJob = import('../../jobs/commands/list-jobs.ts').ListedJob
 type Paused = { name: string; sinceMs: number; untilMs: number | undefined }
 
 /** The pauses that hold now, of all organizations and of single ones. */
@@ -58,7 +58,7 @@ function jobAsJson({
   why,
   percent,
   ...same
-}: QueuedJob & { percent: number | undefined }) {
+}: ListedJob & { percent: number | undefined }) {
   const [machine = '', id = ''] = worker?.split('#') ?? []
   return {
     organization: same.organization,

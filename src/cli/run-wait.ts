@@ -6,7 +6,7 @@ import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { requestedText } from './output/requested-text.ts'
 import { configOption } from './output/shell-word.ts'
-import { waitedText, type WaitedOutcome } from './output/waited-text.ts'
+import { waitedText } from './output/waited-text.ts'
 import { withMirror } from './reading.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
@@ -20,10 +20,8 @@ type Asked = {
   now?: true | undefined
 }
 
-/** The run of one organization; undefined if the wait was ended before its job. */
-type Waited = { organization: string; waited: WaitedOutcome | undefined }
-
-type WaitNews = { news: 'not-taken' | 'queue-lost' | 'queue-back' } | { news: 'delayed'; reason: string }
+type Waited = import('../../jobs/commands/run-and-wait.ts').Waited
+type WaitNews = import('../../jobs/commands/wait-for-job.ts').WaitNews
 
 /** Requests runs, waits for their ends, and shows them as `sync` does, with its exit codes. */
 export async function waitForRuns(asked: Asked, io: Io): Promise<void> {

@@ -25,18 +25,8 @@ export function scheduleCommand(io: Io) {
     })
 }
 
-/** One organization with its coming runs. */
-type Line = {
-  organization: string
-  cron: string | undefined
-  timezone: string | undefined
-  dueNow: boolean
-  paused: Pause | undefined
-  runs: readonly Moment[]
-  quick: { cron: string; runs: readonly Moment[] } | undefined
-}
-
-type Moment = { atMs: number; local: string; clocksChange: boolean }
+type Line = import('../../jobs/commands/list-schedule.ts').ScheduleLine
+type Moment = Line['runs'][number]
 
 function asJson({ organization, cron, timezone, dueNow, paused, runs, quick }: Line) {
   return {

@@ -1,8 +1,7 @@
 import { ALL, type Pause } from '../../pause.ts'
 import { moment } from '../../wording.ts'
 
-/** An organization, or all of them, before and after the command. */
-type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
+type Changed = import('../../../jobs/pauses/pauses.ts').Changed
 
 /** What `pause` did, a line for each organization. */
 export function pausedText(changed: readonly Changed[]): string {

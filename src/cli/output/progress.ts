@@ -1,11 +1,8 @@
-import type { Outcome, Progress } from '../../mirror-organization.ts'
+import type { Outcome } from '../../mirror-organization.ts'
 import { monotonicMs } from '../../machine/monotonic-clock.ts'
-import type { SourceEvent } from '../../source/customers.ts'
+import type { Talk } from '../../run-organization.ts'
 import { redrawableScreenOf } from '../io.ts'
 import { plainLines, type ProgressReporter } from './progress-reporter.ts'
-
-/** The callbacks through which a run reports its progress. */
-export type Talk = { onProgress: (progress: Progress) => void; onEvent: (event: SourceEvent) => void }
 
 /** Organizations that are mirrored at the same time. */
 const AT_ONCE = 8

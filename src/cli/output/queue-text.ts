@@ -5,21 +5,8 @@ import type { Screen } from '../io.ts'
 import { plainText } from './plain-text.ts'
 import { renderTable } from './table.ts'
 
-/** A job of the queue, as far as it is shown. Times in Unix milliseconds. */
-export type QueuedJob = {
-  organization: string
-  isQuick: boolean
-  trigger: string
-  state: 'running' | 'waiting' | 'delayed'
-  why: 'pause' | 'window' | 'configuration' | 'schedule' | 'rate-limit' | 'retry' | undefined
-  sinceMs: number
-  untilMs: number | undefined
-  /** The process of its worker, as `process-name.ts` names it. */
-  worker: string | undefined
-  failures: number
-}
-
-type Line = QueuedJob & { percent: number | undefined }
+type ListedJob = import('../../../jobs/commands/list-jobs.ts').ListedJob
+type Line = ListedJob & { percent: number | undefined }
 type Paused = { name: string; untilMs: number | undefined }
 
 /** The jobs of a queue as a table, and its pauses below. */
@@ -62,7 +49,7 @@ function noteWords({ state, worker, why, failures }: Line): string {
   return why === 'retry' && failures > 0 ? `${words}, ${failures} failed` : words
 }
 
-const WHY: Readonly<Record<NonNullable<QueuedJob['why']>, string>> = {
+const WHY: Readonly<Record<NonNullable<ListedJob['why']>, string>> = {
   pause: 'paused',
   window: 'outside its window',
   configuration: 'not in the configuration yet',

@@ -2,7 +2,7 @@ import { moment, second } from '../../wording.ts'
 import type { ExitCode } from '../exit-code.ts'
 
 /** A requested run, as far as words need it. */
-type Requested = { organization: string; added: boolean; state: string; untilMs?: number | undefined }
+type Requested = Omit<import('../../../jobs/commands/run-now.ts').RequestedRun, 'job'>
 
 /** One line for each requested run: whether a job was added, or which one there is. */
 export function requestedText(

@@ -1,11 +1,9 @@
-import type { Outcome } from '../../mirror-organization.ts'
 import type { Report } from '../../report.ts'
 import type { Screen } from '../io.ts'
 import { runsTable } from './runs-table.ts'
 import { count, differentCustomers, duration } from './wording.ts'
 
-/** The run of another process: as the mirror on this machine has it, as only the queue has it, or none. */
-export type WaitedOutcome = { outcome: Outcome; from: 'mirror' | 'queue' | 'none-needed' | 'no-quick-run' }
+type WaitedOutcome = import('../../../jobs/commands/waited-outcome.ts').WaitedOutcome
 
 /** Runs of other processes: the table that `sync` shows, and a line for each run whose mirror is not on this machine. */
 export function waitedText(
