@@ -101,17 +101,7 @@ export type Credentials = { apiKey: string; secret: string }
 /** When a request is signed, and the number used once where the recipe wants one. */
 export type Moment = { unixMs: number; nonce?: string }
 
-/** The headers that sign `request` at `moment`, by name. Pure: the same arguments give the same headers. */
-export function signedHeaders(
-  request: SignableRequest,
-  credentials: Credentials,
-  moment: Moment,
-  recipe: Recipe,
-): Record<string, string> {
-  return createSigner(credentials, recipe)(request, moment)
-}
-
-/** The headers that sign a request at a moment, by name. Pure, as {@link signedHeaders}. */
+/** The headers that sign a request at a moment, by name. Pure: the same arguments give the same headers. */
 export type Signer = (request: SignableRequest, moment: Moment) => Record<string, string>
 
 /** Signs many requests with one key; the template and the key are prepared once. */

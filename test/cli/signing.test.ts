@@ -10,11 +10,11 @@ import {
   recipeOf,
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
-  signedHeaders,
   TIMESTAMP_FORMS,
   type PresetName,
   type Recipe,
 } from '../../src/source/signing.ts'
+import { signedHeaders } from '../support/signed-headers.ts'
 import { onlyRun } from '../support/json-output.ts'
 import { heldPipe } from '../support/held-pipe.ts'
 import { runCli } from '../support/run-cli.ts'

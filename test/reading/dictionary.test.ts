@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../src/public-tables.ts'
-import { datasetteMetadata, dictionaryPage } from '../../src/reading/dictionary.ts'
+import { datasetteMetadata } from '../../src/reading/dictionary.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
+import { dictionaryPage } from '../support/dictionary-page.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const TABLES = PUBLIC_TABLES.map((table) => [table.name, table] as const)

@@ -1,4 +1,5 @@
-import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { signedHeaders } from '../support/signed-headers.ts'
 import type { Credentials, Recipe } from '../../src/source/signing.ts'
 import { z } from 'zod'
 

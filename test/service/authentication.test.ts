@@ -8,9 +8,9 @@ import {
   recipeOf,
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
-  signedHeaders,
   TIMESTAMP_FORMS,
 } from '../../src/source/signing.ts'
+import { signedHeaders } from '../support/signed-headers.ts'
 import type { Recipe } from '../../src/source/signing.ts'
 
 const NOW_MS = 1_700_000_000_000

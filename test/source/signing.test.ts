@@ -8,12 +8,12 @@ import {
   type PresetName,
   recipeOf,
   signature,
-  signedHeaders,
   stringToSign,
   templateProblem,
   TOKENS,
   usesNonce,
 } from '../../src/source/signing.ts'
+import { signedHeaders } from '../support/signed-headers.ts'
 
 const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 const MOMENT = { unixMs: 1_700_000_000_000 }
