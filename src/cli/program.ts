@@ -10,10 +10,24 @@ import { version } from '../version.ts'
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
     const root = await program(args, io)
-    await root.parseAsync(withStatementLast(args), { from: 'user' })
+    await root.parseAsync(withStatementLast(withoutHelpOfHelp(args, root)), { from: 'user' })
   } catch (error) {
     io.exitWith(sayWhatHappened(isFolderGone(error) ? new UsageError(FOLDER_GONE) : error, io))
   }
+}
+
+/** `help --help` is `help`, and `signing help --help` is `signing help`: Commander would look for a command named `--help`. */
+function withoutHelpOfHelp(args: readonly string[], root: Command): readonly string[] {
+  const named = root.commands.find((command) => command.name() === args[0])
+  const at = named === undefined ? 0 : 1
+  // Where `help` is no command, it may be the id of an organization.
+  const asksForHelp = args[at] === 'help' && hasHelpCommand(named ?? root)
+  return asksForHelp && ['-h', '--help'].includes(args[at + 1] ?? '') ? args.slice(0, at + 1) : args
+}
+
+function hasHelpCommand(command: CommandUnknownOpts): boolean {
+  const listed = command.createHelp().visibleCommands(command)
+  return listed.some((each) => each.name() === 'help')
 }
 
 /** A statement that begins with a comment (`-- Who came?`), as those of the documents do, is no option: none has a space or a line in it. */
@@ -35,8 +49,6 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
   const root = new Command('customer-mirror')
     .description('Keeps an exact local copy of every organization’s customers in a SQLite file or in PostgreSQL.')
     .version(version(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
     .enablePositionalOptions()
     .addHelpText('after', EXAMPLES + exitCodes())
   for (const command of commands) root.addCommand(command)

@@ -52,6 +52,32 @@ test('help for a command is the same as its --help', async () => {
 })
 
 test.each([
+  ['help --help', '--help'],
+  ['help -h', '--help'],
+  ['signing help --help', 'signing --help'],
+  ['organizations help -h', 'organizations --help'],
+  ['run help --help', 'run --help'],
+  ['runs help --help', 'runs --help'],
+])('%s says what %s says, and ends with 0', async (asked, same) => {
+  const cwd = temporaryFolder()
+  const [help, option] = [await runCli(asked.split(' '), { cwd }), await runCli(same.split(' '), { cwd })]
+
+  expect(help.code).toBe(0)
+  expect(help).toEqual(option)
+})
+
+test('every command says in the same words how to ask for help', async () => {
+  const words: string[] = []
+  for (const path of [[], ['sync'], ['signing'], ['signing', 'solve']]) {
+    const { stdout } = await runCli([...path, '--help'], { cwd: temporaryFolder() })
+    words.push(...[...stdout.matchAll(/^ {2}(?:-h, --help|help \[command\]) +(.*)/gm)].map(([, said = '']) => said))
+  }
+
+  expect(words).toHaveLength(6)
+  expect(new Set(words)).toEqual(new Set(['display help for command']))
+})
+
+test.each([
   ['no command', [], /^Usage: customer-mirror /],
   ['signing without saying what', ['signing'], /^Usage: customer-mirror signing /],
 ])('%s ends with 2 and shows the help beside the results', async (_, args, said) => {
