@@ -45,14 +45,14 @@ export function statusCommand(io: Io) {
         }
       })
       if (form === 'json') io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
-      if (form === 'table')
+      if (form === 'table') {
+        const notes = futureDateText(lines) + (await lastQuickLines(lines)) + (await pausedLines(lines))
         io.stdout.write(
           (await asTable(lines, limit, screenOf(io.stdout))) +
-            futureDateText(lines) +
-            (await lastQuickLines(lines)) +
-            (await pausedLines(lines)) +
+            (notes === '' ? '' : `\n${notes}`) +
             (await leftText(left)),
         )
+      }
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
 }

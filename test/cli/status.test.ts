@@ -157,7 +157,8 @@ test('a quick run is shown apart, and no date, age or reason of the table is abo
 
   expect(text.stdout).toMatch(/^acme .* #3 partial +120 .* plain-scan$/m)
   expect(text.stdout).toMatch(/^globex .* 24 h.* #4 failed +7 .* plain-scan$/m)
-  expect(text.stdout.split('\n').slice(-3)).toEqual([
+  expect(text.stdout.split('\n').slice(-4)).toEqual([
+    '',
     'acme: last quick run #3 at 2026-01-05 10:15 UTC: 5 new, 2 missing, 0 changed (31 requests, 969 pages trusted without reading; quick-budget)',
     'globex: last quick run #4 at 2026-01-05 10:30 UTC: failed, server-error',
     '',
