@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withBackend, type IQueueBackend } from 'bullmq'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import type { Processing } from './sync-job.ts'
-import { jobStateOf, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
-import { takeOverLeftJobs } from '../queue/left-jobs.ts'
-import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
+import { jobStateOf, type Queues } from '../queue/queues.ts'
+import { createQueueWorker } from '../queue/queue-worker.ts'
 import type { Timings } from '../timings.ts'
 import { delayWhileUnknown } from '../configuration/delay-while-unknown.ts'
 import { unlessLost } from './held-job.ts'
@@ -24,10 +22,10 @@ export function startQuickWorker(
   backend: Backend,
   processing: QuickProcessing & Processing & Pick<Allowing, 'pauses'>,
 ) {
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { timings } = processing
-  const worker = new Worker<Payload, Counts, Trigger>(
-    queueNames(backend).quick,
+  return createQueueWorker<Trigger>(
+    backend,
+    'quick',
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     async (job, token, lost) => {
       await delayWhileUnknown(job, token, { ...processing, ...MOST_UNKNOWN })
@@ -39,7 +37,7 @@ export function startQuickWorker(
       )
     },
     {
-      ...workerOptions(backend),
+      timings,
       concurrency: AT_ONCE,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
@@ -47,9 +45,6 @@ export function startQuickWorker(
       maxStalledCount: 0,
     },
   )
-  cancelLostJobs(worker)
-  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
-  return worker
 }
 
 export type AwaitingQuickRun = {

@@ -1,4 +1,3 @@
-import { withBackend, type IQueueBackend } from 'bullmq'
 import type { JobSettings } from '../../src/config/jobs.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
@@ -7,9 +6,7 @@ import { whenAllowed, type Allowing } from '../pauses/when-allowed.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/backoff.ts'
 import { progressOf } from '../queue/job-progress.ts'
-import { queueNames, type Counts, type Payload } from '../queue/queues.ts'
-import { takeOverLeftJobs } from '../queue/left-jobs.ts'
-import { cancelLostJobs, workerOptions } from '../queue/worker-options.ts'
+import { createQueueWorker } from '../queue/queue-worker.ts'
 
 /** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
 const MOST_STALLS = 3
@@ -20,10 +17,10 @@ export type SyncWorker = ReturnType<typeof startSyncWorker>
 
 /** Starts taking sync jobs, at most `concurrency` at the same time. */
 export function startSyncWorker(backend: Backend, processing: Processing & Allowing, { concurrency }: JobSettings) {
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { timings, random, cancellable } = processing
-  const worker = new Worker<Payload, Counts, Trigger>(
-    queueNames(backend).sync,
+  return createQueueWorker<Trigger>(
+    backend,
+    'sync',
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     async (job, token, lost) => {
       await delayWhileUnknown(job, token, { ...processing, mostStarts: MOST_STARTS, mostStartsIfGone: MOST_IF_GONE })
@@ -34,7 +31,7 @@ export function startSyncWorker(backend: Backend, processing: Processing & Allow
       )
     },
     {
-      ...workerOptions(backend),
+      timings,
       concurrency,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
@@ -53,7 +50,4 @@ export function startSyncWorker(backend: Backend, processing: Processing & Allow
       },
     },
   )
-  cancelLostJobs(worker)
-  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
-  return worker
 }

@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/store.ts'
-import { withBackend, type IQueueBackend, type Job } from 'bullmq'
+import type { Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import { delayWhileUnknown, type Knowing } from '../configuration/delay-while-unknown.ts'
 import type { Backend } from '../queue/backend.ts'
@@ -8,10 +8,9 @@ import { quickSchedule } from './quick-times.ts'
 import { isOpenAt } from './run-hours.ts'
 import { QUICK_TICK } from './reconcile.ts'
 import { wasReadSince } from './schedule-plan.ts'
-import { payload, queueNames, type Counts, type Payload, type Queues } from '../queue/queues.ts'
-import { takeOverLeftJobs } from '../queue/left-jobs.ts'
+import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
-import { workerOptions } from '../queue/worker-options.ts'
+import { createQueueWorker } from '../queue/queue-worker.ts'
 
 export type TickWorker = ReturnType<typeof startTickWorker>
 
@@ -34,9 +33,9 @@ const MOST_UNKNOWN = { mostStarts: 10, mostStartsIfGone: 1 }
  */
 export function startTickWorker(backend: Backend, ticking: Ticking) {
   const { queues, mirror, organizationOf, timings, now } = ticking
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const worker = new Worker<Payload, Counts>(
-    queueNames(backend).tick,
+  return createQueueWorker(
+    backend,
+    'tick',
     async (tick, token) => {
       const { organization } = payload.parse(tick.data)
       const isQuick = tick.name === QUICK_TICK
@@ -56,12 +55,10 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
       return { added: Number(added) }
     },
     {
-      ...workerOptions(backend),
+      timings,
       settings: { repeatStrategy: nextTickMs },
     },
   )
-  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
-  return worker
 }
 
 async function requestQuickRun(
