@@ -4,6 +4,7 @@ import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
 import { MANIFEST } from './manifest-columns.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+import { forgottenLast } from './recorded-runs.ts'
 import { nowIn } from '../now-in.ts'
 
 /** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
@@ -29,7 +30,7 @@ const READ_ORGANIZATIONS = `
   INSERT INTO main.manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
     customers, active_customers, changes, runs, rejects, last_seq, forgotten)
   SELECT fresh.organization, ?, run.id, run.proof, read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0,
-    (SELECT coalesce(MAX(number), 0) FROM mirror.forgotten WHERE forgotten.organization = fresh.organization)
+    ${forgottenLast('mirror.forgotten', 'fresh.organization')}
   FROM main.freshness_as_published AS fresh
   JOIN mirror.runs AS run ON run.id = (SELECT MAX(id) FROM mirror.runs AS each
     WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)`

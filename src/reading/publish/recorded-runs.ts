@@ -52,9 +52,14 @@ export function listLastRuns(file: string): LastRun[] {
 /** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
 const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
 
+/** SQL: the number of the customer of an organization who was forgotten last, in this table; 0 where there is none. */
+export function forgottenLast(table: string, organization: string): string {
+  return `(SELECT coalesce(MAX(number), 0) FROM ${table} AS each WHERE each.organization = ${organization})`
+}
+
 const LAST_RUNS = `
   SELECT runs.organization, "runId", "latestId", started_at AS "startedAt", status,
-    (SELECT coalesce(MAX(number), 0) FROM forgotten WHERE forgotten.organization = runs.organization) AS forgotten,
+    ${forgottenLast('forgotten', 'runs.organization')} AS forgotten,
     (SELECT retired_at FROM retired_organizations AS retired WHERE retired.organization = runs.organization) AS "retiredAt"
   FROM (SELECT MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN 0 ELSE id END) AS "runId" FROM runs GROUP BY organization)
     AS latest

@@ -126,19 +126,18 @@ type Counted = { rows: number; active: number; updatedAt: string | null }
 function readOrganizations(db: Connection, mirror: string): ReadOrganization[] {
   const lastRuns = new Map(listLastRuns(mirror).map((last) => [last.organization, last]))
   return db
-    .prepare<[], Omit<ReadOrganization, 'lastRun' | 'lastStatus'>>(READ_ORGANIZATIONS)
+    .prepare<[], Omit<ReadOrganization, 'lastRun' | 'lastStatus' | 'forgotten'>>(READ_ORGANIZATIONS)
     .safeIntegers(false)
     .all()
     .map((one) => {
-      const { runId = one.run, status = 'complete' } = lastRuns.get(one.organization) ?? {}
-      return { ...one, lastRun: runId, lastStatus: status }
+      const { runId = one.run, status = 'complete', forgotten = 0 } = lastRuns.get(one.organization) ?? {}
+      return { ...one, lastRun: runId, lastStatus: status, forgotten }
     })
 }
 
 const READ_ORGANIZATIONS = `
   SELECT fresh.organization, run.id AS run, run.proof, fresh.read_as_of AS readAsOf, fresh.proven_as_of AS provenAsOf,
-    fresh.retired_at AS retiredAt, 0 AS active, '' AS firstReadAt,
-    (SELECT coalesce(MAX(number), 0) FROM forgotten WHERE organization = fresh.organization) AS forgotten
+    fresh.retired_at AS retiredAt, 0 AS active, '' AS firstReadAt
   FROM freshness AS fresh
   JOIN runs AS run ON run.id = (SELECT MAX(id) FROM runs AS each
     WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)
