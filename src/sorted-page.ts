@@ -1,5 +1,5 @@
 import type { Customer, Row, Warnings } from './customer.ts'
-import type { Suppressed } from './forgotten.ts'
+import type { Suppressed } from './privacy/forgotten.ts'
 
 /** A received record that is not a valid customer, kept with its reasons. */
 export type Reject = {

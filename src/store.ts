@@ -1,5 +1,5 @@
 import type { Warnings } from './customer.ts'
-import type { HiddenFields } from './privacy-policy.ts'
+import type { HiddenFields } from './privacy/privacy-policy.ts'
 import type { LatestRun, Proof, Pruned, RecordCounts, Report, RunStatus, LeasedRun } from './report.ts'
 import type { RowSet } from './row-set.ts'
 import type {

@@ -10,8 +10,8 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 
 /** Files in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
-  /^src\/(scan|list-memory|page)\//,
-  /^src\/(customer|report|errors|backoff|privacy-policy|hidden-values|storable-text)\.ts$/,
+  /^src\/(scan|list-memory|page|privacy)\//,
+  /^src\/(customer|report|errors|backoff|storable-text)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,

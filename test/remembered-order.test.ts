@@ -1,7 +1,7 @@
 import type { Mirror } from '../src/store.ts'
 import { expect, test } from 'vitest'
 import type { Mirroring } from '../src/mirror-organization.ts'
-import { privacyPolicy } from '../src/privacy-policy.ts'
+import { privacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, START_MS, type SentRecord } from './support/builders.ts'
 import { dice } from './support/dice.ts'

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import type { Problem } from '../errors.ts'
-import { privacyPolicy, type PrivacyPolicy } from '../privacy-policy.ts'
+import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { Credentials, SecretEncoding } from '../source/signing.ts'
 import { processEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'

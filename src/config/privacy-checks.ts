@@ -1,4 +1,4 @@
-import { fieldOf, hides, NOTHING_HIDDEN } from '../privacy-policy.ts'
+import { fieldOf, hides, NOTHING_HIDDEN } from '../privacy/privacy-policy.ts'
 import type { Mistake } from './mistakes.ts'
 import { valueAt } from './value-at.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../customer.ts'
-import { fieldOf, plainName } from '../privacy-policy.ts'
+import { fieldOf, plainName } from '../privacy/privacy-policy.ts'
 import { refusing } from './refusing.ts'
 import { NOT_IN_THIS_FILE, secretReferenceForm, type ReferenceForm } from './secret-reference.ts'
 import { nearest } from './suggestion.ts'

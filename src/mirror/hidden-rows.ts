@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { TEXT_FIELDS } from '../customer.ts'
-import type { HidableColumns, HiddenValues } from '../hidden-values.ts'
+import type { HidableColumns, HiddenValues } from '../privacy/hidden-values.ts'
 
 /** How far the rewriting of an organization is: the rows of this table up to this one, and the tables before it, are done. */
 export type Place = { table: string; row: number }

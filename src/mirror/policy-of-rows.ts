@@ -1,4 +1,4 @@
-import { hiddenValues } from '../hidden-values.ts'
+import { hiddenValues } from '../privacy/hidden-values.ts'
 import {
   isSamePolicy,
   mixedPolicy,
@@ -7,7 +7,7 @@ import {
   storedForm,
   type HiddenFields,
   type PrivacyPolicy,
-} from '../privacy-policy.ts'
+} from '../privacy/privacy-policy.ts'
 import type { RunPrivacy, Start } from '../run.ts'
 import type { StoredPrivacy } from '../store.ts'
 import { FIRST_TABLE, type Place } from './hidden-rows.ts'

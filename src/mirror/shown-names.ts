@@ -1,4 +1,4 @@
-import { hides } from '../privacy-policy.ts'
+import { hides } from '../privacy/privacy-policy.ts'
 import type { Named, Run } from '../run.ts'
 
 /** The fields to search a customer by. */

@@ -1,6 +1,6 @@
 import { rowOf, type Row } from '../customer.ts'
 import type { Fingerprint } from '../fingerprint.ts'
-import type { Forgotten } from '../forgotten.ts'
+import type { Forgotten } from '../privacy/forgotten.ts'
 import { UNKNOWN } from '../list-as-read.ts'
 import type { ListMemory } from '../list-memory/list-memory.ts'
 import type { Marks } from '../list-memory/list-recorder.ts'

@@ -12,8 +12,8 @@ import {
   type Row,
   type Warnings,
 } from '../customer.ts'
-import type { Forgotten, Suppressed } from '../forgotten.ts'
-import type { HiddenValues } from '../hidden-values.ts'
+import type { Forgotten, Suppressed } from '../privacy/forgotten.ts'
+import type { HiddenValues } from '../privacy/hidden-values.ts'
 import { cutPayload } from './cut-payload.ts'
 import type { Reject } from '../sorted-page.ts'
 

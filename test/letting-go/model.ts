@@ -1,6 +1,6 @@
 import { aCustomer, customerId, START_MS, type SentRecord } from '../support/builders.ts'
 import type { Dice } from '../support/dice.ts'
-import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy-policy.ts'
+import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-policy.ts'
 
 export const DAY_MS = 86_400_000
 const DOCUMENTED = ['name', 'username', 'email', 'phone', 'address'] as const

@@ -1,6 +1,6 @@
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
-import { privacyPolicy } from '../../src/privacy-policy.ts'
+import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { customers } from './builders.ts'
 import { listedSource } from './listed-source.ts'
 import { mirroring } from './mirroring.ts'

@@ -1,6 +1,6 @@
 import { isOurs } from '../../src/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
-import { privacyPolicy } from '../../src/privacy-policy.ts'
+import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../../src/store.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { uuidsIn } from '../../customer.ts'
-import { idHash } from '../../forgotten.ts'
+import { idHash } from '../../privacy/forgotten.ts'
 import { purgeCustomer } from '../../mirror/sqlite/forget/purge-customer.ts'
 import { hasTable } from '../has-table.ts'
 

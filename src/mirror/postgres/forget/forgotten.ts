@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { FORGOTTEN_KEY_BYTES, idHash } from '../../../forgotten.ts'
+import { FORGOTTEN_KEY_BYTES, idHash } from '../../../privacy/forgotten.ts'
 import { sqlTime, timeIn } from '../../sql-time.ts'
 import type { Session } from '../session.ts'
 

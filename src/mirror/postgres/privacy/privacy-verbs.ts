@@ -1,5 +1,5 @@
 import { isOurs } from '../../../errors.ts'
-import { hiddenValues } from '../../../hidden-values.ts'
+import { hiddenValues } from '../../../privacy/hidden-values.ts'
 import type { Run } from '../../../run.ts'
 import type { Mirror, StoredPrivacy } from '../../../store.ts'
 import { listedPolicy, type PolicyColumns } from '../../policy-of-rows.ts'

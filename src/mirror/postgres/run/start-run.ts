@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { KEY_BYTES } from '../../../fingerprint.ts'
-import { forgottenBy, type Forgotten } from '../../../forgotten.ts'
+import { forgottenBy, type Forgotten } from '../../../privacy/forgotten.ts'
 import type { Run, Start } from '../../../run.ts'
 import { fingerprintOfRun } from '../../fingerprint-of-run.ts'
 import { leasedBy } from '../../lease-errors.ts'

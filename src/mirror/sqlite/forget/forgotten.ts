@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { FORGOTTEN_KEY_BYTES, forgottenBy, idHash, type Forgotten } from '../../../forgotten.ts'
+import { FORGOTTEN_KEY_BYTES, forgottenBy, idHash, type Forgotten } from '../../../privacy/forgotten.ts'
 import type { Connection } from '../database.ts'
 import { sqlTime, timeIn } from '../../sql-time.ts'
 import { statement } from '../statement.ts'

@@ -1,4 +1,4 @@
-import { hiddenValues } from '../../../hidden-values.ts'
+import { hiddenValues } from '../../../privacy/hidden-values.ts'
 import type { Run, RunPrivacy, Start } from '../../../run.ts'
 import type { StoredPrivacy } from '../../../store.ts'
 import type { Connection } from '../database.ts'

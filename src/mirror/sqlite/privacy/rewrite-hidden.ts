@@ -1,4 +1,4 @@
-import type { HidableColumns, HiddenValues } from '../../../hidden-values.ts'
+import type { HidableColumns, HiddenValues } from '../../../privacy/hidden-values.ts'
 import type { Run } from '../../../run.ts'
 import {
   HIDABLE_COLUMNS,

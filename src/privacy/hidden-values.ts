@@ -1,5 +1,5 @@
-import { TEXT_FIELDS, type Customer, type TextField } from './customer.ts'
-import { parsedJson } from './parsed-json.ts'
+import { TEXT_FIELDS, type Customer, type TextField } from '../customer.ts'
+import { parsedJson } from '../parsed-json.ts'
 import {
   actionBetween,
   fieldOf,
@@ -8,7 +8,7 @@ import {
   type HiddenFields,
   type PrivacyPolicy,
 } from './privacy-policy.ts'
-import { storableText } from './storable-text.ts'
+import { storableText } from '../storable-text.ts'
 
 /** The columns of a customer that a policy may hide. */
 export type HidableColumns = Record<TextField, string | null> & { extra: string | null }
