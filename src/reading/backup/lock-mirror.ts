@@ -5,6 +5,7 @@ import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'
 import { requireRegularFile } from '../../mirror/sqlite/regular-file.ts'
+import type { Clocks } from '../../organizations.ts'
 import { hasTable } from '../has-table.ts'
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
@@ -13,8 +14,6 @@ export type LockedMirror = {
   /** Lets other programs open the file again, whatever name it has by then. */
   release(): void
 }
-
-type Clocks = { nowMs: number; monotonicMs: number }
 
 /**
  * Locks the mirror at `file` against every other program: SQLite grants that only while none has it open, and a run, a worker and

@@ -23,6 +23,7 @@ import { lockRestore } from './lock-restore.ts'
 import { damagedBackup, openBackup } from './open-backup.ts'
 import { removeUnfinished, unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
 import { codeOf } from '../../code-of.ts'
+import type { Clocks } from '../../organizations.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -50,8 +51,6 @@ export type Restored = {
   /** Organizations that the replaced mirror did not have; none where it cannot be read. */
   onlyInBackup: string[]
 }
-
-type Clocks = { nowMs: number; monotonicMs: number }
 
 /**
  * Puts a backup in the place of the mirror, after all of it was read and found whole. The mirror that was there is kept beside it
