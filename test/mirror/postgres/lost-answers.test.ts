@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { FORGOTTEN_KEY_BYTES, idHash } from '../../../src/forgotten.ts'
+import { FORGOTTEN_KEY_BYTES, idHash } from '../../../src/privacy/forgotten.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { organizationsIn } from '../../../src/mirror/postgres/organizations/organizations.ts'
 import { rareVerbs } from '../../../src/mirror/postgres/rare-verbs.ts'
