@@ -102,6 +102,17 @@ test('those that come while removals are held do not make the absent a smaller s
   expect(await night(mirror, 3, customers(31, 500))).toMatchObject({ missing: 0, held: 30 })
 })
 
+test('those that return do not make the absent a smaller share, on the same night or while removals are held', async () => {
+  const mirror = await aMirror()
+  const rule = { after: 1, maxShare: 0.1 }
+  await night(mirror, 1, customers(1, 400))
+  const { runId = 0 } = await night(mirror, 2, customers(1, 100), { rule })
+  await mirror.approveRemovals(runId, AT_MS)
+
+  expect(await night(mirror, 31, customers(31, 400), { rule })).toMatchObject({ returned: 300, removed: 0, held: 30 })
+  expect(await night(mirror, 32, customers(31, 400), { rule })).toMatchObject({ returned: 0, removed: 0, held: 30 })
+})
+
 test('a list that was always empty, or whose customers are all removed, holds no removals', async () => {
   const mirror = await aMirror()
   expect(await night(mirror, 1, [])).toMatchObject({ held: 0 })

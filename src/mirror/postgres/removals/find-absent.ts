@@ -90,7 +90,7 @@ export async function areTooManyAbsent(
   rule: RemovalRule,
 ): Promise<boolean> {
   const { count: listed } = await countListed(session, run.organization)
-  const inserted = await countInserted(session, run)
+  const inserted = await countArrived(session, run)
   return areTooMany(absent, { before: () => listed - inserted, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
@@ -108,14 +108,14 @@ async function countListed(session: Session, organization: string): Promise<Coun
 }
 
 /**
- * The customers inserted by this run and those it continued, which share the start of their scan, and by quick runs since the last full
- * one: they are as new to the list. While removals are held back, so are those inserted since the first run that held them: otherwise
- * the next night would find fewer absent by comparison, and no longer hold them.
+ * The customers that came with this run and those it continued, which share the start of their scan, and with quick runs since the last
+ * full one: they are new to the list, or were removed before. While removals are held back, so are those that came since the first run
+ * that held them: otherwise the next night would find fewer absent by comparison, and no longer hold them.
  */
-async function countInserted(session: Session, { organization, id, dataAsOfMs }: Run): Promise<number> {
-  const inserted = await session.first<{ sum: number }>(
+async function countArrived(session: Session, { organization, id, dataAsOfMs }: Run): Promise<number> {
+  const arrived = await session.first<{ sum: number }>(
     `WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = $1) AS is_held)
-     SELECT coalesce(sum(inserted), 0) AS sum FROM runs, waiting WHERE organization = $1 AND (data_as_of = $2::timestamptz
+     SELECT coalesce(sum(inserted + returned), 0) AS sum FROM runs, waiting WHERE organization = $1 AND (data_as_of = $2::timestamptz
        OR ((is_held OR ${IS_QUICK}) AND id > (SELECT coalesce(max(id), 0) FROM runs
          WHERE organization = $1 AND status = 'complete' AND id < $3
            AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
@@ -123,7 +123,7 @@ async function countInserted(session: Session, { organization, id, dataAsOfMs }:
     sqlTime(dataAsOfMs),
     id,
   )
-  return inserted?.sum ?? 0
+  return arrived?.sum ?? 0
 }
 
 function fromColumns(row: AbsentColumns): Absent {

@@ -120,7 +120,7 @@ export function mayBeCandidates(db: Connection, organization: string, { after }:
 
 /** Whether so many customers of the run are absent at once that they are held back. */
 export function areTooManyAbsent(db: Connection, run: Run, absent: number, rule: RemovalRule): boolean {
-  const before = () => countListed(db, run.organization).count - countInserted(db, run)
+  const before = () => countListed(db, run.organization).count - countArrived(db, run)
   return areTooMany(absent, { before, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
@@ -135,16 +135,16 @@ function countListed(db: Connection, organization: string): Counted {
 }
 
 /**
- * The customers inserted by this run and those it continued, which share the start of their scan, and by quick runs since the last full
- * one: they are as new to the list. While removals are held back, so are those inserted since the first run that held them: otherwise
- * the next night would find fewer absent by comparison, and no longer hold them.
+ * The customers that came with this run and those it continued, which share the start of their scan, and with quick runs since the last
+ * full one: they are new to the list, or were removed before. While removals are held back, so are those that came since the first run
+ * that held them: otherwise the next night would find fewer absent by comparison, and no longer hold them.
  */
-function countInserted(db: Connection, run: Run): number {
+function countArrived(db: Connection, run: Run): number {
   return (
     statement<[Record<string, unknown>], number>(
       db,
       `WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = @organization) AS is_held)
-       SELECT SUM(inserted) FROM runs, waiting WHERE organization = @organization AND (data_as_of = @dataAsOf
+       SELECT SUM(inserted + returned) FROM runs, waiting WHERE organization = @organization AND (data_as_of = @dataAsOf
          OR ((is_held OR ${IS_QUICK}) AND id > (SELECT coalesce(MAX(id), 0) FROM runs
            WHERE organization = @organization AND status = 'complete' AND id < @id
              AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
