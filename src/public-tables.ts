@@ -174,7 +174,10 @@ function runColumns(): PublicColumn[] {
     count('unchanged', 'customers that were stored as they came'),
     count('duplicates', 'records of a customer that the run had already read'),
     count('rejected', 'records that could not be kept as customers'),
-    count('missing', 'customers absent from the scan and not removed'),
+    count(
+      'missing',
+      'absent customers marked as missing and not removed; 0 where the run held them back or proved nothing',
+    ),
     count('removed', 'customers taken as no longer active'),
     count('returned', 'removed customers that are listed again'),
     count(
