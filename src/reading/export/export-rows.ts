@@ -115,7 +115,7 @@ function requireCompleteFeed(since: number, { last, first }: { last: number; fir
     throw new UsageError(`There is no change ${since} yet: the last one is ${last}. Use the last seq of what you have.`)
   if (since + 1 < first)
     throw new UsageError(
-      `The changes before ${first} were deleted: start again from a copy, and continue from its last seq.`,
+      `The changes before ${first} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
     )
 }
 

@@ -70,7 +70,10 @@ describe('a restore', () => {
     const start = Number(valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`))
 
     expect(start).toBe(read + 1)
-    expect(await since(read)).toMatchObject({ code: 2, stderr: expect.stringMatching(/start again from a copy/) })
+    expect(await since(read)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/undone by a restore: start again from a copy/),
+    })
     expect(await since(start)).toMatchObject({ code: 0 })
   })
 

@@ -25,7 +25,7 @@ test('a reader who has read all deleted changes goes on without a gap, and a rea
   expect(await seqs(file, 2)).toEqual([3, 4])
   expect(await seqs(file, 4)).toEqual([])
   await expect(exportedFrom(file, { changesSince: 1 })).rejects.toThrow(
-    'The changes before 3 were deleted: start again from a copy, and continue from its last seq.',
+    'The changes before 3 were deleted, or undone by a restore: start again from a copy, and continue from its last seq.',
   )
 })
 
