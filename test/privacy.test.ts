@@ -262,6 +262,21 @@ test('a field that is shown again is filled in by the next run without a change 
   expect(changesOf(mirror)).toHaveLength(1)
 })
 
+test('a customer deleted by retention who comes back has no history from before, also after the policy has changed', async () => {
+  const mirror = await aMirror()
+  const keeping = { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: 1 }
+  const told = { removals: { after: 1, maxShare: 1 }, retention: keeping }
+  await mirrorList(mirror, customers(1, 5))
+  await mirrorList(mirror, [...customers(1, 4), aCustomer(5, { phone: 'of an earlier life' })])
+  await mirrorList(mirror, customers(1, 4), undefined, told)
+  await mirrorList(mirror, customers(1, 4), undefined, told)
+  await mirrorList(mirror, customers(1, 5), POLICY)
+
+  expect(rowsOf(mirror.file, 'SELECT opened_by FROM customers_history WHERE id = ?', customerId(5))).toEqual([
+    { opened_by: 'added' },
+  ])
+})
+
 test('a run that is stopped while it rewrites is continued by the next, and hashes nothing twice', async () => {
   const mirror = await aMirror()
   const list = customers(1, 2500)
