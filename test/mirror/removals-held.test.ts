@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { changes, DAY_MS, fateOf, fates, night } from './nights.ts'
+import { changes, DAY_MS, fateOf, fates, night, quickRun } from './nights.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS
 
@@ -43,6 +43,16 @@ test('customers that are new on the same night do not make those absent a smalle
   await night(mirror, 1, customers(1, 100))
 
   expect(await night(mirror, 2, customers(22, 500))).toMatchObject({ inserted: 400, missing: 0, held: 21 })
+})
+
+test('those that quick runs added since the last complete run do not make the absent a smaller share, whatever failed since', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  await quickRun(mirror, 1, customers(101, 300))
+  await night(mirror, 2, [], { ending: { status: 'failed', error: { code: 'network', message: 'gone' } } })
+  await quickRun(mirror, 2, customers(301, 500))
+
+  expect(await night(mirror, 3, customers(22, 500))).toMatchObject({ inserted: 0, missing: 0, held: 21 })
 })
 
 test('removed customers do not make those absent a smaller share', async () => {
