@@ -270,6 +270,19 @@ test('a customer that may come back is one that no run knows', async () => {
   expect(run.forgotten).toBeUndefined()
 })
 
+test('a customer cannot be let in again while a run has the lease, which would still leave it out', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [wanted(1)])
+  await mirror.forgetCustomer(forgetting())
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
+
+  await expect(mirror.readmitCustomer(forgetting())).rejects.toMatchObject({ code: 'held' })
+
+  await mirror.finishRun(run, anEnding({}), NOW)
+  await mirror.readmitCustomer(forgetting())
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM forgotten')).toBe(0)
+})
+
 test('the key of forgotten customers cannot be deleted without them, and both follow a new name', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, [wanted(1)])
