@@ -183,6 +183,24 @@ describe('removed customers', () => {
     expect(bytesHolding(mirror, /secret-(one|two|three)/)).toEqual([])
   })
 
+  test('take no value of other customers with them, not even in another organization', async () => {
+    const mirror = await aMirror()
+    for (const organization of ['acme', 'globex'])
+      for (const [n, name] of ['First', 'Second'].entries()) {
+        const both = [aCustomer(1, { name }), aCustomer(3, { name }), aCustomer(4, { email: [] })]
+        await night(mirror, n, both, { organization })
+      }
+    for (const n of [2, 3]) await night(mirror, n, [aCustomer(1, { name: 'Second' })], { rule: RULE })
+    const others = `FROM changes WHERE fields IS NOT NULL AND (organization <> 'acme' OR id <> '${customerId(3)}')`
+    const count = () => valueOf(mirror.file, `SELECT count(*) ${others} AND CAST(fields AS text) LIKE '%Second%'`)
+    expect(count()).toBe(3)
+
+    expect(await prune(mirror, { removedCustomersMs: 10 * DAY_MS }, 20)).toMatchObject({ removedCustomers: 1 })
+    expect(count()).toBe(3)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(2)
+    expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE organization = 'globex'`)).toBe(2)
+  })
+
   test('that are listed again are not deleted, nor active or missing ones', async () => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 4))
@@ -231,6 +249,19 @@ describe('runs', () => {
     expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
     expect(valueOf(mirror.file, `SELECT count(*) FROM runs WHERE started_at >= '2026-01-30'`)).toBe(5)
     expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
+  })
+
+  test('that are the last proof of their organization stay, although later ones only converged', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5), { proof: 'unproven' })
+    await night(mirror, 1, customers(1, 5))
+    for (let n = 2; n < 20; n += 1) await night(mirror, n, customers(1, 5), { proof: 'converged' })
+    await night(mirror, 19, customers(1, 5), { organization: 'globex' })
+    const proven = `SELECT proven_as_of FROM freshness WHERE organization = 'acme'`
+    const before = rowsOf(mirror.file, proven)
+
+    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 13 })
+    expect(rowsOf(mirror.file, proven)).toEqual(before)
   })
 
   test('of an organization that was never proven are deleted like others', async () => {
