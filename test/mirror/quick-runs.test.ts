@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { EMPTY_LIST } from '../../src/list-as-read.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, fateOf, night, quickEnding, quickRun, rowIdsOf } from './nights.ts'
+import { DAY_MS, fateOf, night, quickEnding, quickRun, rowIdsOf, scanEnding } from './nights.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'network', message: 'gone' } } as const
@@ -77,6 +77,23 @@ test('an interrupted run is continued after a quick run, as if that had not been
   const second = await mirror.startRun({ ...start, nowMs: NOON_MS + 2 * HOUR_MS })
   expect(second).toMatchObject({ resumedFrom: first.id, readBefore: 20, isQuick: false })
   expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
+})
+
+test('a customer who was missing before a run that is continued stays missing: the next absence removes', async () => {
+  const mirror = await aMirror()
+  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
+  await night(mirror, 0, LISTED)
+  await night(mirror, 1, without3)
+  const atMs = START_MS + 2 * DAY_MS
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS, nowMs: atMs } as const
+  const first = await mirror.startRun(start)
+  await mirror.savePages(first, [recorded(5)], atMs)
+  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), atMs)
+  const second = await mirror.startRun(start)
+  expect(second).toMatchObject({ resumedFrom: first.id })
+  await mirror.savePages(second, [aPage(1, without3)], atMs)
+
+  expect(await mirror.finishRun(second, scanEnding({}), atMs)).toMatchObject({ missing: 0, removed: 1 })
 })
 
 test('a quick run leaves the list as last read as it is, and the next run doubts what it wrote', async () => {
