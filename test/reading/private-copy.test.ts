@@ -1,11 +1,15 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../src/errors.ts'
+import { nameOfProcess } from '../../src/machine/process-name.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { makePrivateCopy } from '../../src/reading/private-copy.ts'
 import { night } from '../mirror/nights.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('a folder for temporary files that is not there is named, and how to name another one', async () => {
   vi.stubEnv('TMPDIR', '/absent-folder')
@@ -14,6 +18,21 @@ test('a folder for temporary files that is not there is named, and how to name a
 
   await expect(making).rejects.toThrow(MirrorUnusable)
   await expect(making).rejects.toThrow(/^\/absent-folder: .*\(ENOENT\).* Let TMPDIR name a folder/)
+})
+
+test('copies of processes that were killed are removed, and those of running ones stay', async () => {
+  const folder = temporaryFolder()
+  vi.stubEnv('TMPDIR', folder)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const owners = { gone: nameOfProcess().replace(/#\d+$/, '#1'), running: nameOfProcess() }
+  for (const [name, owner] of Object.entries(owners)) {
+    mkdirSync(join(folder, `customer-mirror-copy-${name}`))
+    writeFileSync(join(folder, `customer-mirror-copy-${name}`, 'owner'), owner)
+  }
+  const making = makePrivateCopy('postgres://mirror@127.0.0.1:1/mirrors')
+
+  await expect(making).rejects.toThrow(MirrorUnusable)
+  expect(readdirSync(folder)).toEqual(['customer-mirror-copy-running'])
 })
 
 test('a private copy knows which customer was forgotten last in each organization, and no hash of one', async () => {
