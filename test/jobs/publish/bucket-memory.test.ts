@@ -30,6 +30,14 @@ test.each<[string, Partial<LastRun>, boolean]>([
   expect(memory.isUpToDate(PLAN, recorded({ ...LAST, ...since }))).toBe(isUpToDate)
 })
 
+test('a bucket lacks what failed there: it is published again although nothing happened since', async () => {
+  const memory = new BucketMemory()
+  const failed = [{ file: 's3://analytics/', code: 'copy-busy', message: 'busy' } as const]
+  await memory.publish(PLAN, recorded(LAST), async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
+
+  expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
+})
+
 function recorded(lastRun: LastRun) {
   return { lastRuns: [lastRun], read: ['acme'] }
 }

@@ -84,6 +84,20 @@ test('a manifest that was written although its answer was lost is not taken for 
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
 })
 
+test('a manifest that is deleted meanwhile is written anew by the next attempt', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  let deleted = false
+  bucket.fault = ({ method, key }) => {
+    if (deleted || method !== 'PUT' || !key.endsWith('manifest.json')) return false
+    deleted = bucket.objects.delete(key)
+    return false
+  }
+  await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(deleted).toBe(true)
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+})
+
 test('objects that a service takes and does not keep are not put down to other processes', async () => {
   const { mirror, bucket } = await aStaleBucket()
   bucket.fault = ({ method, key }, response) => {
