@@ -132,8 +132,13 @@ test('a good night is not reported where only failures are wanted', async () => 
   const worker = startWorker(place, { timings: OFTEN })
   await worker.said(logged('heartbeat'))
   await worker.stop()
+  const { backend, close } = await someQueues(place.queue, place.mirror)
+  const [kept = ''] = (await backend.values.list('notify:')).values()
+  await close()
 
   expect(report.received).toEqual([])
+  // What becomes of the night later is no reason to report it.
+  expect(JSON.parse(kept)).toMatchObject({ isDone: true, attempts: 0 })
 })
 
 test('a report that is not taken is sent again with its id, also by the next worker, and no redirect is followed', async () => {
