@@ -29,6 +29,15 @@ test('a reader who has read all deleted changes goes on without a gap, and a rea
   )
 })
 
+test('a copy without any change knows the last seq that was deleted, of whichever organization', async () => {
+  const file = await aPrunedMirror()
+  tamper(file, `INSERT INTO horizons (organization, pruned_seq, feed_seq) VALUES ('globex', 9, 9)`)
+  tamper(file, 'DELETE FROM changes')
+  tamper(file, `DELETE FROM sqlite_sequence WHERE name = 'changes'`)
+
+  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 9 })
+})
+
 test('customers of a time whose changes were deleted are not known', async () => {
   const file = await aPrunedMirror()
 
