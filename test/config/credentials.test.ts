@@ -64,7 +64,7 @@ test.each([
   ['odd hex', 'abc', 'hex', /is not valid hex, which signing\.secretEncoding says it is/],
   ['no hex', 'hunter2-made-up', 'hex', /is not valid hex/],
   ['base64url for base64', 'hunter2-made-up_', 'base64', /is not valid base64.*it may be base64url/],
-  ['no base64', 'hunter2 made up!', 'base64', /is not valid base64, /],
+  ['no base64', 'hunter2 made up!', 'base64', /is not valid base64, .* says it is: copy it again/],
   ['no base64url', 'hunter2+made+up', 'base64url', /is not valid base64url/],
 ] as const)('a secret that is %s is explained and never shown', async (_what, SECRET, encoding, expected) => {
   const lines = await linesOf(readCredentials(organization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET }))

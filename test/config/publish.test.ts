@@ -122,6 +122,10 @@ describe('publish in the configuration', () => {
       '1:44 publish.endpoint: must not hold a user name or password: credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)',
     ],
     [
+      '{ to: s3://analytics/x, endpoint: "https://minio.example.com:99999" }',
+      '1:44 publish.endpoint: must be an https URL such as https://minio.example.com',
+    ],
+    [
       '{ to: s3://analytics/x, accessKeyId: AKIA }',
       '1:34 publish.accessKeyId: unknown key (known are file, to, endpoint, region, group, keep, splitBy, withoutPersonalData)',
     ],
