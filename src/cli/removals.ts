@@ -61,12 +61,13 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     .description(does[decision])
     .argument('<run>', 'number of the run, as shown in the list', readRunNumber)
     .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
       `\nExamples:\n  $ customer-mirror removals ${decision} 12\n  $ customer-mirror removals ${decision} 12 --config production.yaml\n`,
     )
     .action(async (run, own, command) => {
-      const { config: file } = { ...own, ...command.optsWithGlobals() }
+      const { config: file, json } = { ...own, ...command.optsWithGlobals() }
       const [{ readConfig }, { openMirror }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../mirror/mirror.ts'),
@@ -77,6 +78,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       try {
         const decided =
           decision === 'approve' ? await mirror.approveRemovals(run, Date.now()) : await mirror.discardRemovals(run)
+        if (json) return void io.stdout.write(jsonDocument({ run, decision, customers: decided }))
         const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
         io.stdout.write(`Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`)
       } finally {

@@ -84,6 +84,16 @@ test('discard forgets the removals, and no customer is removed', async () => {
   expect((await removals()).stdout).not.toContain('globex')
 })
 
+test.each([
+  ['approve', '3', 50],
+  ['discard', '4', 60],
+])('with --json, %s prints one document', async (decision, run, customers) => {
+  const { code, stdout } = await removals(decision, run, '--json')
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toEqual({ schemaVersion: 1, run: Number(run), decision, customers })
+})
+
 test('after all decisions, there is nothing to list', async () => {
   await removals('approve', '3')
   await removals('discard', '4')
