@@ -4,7 +4,7 @@ import { openDatabase } from '../../mirror/sqlite/database.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'
 
 /** The latest run that changed anything that a copy holds, the latest of all, and what changes a copy without a run. */
-export type LastRun = {
+export type RecordedRun = {
   organization: string
   runId: number
   latestId: number
@@ -17,7 +17,7 @@ export type LastRun = {
 }
 
 /** What a mirror records of its runs: the latest of each organization, and the organizations whose list was read to its end. */
-export type Recorded = { lastRuns: LastRun[]; read: string[] }
+export type Recorded = { lastRuns: RecordedRun[]; read: string[] }
 
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
 export async function findRecorded(address: string): Promise<Recorded> {
@@ -26,7 +26,7 @@ export async function findRecorded(address: string): Promise<Recorded> {
   const database = await postgres.openDatabase(address, 'read')
   try {
     return await database.read(async (session) => ({
-      lastRuns: await session.all<LastRun>(LAST_RUNS),
+      lastRuns: await session.all<RecordedRun>(RECORDED_RUNS),
       read: (await session.all<{ organization: string }>(READ)).map(({ organization }) => organization),
     }))
   } finally {
@@ -36,14 +36,14 @@ export async function findRecorded(address: string): Promise<Recorded> {
 
 /** What a mirror in a file records. Throws MirrorUnusable. */
 export function recordedIn(file: string): Recorded {
-  return { lastRuns: listLastRuns(file), read: listReadOrganizations(file) }
+  return { lastRuns: listRecordedRuns(file), read: listReadOrganizations(file) }
 }
 
 /** The latest run of each organization of a mirror in a file that changed anything that readers see. Throws MirrorUnusable. */
-export function listLastRuns(file: string): LastRun[] {
+export function listRecordedRuns(file: string): RecordedRun[] {
   const db = openDatabase(file, 'read')
   try {
-    return db.prepare<[], LastRun>(LAST_RUNS).all()
+    return db.prepare<[], RecordedRun>(RECORDED_RUNS).all()
   } finally {
     db.close()
   }
@@ -57,7 +57,7 @@ export function forgottenLast(table: string, organization: string): string {
   return `(SELECT coalesce(MAX(number), 0) FROM ${table} AS each WHERE each.organization = ${organization})`
 }
 
-const LAST_RUNS = `
+const RECORDED_RUNS = `
   SELECT runs.organization, "runId", "latestId", started_at AS "startedAt", status,
     ${forgottenLast('forgotten', 'runs.organization')} AS forgotten,
     (SELECT retired_at FROM retired_organizations AS retired WHERE retired.organization = runs.organization) AS "retiredAt"

@@ -1,7 +1,7 @@
 import { copyTargets } from './copy-target.ts'
 import { readManifest, type Manifest, type InCopy } from './manifest.ts'
 import { placeOf } from './configured-plan.ts'
-import { recordedIn, type LastRun, type Recorded } from './recorded-runs.ts'
+import { recordedIn, type RecordedRun, type Recorded } from './recorded-runs.ts'
 import type { AnyPlan } from './publish-plan.ts'
 
 /**
@@ -33,12 +33,12 @@ export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
 }
 
 /** Whether a customer was forgotten or the organization retired since, for which no run is needed. */
-function wasLetGo(known: InCopy, { forgotten, retiredAt }: Pick<LastRun, 'forgotten' | 'retiredAt'>): boolean {
+function wasLetGo(known: InCopy, { forgotten, retiredAt }: Pick<RecordedRun, 'forgotten' | 'retiredAt'>): boolean {
   return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
 }
 
 /** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */
-function holdsAnother(manifest: Manifest, lastRuns: readonly LastRun[]): boolean {
+function holdsAnother(manifest: Manifest, lastRuns: readonly RecordedRun[]): boolean {
   const names = new Set(lastRuns.map(({ organization }) => organization))
   return [...manifest.lastRuns].some(([organization, { runId }]) => runId !== null && !names.has(organization))
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BucketMemory } from '../../../jobs/publish/bucket-memory.ts'
 import type { BucketPlan } from '../../../src/reading/publish/bucket/bucket-plan.ts'
-import type { LastRun } from '../../../src/reading/publish/recorded-runs.ts'
+import type { RecordedRun } from '../../../src/reading/publish/recorded-runs.ts'
 
 const PLAN: BucketPlan = {
   mirror: 'customers.db',
@@ -11,12 +11,12 @@ const PLAN: BucketPlan = {
   afterRuns: true,
   graceMs: 600_000,
 }
-const LAST: LastRun = {
+const LAST: RecordedRun = {
   ...{ organization: 'acme', runId: 3, latestId: 3, startedAt: '2026-01-05 02:00:00.000', status: 'complete' },
   ...{ forgotten: 0, retiredAt: null },
 }
 
-test.each<[string, Partial<LastRun>, boolean]>([
+test.each<[string, Partial<RecordedRun>, boolean]>([
   ['nothing', {}, true],
   ['a quick run that found nothing', { latestId: 4 }, true],
   ['a run of a mirror that was begun anew', { startedAt: '2026-01-06 02:00:00.000' }, false],
@@ -38,6 +38,6 @@ test('a bucket lacks what failed there: it is published again although nothing h
   expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
 })
 
-function recorded(lastRun: LastRun) {
+function recorded(lastRun: RecordedRun) {
   return { lastRuns: [lastRun], read: ['acme'] }
 }

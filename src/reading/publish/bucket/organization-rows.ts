@@ -6,7 +6,7 @@ import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export
 import { parquetColumn } from '../../export/parquet-columns.ts'
 import { parquetFormat } from '../../export/parquet.ts'
 import { openToExport } from '../../export/open-to-export.ts'
-import { listLastRuns } from '../recorded-runs.ts'
+import { listRecordedRuns } from '../recorded-runs.ts'
 import { isoOf } from '../../../iso-time.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { privateTemporaryFile, type TemporaryFile } from './temporary-file.ts'
@@ -124,7 +124,7 @@ function lookAt(db: Connection, organization: string, columns: readonly ExportCo
 type Counted = { rows: number; active: number; updatedAt: string | null }
 
 function readOrganizations(db: Connection, mirror: string): ReadOrganization[] {
-  const lastRuns = new Map(listLastRuns(mirror).map((last) => [last.organization, last]))
+  const lastRuns = new Map(listRecordedRuns(mirror).map((last) => [last.organization, last]))
   return db
     .prepare<[], Omit<ReadOrganization, 'lastRun' | 'lastStatus' | 'forgotten'>>(READ_ORGANIZATIONS)
     .safeIntegers(false)
