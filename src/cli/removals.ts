@@ -78,9 +78,9 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       try {
         const decided =
           decision === 'approve' ? await mirror.approveRemovals(run, Date.now()) : await mirror.discardRemovals(run)
-        if (json) return void io.stdout.write(jsonDocument({ run, decision, customers: decided }))
         const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
-        io.stdout.write(`Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`)
+        const said = `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`
+        io.stdout.write(json ? jsonDocument({ run, decision, customers: decided }) : said)
       } finally {
         await mirror.close()
       }

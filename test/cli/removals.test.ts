@@ -87,11 +87,11 @@ test('discard forgets the removals, and no customer is removed', async () => {
 test.each([
   ['approve', '3', 50],
   ['discard', '4', 60],
-])('with --json, %s prints one document', async (decision, run, customers) => {
+])('with --json, %s prints one document', async (decision, run, concerned) => {
   const { code, stdout } = await removals(decision, run, '--json')
 
   expect(code).toBe(0)
-  expect(JSON.parse(stdout)).toEqual({ schemaVersion: 1, run: Number(run), decision, customers })
+  expect(JSON.parse(stdout)).toEqual({ schemaVersion: 1, run: Number(run), decision, customers: concerned })
 })
 
 test('after all decisions, there is nothing to list', async () => {

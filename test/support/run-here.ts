@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { ExitCode } from '../../src/cli/exit-code.ts'
 import { runProgram } from '../../src/cli/program.ts'
+import { requireDocumented } from './json-page.ts'
 
 /** Where a command line is run: the folder, and all of the environment. */
 type Surroundings = {
@@ -32,6 +33,7 @@ export async function runHere(args: readonly string[], surroundings: Surrounding
   stdout.end()
   stderr.end()
   const [out, err] = await written
+  requireDocumented(args, out)
   return { code, signal: null, stdout: out, stderr: err }
 }
 

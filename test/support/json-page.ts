@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** What stands under one heading of docs/JSON.md: its keys with their values, and the heading whose keys it has as well. */
+type Section = { isCommand: boolean; keys: [key: string, value: string][]; further: string | undefined }
+
+const SECTIONS = sectionsOf(readFileSync(new URL('../../docs/JSON.md', import.meta.url), 'utf8'))
+
+/** The heading of each command that the page describes. */
+const HEADINGS = new Map(
+  [...SECTIONS].flatMap(([heading, { isCommand }]) =>
+    isCommand ? heading.split(', ').map((command): [string, string] => [command, heading]) : [],
+  ),
+)
+
+/** The commands that the page describes, such as `runs show`. */
+export const DOCUMENTED_COMMANDS = [...HEADINGS.keys()]
+
+/** Throws where a command line with `--json` printed something else than docs/JSON.md says. */
+export function requireDocumented(args: readonly string[], stdout: string): void {
+  if (!args.includes('--json') || !stdout.startsWith('{') || !stdout.endsWith('}\n')) return
+  const named = DOCUMENTED_COMMANDS.filter((command) => command.split(' ').every((word) => args.includes(word)))
+  const [command = ''] = named.toSorted((one, other) => other.length - one.length)
+  const { error } = schemaOf(HEADINGS.get(command) ?? command).safeParse(JSON.parse(stdout))
+  if (error !== undefined)
+    throw new Error(`docs/JSON.md says otherwise of ${command} --json: ${z.prettifyError(error)}`)
+}
+
+function sectionsOf(page: string): Map<string, Section> {
+  const parts = page.split(/^(##+) (.+)$/m).slice(1)
+  const sections = new Map<string, Section>()
+  for (let at = 0; at < parts.length; at += 3) {
+    const [marks = '', heading = '', body = ''] = parts.slice(at, at + 3)
+    const keys = [...body.matchAll(/^\| `(\w+)` \| (.+?) \| /gm)].map(([, key = '', value = '']): [string, string] => [
+      key,
+      value,
+    ])
+    const further = /^And all keys of \[(.+?)\]/m.exec(body)?.[1]
+    sections.set(heading, { isCommand: marks === '##', keys, further })
+  }
+  return sections
+}
+
+function schemaOf(heading: string): z.ZodType {
+  return z.strictObject(shapeOf(heading))
+}
+
+function shapeOf(heading: string): Record<string, z.ZodType> {
+  const { keys, further } = SECTIONS.get(heading) ?? { keys: [], further: undefined }
+  if (keys.length === 0) throw new Error(`docs/JSON.md has no keys under "${heading}".`)
+  const own = Object.fromEntries(keys.map(([key, value]) => [key, typeOf(value)]))
+  return { ...(further !== undefined && shapeOf(further)), ...own }
+}
+
+function typeOf(value: string): z.ZodType {
+  const optional = /^(.+), or absent$/.exec(value)?.[1]
+  if (optional !== undefined) return typeOf(optional).optional()
+  const nullable = /^(.+?),? or null$/.exec(value)?.[1]
+  if (nullable !== undefined) return typeOf(nullable).nullable()
+  const listed = /^list of (.+)$/.exec(value)?.[1]
+  if (listed !== undefined) return z.array(typeOf(listed))
+  const described = /^\[(.+)\]\(#.+\)$/.exec(value)?.[1]
+  if (described !== undefined) return z.lazy(() => schemaOf(described))
+  const plain = PLAIN.get(value)
+  if (plain === undefined) throw new Error(`docs/JSON.md has a value of an unknown kind: ${value}.`)
+  return plain
+}
+
+const PLAIN: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
+  ['text', z.string()],
+  ['number', z.int()],
+  ['true or false', z.boolean()],
+  ['time', z.iso.datetime()],
+  ['stored time', z.string().regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/)],
+  ['object', z.record(z.string(), z.unknown())],
+  ['anything', z.unknown()],
+])
