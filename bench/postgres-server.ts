@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { env, getuid, kill as sendSignal } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { UsageError } from '../src/errors.ts'
+import { UsageError } from '../src/errors/errors.ts'
 import { freePort } from './free-port.ts'
 
 /** A PostgreSQL of its own, that may be killed and started again. */

@@ -1,4 +1,4 @@
-import { UsageError } from '../src/errors.ts'
+import { UsageError } from '../src/errors/errors.ts'
 import { runScoreboard } from './scoreboard/run-scoreboard.ts'
 
 try {

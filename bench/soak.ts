@@ -1,4 +1,4 @@
-import { UsageError } from '../src/errors.ts'
+import { UsageError } from '../src/errors/errors.ts'
 import { runSoak } from './soak/run-soak.ts'
 
 const stopping = new AbortController()

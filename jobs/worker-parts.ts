@@ -1,7 +1,7 @@
 import { folderBeside } from '../src/config/beside-mirror.ts'
 import type { Organization } from '../src/config/organization.ts'
 import type { Mirror } from '../src/store.ts'
-import { UsageError } from '../src/errors.ts'
+import { UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/log.ts'
 import { IdleAgents } from '../src/source/idle-agents.ts'
 import { openBackend, type Backend } from './queue/backend.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { utcTime } from './calendar.ts'
+import { utcTime } from './time/calendar.ts'
 
 /**
  * The definition of a customer. A record is rejected only when it cannot be stored; odd values are kept as sent and counted as

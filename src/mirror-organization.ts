@@ -1,4 +1,4 @@
-import { describeError, factsOf, Interrupted, isOurs } from './errors.ts'
+import { describeError, factsOf, Interrupted, isOurs } from './errors/errors.ts'
 import { emptyReport, type Report, type Trigger } from './report.ts'
 import type { QuickLimit } from './quick-limit.ts'
 import type { Ending, RemovalRule, Retention, Run, Start } from './run.ts'

@@ -1,12 +1,12 @@
 import type { Row, Warnings } from './customer.ts'
-import type { Fingerprint } from './fingerprint.ts'
+import type { Fingerprint } from './list/fingerprint.ts'
 import type { Forgotten } from './privacy/forgotten.ts'
 import type { HiddenValues } from './privacy/hidden-values.ts'
-import type { LaterOrder } from './later-order.ts'
-import type { ListAsRead } from './list-as-read.ts'
+import type { LaterOrder } from './list/later-order.ts'
+import type { ListAsRead } from './list/list-as-read.ts'
 import type { HiddenFields, PrivacyPolicy } from './privacy/privacy-policy.ts'
 import type { Proof, RecordCounts, RunStatus, SourceCounts, Trigger } from './report.ts'
-import type { RowSet } from './row-set.ts'
+import type { RowSet } from './list/row-set.ts'
 import type { AnsweredWindow } from './sorted-page.ts'
 
 /** A running run: its organization, and the rows it has seen and counted so far. */

@@ -1,7 +1,7 @@
 import type { Warnings } from './customer.ts'
 import type { HiddenFields } from './privacy/privacy-policy.ts'
 import type { LatestRun, Proof, Pruned, RecordCounts, Report, RunStatus, LeasedRun } from './report.ts'
-import type { RowSet } from './row-set.ts'
+import type { RowSet } from './list/row-set.ts'
 import type {
   Candidate,
   Ending,

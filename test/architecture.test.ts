@@ -10,8 +10,8 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 
 /** Files in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
-  /^src\/(scan|list-memory|page|privacy)\//,
-  /^src\/(customer|report|errors|backoff|storable-text)\.ts$/,
+  /^src\/(scan|list-memory|list|page|privacy|time)\//,
+  /^src\/(customer|report|storable-text|errors\/errors)\.ts$/,
   /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
@@ -92,7 +92,7 @@ describe('which files may import which', () => {
 
   test.each([
     ['whether a process lives', /\bkill\([^)]*\b0\)/, /^src\/machine\/process-name\.ts$/],
-    ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/backoff\.ts$/],
+    ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/time\/backoff\.ts$/],
     ['which number an option takes', /It must be a whole number/, /^src\/cli\/whole-number-argument\.ts$/],
     ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/reading\.ts$/],
   ])('there is one way to say %s', (_what, pattern, where) => {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ContractBroken, Interrupted } from '../src/errors.ts'
+import { ContractBroken, Interrupted } from '../src/errors/errors.ts'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
 import { customers } from './support/builders.ts'
 import { listedSource, pageOfList, sourceOf, type PageSource } from './support/listed-source.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { OrganizationLeased } from '../src/errors.ts'
+import { OrganizationLeased } from '../src/errors/errors.ts'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
 import { customers, MINUTE_MS, START_MS } from './support/builders.ts'
 import { eventually } from './support/eventually.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ContractBroken, RateLimited } from '../src/errors.ts'
+import { ContractBroken, RateLimited } from '../src/errors/errors.ts'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
 import type { Mirror } from '../src/store.ts'
 import { aCustomer, customerId, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { once } from 'node:events'
 import { Client } from 'pg'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import type { ServerWork, Storage } from './figures.ts'
 
 /** A PostgreSQL server of this machine, whose work is measured. */

@@ -1,7 +1,7 @@
 import type { Mirror } from '../../src/store.ts'
 import { z } from 'zod'
 import { BUILT_IN } from '../../src/config/schema.ts'
-import { factsOfCode } from '../../src/error-facts.ts'
+import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { mirrorOrganization, type Outcome } from '../../src/mirror-organization.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { openSource, type Source } from '../../src/source/customers.ts'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { SCENARIOS, scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import type { OpenContender } from './contender.ts'
 import { expectationOf, priceList } from './expectations.ts'

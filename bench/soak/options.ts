@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 
 /** `seed` decides every random choice. Events, changes and faults end after `minutes`; then the mirrors come to rest. */
 export type SoakOptions = {

@@ -1,6 +1,6 @@
 // A worker in a process of its own, with the timings of the soak: `node worker-child.ts configuration.yaml`.
 import { runWorker } from '../../jobs/worker.ts'
-import { isOurs } from '../../src/errors.ts'
+import { isOurs } from '../../src/errors/errors.ts'
 import { SOAK_TIMINGS } from './timings.ts'
 
 const stopping = new AbortController()

@@ -1,6 +1,6 @@
 import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import { Interrupted } from '../../src/errors.ts'
+import { Interrupted } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { pauseOf } from '../../src/pause.ts'
 import { idleMs, monotonicMs } from '../../src/machine/monotonic-clock.ts'

@@ -1,5 +1,5 @@
-import { isErrorCode } from '../../src/error-facts.ts'
-import { Cancelled, QueueUnavailable, reportedError } from '../../src/errors.ts'
+import { isErrorCode } from '../../src/errors/error-facts.ts'
+import { Cancelled, QueueUnavailable, reportedError } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { emptyReport, type Report } from '../../src/report.ts'
 import type { Counts } from '../queue/queues.ts'

@@ -3,7 +3,7 @@ import { folderBeside } from '../../src/config/beside-mirror.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { isMissing } from '../../src/machine/is-missing.ts'
-import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors.ts'
+import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { openBackend } from '../queue/backend.ts'
 import { withQueues, workIn, type OpenedQueue } from './with-queues.ts'
 

@@ -1,7 +1,7 @@
 import { folderBeside } from '../../src/config/beside-mirror.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
-import { QueueUnavailable, UsageError } from '../../src/errors.ts'
+import { QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { openBackend, type Backend } from '../queue/backend.ts'
 import { within } from '../queue/deadline.ts'
 import { queueUnavailable } from '../queue/queue-refusal.ts'

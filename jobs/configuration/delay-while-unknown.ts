@@ -1,5 +1,5 @@
 import { DelayedError, type Job } from 'bullmq'
-import { backoffMs } from '../../src/backoff.ts'
+import { backoffMs } from '../../src/time/backoff.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { withPutOff } from '../pauses/put-off.ts'
 import { payload, type Payload } from '../queue/queues.ts'

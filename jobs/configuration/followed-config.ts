@@ -1,4 +1,4 @@
-import { describeError } from '../../src/errors.ts'
+import { describeError } from '../../src/errors/errors.ts'
 import type { LiveConfig } from './live-config.ts'
 import { within } from '../queue/deadline.ts'
 import { AcceptedConfiguration, type Following } from './accepted-configuration.ts'

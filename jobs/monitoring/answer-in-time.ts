@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../src/errors.ts'
+import { MirrorUnusable } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/store.ts'
 import { within } from '../queue/deadline.ts'
 

@@ -1,5 +1,5 @@
 import type { HeldRemovals } from '../../src/store.ts'
-import { factsOf, isOurs } from '../../src/errors.ts'
+import { factsOf, isOurs } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import type { EndOfQuickRun } from '../run/end-of-quick-run.ts'
 import type { RunOfJob } from '../run/sync-job.ts'

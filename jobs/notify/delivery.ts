@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { backoffMs } from '../../src/backoff.ts'
+import { backoffMs } from '../../src/time/backoff.ts'
 import { parseValue } from '../queue/shared-values.ts'
-import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
+import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
 
 /**
  * How far the report of a night, or its heartbeat, has come. Kept in the queue, so that all workers know it:

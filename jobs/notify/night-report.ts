@@ -1,4 +1,4 @@
-import { factsOfCode } from '../../src/error-facts.ts'
+import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { toJson, type Report } from '../../src/report.ts'
 import type { Ended, Night } from './nights.ts'
 

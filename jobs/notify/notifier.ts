@@ -1,6 +1,6 @@
 import type { Config } from '../../src/config/read-config.ts'
 import { readWebhookSecret } from '../../src/config/credentials.ts'
-import { describeError } from '../../src/errors.ts'
+import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import type { Mirror } from '../../src/store.ts'
 import type { Queues } from '../queue/queues.ts'

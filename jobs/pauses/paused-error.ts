@@ -1,4 +1,4 @@
-import { OrganizationPaused } from '../../src/errors.ts'
+import { OrganizationPaused } from '../../src/errors/errors.ts'
 import { moment } from '../../src/wording.ts'
 
 /** For a command that asks for a run of a paused organization. `untilMs` is undefined where the end of the pause is not known. */

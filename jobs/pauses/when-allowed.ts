@@ -1,6 +1,6 @@
 import { DelayedError } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
-import { WindowClosed } from '../../src/errors.ts'
+import { WindowClosed } from '../../src/errors/errors.ts'
 import { pauseOf, type Pause } from '../../src/pause.ts'
 import { windowText } from '../../src/config/window.ts'
 import { putOffOf, withPutOff, type PutOff } from './put-off.ts'

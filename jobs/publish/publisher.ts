@@ -1,5 +1,5 @@
 import type { Config } from '../../src/config/read-config.ts'
-import { describeError } from '../../src/errors.ts'
+import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import { configuredPlan } from '../../src/reading/publish/configured-plan.ts'
 import { logPublished } from '../../src/reading/publish/log-published.ts'

@@ -1,4 +1,4 @@
-import { backoffMs } from '../../src/backoff.ts'
+import { backoffMs } from '../../src/time/backoff.ts'
 import { within } from './deadline.ts'
 import type { Timings } from '../timings.ts'
 

@@ -1,6 +1,6 @@
-import { isOurs, QueueUnavailable } from '../../src/errors.ts'
-import { codeOf } from '../../src/code-of.ts'
-import { tlsFailure, type TlsFailure } from '../../src/tls-failure.ts'
+import { isOurs, QueueUnavailable } from '../../src/errors/errors.ts'
+import { codeOf } from '../../src/errors/code-of.ts'
+import { tlsFailure, type TlsFailure } from '../../src/errors/tls-failure.ts'
 
 /**
  * An error of the queue as QueueUnavailable, with the queue, the reason and the fix. Our own errors and defects of this program

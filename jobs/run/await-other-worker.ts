@@ -1,6 +1,6 @@
 import type { Mirror } from '../../src/store.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError, QueueUnavailable, reportedError } from '../../src/errors.ts'
+import { describeError, QueueUnavailable, reportedError } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
 

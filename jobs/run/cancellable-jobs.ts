@@ -1,4 +1,4 @@
-import { Cancelled } from '../../src/errors.ts'
+import { Cancelled } from '../../src/errors/errors.ts'
 import { within } from '../queue/deadline.ts'
 import type { Cancellation } from '../queue/cancellations.ts'
 

@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
+import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { LastRun, Mirror } from '../../src/store.ts'

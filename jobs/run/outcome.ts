@@ -1,5 +1,5 @@
-import type { Origin } from '../../src/error-facts.ts'
-import { factsOf, namedWaitMs } from '../../src/errors.ts'
+import type { Origin } from '../../src/errors/error-facts.ts'
+import { factsOf, namedWaitMs } from '../../src/errors/errors.ts'
 
 /** The decision about a job after its run. */
 export type JobVerdict =

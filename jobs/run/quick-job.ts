@@ -1,6 +1,6 @@
 import { UnrecoverableError } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
-import { factsOf } from '../../src/errors.ts'
+import { factsOf } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { runOrganization } from '../../src/run-organization.ts'
 import { jobStateOf, payload, type Counts, type Queues } from '../queue/queues.ts'

@@ -1,7 +1,7 @@
 import type { Mirror } from '../../src/store.ts'
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
-import { describeError, namedWaitMs, UsageError } from '../../src/errors.ts'
+import { describeError, namedWaitMs, UsageError } from '../../src/errors/errors.ts'
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import type { Report, Trigger } from '../../src/report.ts'
 import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../src/run-organization.ts'

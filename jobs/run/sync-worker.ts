@@ -4,7 +4,7 @@ import type { Backend } from '../queue/backend.ts'
 import { delayWhileUnknown } from '../configuration/delay-while-unknown.ts'
 import { whenAllowed, type Allowing } from '../pauses/when-allowed.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
-import { backoffMs } from '../../src/backoff.ts'
+import { backoffMs } from '../../src/time/backoff.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import { createQueueWorker } from '../queue/queue-worker.ts'
 

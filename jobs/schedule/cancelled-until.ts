@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
+import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
 import { deleteCancellation, listCancellations, type Cancellation } from '../queue/cancellations.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
 import { previousDueMs } from './due-times.ts'

@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/store.ts'
-import { ConfigError } from '../../src/errors.ts'
+import { ConfigError } from '../../src/errors/errors.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { windowText } from '../../src/config/window.ts'
 import { duration } from '../../src/wording.ts'

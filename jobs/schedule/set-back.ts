@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/clock-tolerance.ts'
+import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
 import { putOffOf } from '../pauses/put-off.ts'
 import type { Queues } from '../queue/queues.ts'
 import { oneAtATime } from '../one-at-a-time.ts'

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { getFileName } from 'pgpass/lib/helper.js'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 
 /** What a connection logs in to, and as whom. */
 export type Login = { host: string; port: number; database?: string | undefined; user?: string | undefined }

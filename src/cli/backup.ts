@@ -4,7 +4,7 @@ import { namedFile } from './named-file.ts'
 import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument } from './reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
-import { isoOf } from '../iso-time.ts'
+import { isoOf } from '../time/iso-time.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {

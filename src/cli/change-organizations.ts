@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Organizations } from '../organizations.ts'
 import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
 
 /** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */

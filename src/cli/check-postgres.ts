@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../errors.ts'
+import { MirrorUnusable } from '../errors/errors.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { examineServer, openMirrorIfThere } from '../mirror/mirror.ts'
 import { parsePostgresAddress } from '../address/postgres-address.ts'

@@ -1,6 +1,6 @@
 import { readPrivacy } from '../config/credentials.ts'
 import type { Organization } from '../config/organization.ts'
-import { isOurs } from '../errors.ts'
+import { isOurs } from '../errors/errors.ts'
 import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { StoredPrivacy } from '../store.ts'

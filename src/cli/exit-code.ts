@@ -1,4 +1,4 @@
-import { factsOf } from '../errors.ts'
+import { factsOf } from '../errors/errors.ts'
 import type { Outcome } from '../mirror-organization.ts'
 
 /** The program's exit codes. A contract: scripts depend on them. */

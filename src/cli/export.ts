@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { resolve } from 'node:path'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
 import { isTerminal, type Io } from './io.ts'
 import { namedFile } from './named-file.ts'

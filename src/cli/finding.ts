@@ -1,4 +1,4 @@
-import { isOurs } from '../errors.ts'
+import { isOurs } from '../errors/errors.ts'
 import { explainFailure } from './output/explain-failure.ts'
 
 /** The result of one check. `error` is set if it would prevent a sync; `fix` is what to do. */

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
-import { isOurs } from '../errors.ts'
+import { isOurs } from '../errors/errors.ts'
 import type { Mirror } from '../store.ts'
 import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument, requireKnown } from './reading.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 

@@ -1,4 +1,4 @@
-import { isOurs } from '../errors.ts'
+import { isOurs } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import type { DescribedTable } from '../reading/described-tables.ts'
 import { PUBLIC_TABLES } from '../public-tables.ts'

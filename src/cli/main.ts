@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
-import { describeError } from '../errors.ts'
+import { describeError } from '../errors/errors.ts'
 import { isFull } from '../reading/place-error.ts'
 import { resultsError } from '../reading/results-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'

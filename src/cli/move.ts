@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
 import type { ForgottenOrganization } from './output/organization-forgotten.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'

@@ -4,7 +4,7 @@ import { isPostgres } from '../address/mirror-address.ts'
 import { isMissing } from '../machine/is-missing.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { fileToRead } from './reading-options.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './reading.ts'
 import { refuseWords } from './refuse-words.ts'
 

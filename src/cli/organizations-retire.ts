@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'

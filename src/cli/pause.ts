@@ -1,9 +1,9 @@
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { moment } from '../wording.ts'
 import type { Io } from './io.ts'
 import { timeArgument } from './time-argument.ts'
-import { isoOf } from '../iso-time.ts'
+import { isoOf } from '../time/iso-time.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {

@@ -1,5 +1,5 @@
 import type { Pause } from '../pause.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../time/iso-time.ts'
 
 /** An organization of a list, and its pause where it has one. */
 type Line = { organization: string; paused: Pause | undefined }

@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { DEFAULT_SCHEMA, parsePostgresAddress } from '../address/postgres-address.ts'
 import { shellWord } from './output/shell-word.ts'

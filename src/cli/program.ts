@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts, type OutputConfiguration } from '@commander-js/extra-typings'
-import { isOurs, UsageError } from '../errors.ts'
+import { isOurs, UsageError } from '../errors/errors.ts'
 import { loadCommands } from './commands.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'

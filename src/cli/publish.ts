@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
 import { jsonDocument } from './reading.ts'

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */

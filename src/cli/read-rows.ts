@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { describeError } from '../errors.ts'
+import { describeError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { customersStatement } from '../reading/customers-statement.ts'
 import { mirroredIn } from '../reading/mirrored-in.ts'

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings'
 import { namedMirror } from './named-mirror.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { isTerminal, screenOf } from './io.ts'
 import type { Layout } from './output/rows/row-format.ts'
 import { jsonDocument } from './reading.ts'

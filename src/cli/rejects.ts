@@ -1,7 +1,7 @@
 import type { StoredReject } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */

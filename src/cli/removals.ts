@@ -2,7 +2,7 @@ import type { HeldRemovals } from '../store.ts'
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { refuseWords } from './refuse-words.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 
 /** `customer-mirror removals`: lists, approves or discards removals that were held back. */

@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
-import { isoOf } from '../iso-time.ts'
+import { isoOf } from '../time/iso-time.ts'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
 import { refuseRestore } from './postgres-programs.ts'

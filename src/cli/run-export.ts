@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors.ts'
+import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from './io.ts'

@@ -1,4 +1,4 @@
-import { Interrupted, reportedError } from '../errors.ts'
+import { Interrupted, reportedError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'
 import { duration } from './output/wording.ts'

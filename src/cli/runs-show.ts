@@ -1,6 +1,6 @@
 import type { StoredRun } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { screenOf, type Io } from './io.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 import { readRunNumber } from './removals.ts'

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { Pause } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 

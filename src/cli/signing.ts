@@ -1,5 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import { ConfigError, UsageError } from '../errors.ts'
+import { ConfigError, UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */

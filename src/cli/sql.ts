@@ -1,5 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
 import { csvOption, fileToRead, jsonLinesOption, jsonOption, layoutOf, type ReadingOptions } from './reading-options.ts'

@@ -1,5 +1,5 @@
 import { nearest } from '../config/suggestion.ts'
-import { isOurs, UsageError } from '../errors.ts'
+import { isOurs, UsageError } from '../errors/errors.ts'
 import { PUBLIC_TABLES } from '../public-tables.ts'
 import { plainText } from './output/plain-text.ts'
 

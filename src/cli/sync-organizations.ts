@@ -1,7 +1,7 @@
 import type { HeldRemovals, Mirror } from '../store.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { readConfig } from '../config/read-config.ts'
-import { describeError, isOurs } from '../errors.ts'
+import { describeError, isOurs } from '../errors/errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { idleMs, monotonicMs } from '../machine/monotonic-clock.ts'

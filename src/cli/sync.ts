@@ -52,7 +52,10 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
   try {
     await work()
   } catch (error) {
-    const [{ createLog }, { describeError, isOurs }] = await Promise.all([import('../log.ts'), import('../errors.ts')])
+    const [{ createLog }, { describeError, isOurs }] = await Promise.all([
+      import('../log.ts'),
+      import('../errors/errors.ts'),
+    ])
     const log = createLog({ level, stream: io.stderr })
     log.error({ error: describeError(error), ...(!isOurs(error) && { err: error }) }, 'sync failed')
     io.exitWith(exitCodeOf(error))

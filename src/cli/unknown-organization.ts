@@ -1,5 +1,5 @@
 import { didYouMean } from '../config/suggestion.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
 import type { UnknownOrganization } from '../reading/mirrored-in.ts'
 import { plainText } from './output/plain-text.ts'

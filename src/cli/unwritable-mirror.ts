@@ -1,5 +1,5 @@
-import { MirrorUnusable } from '../errors.ts'
-import { systemCode } from '../code-of.ts'
+import { MirrorUnusable } from '../errors/errors.ts'
+import { systemCode } from '../errors/code-of.ts'
 import { PLACES } from '../reading/place-error.ts'
 
 /** What `check` reports of a mirror that cannot be written, by the error of the system. */

@@ -1,5 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { reportCopies } from './report-copies.ts'

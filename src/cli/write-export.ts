@@ -1,5 +1,5 @@
 import { readFileSync, writeSync } from 'node:fs'
-import { describeError } from '../errors.ts'
+import { describeError } from '../errors/errors.ts'
 import { setHeapSize } from '../machine/heap-size.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { exportError } from '../reading/export/export-error.ts'

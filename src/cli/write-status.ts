@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
 import type { Io } from './io.ts'

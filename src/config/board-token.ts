@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../errors/errors.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 
 /** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */

@@ -1,5 +1,5 @@
 import { isLoopback } from './base-url.ts'
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../errors/errors.ts'
 import type { Environment } from './environment.ts'
 
 /** The mistake in the address of a service that speaks S3, as a sentence that never repeats the address; undefined where there is none. */

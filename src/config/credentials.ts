@@ -1,5 +1,5 @@
-import { ConfigError } from '../errors.ts'
-import type { Problem } from '../errors.ts'
+import { ConfigError } from '../errors/errors.ts'
+import type { Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { Credentials, SecretEncoding } from '../source/signing.ts'
 import { processEnvironment } from './environment.ts'

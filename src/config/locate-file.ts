@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../errors/errors.ts'
 import type { Environment } from './environment.ts'
 
 /** The configuration file to read: its path, its name in messages, and how it was chosen. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
 import { DEFAULT_MIRROR } from './default-mirror.ts'

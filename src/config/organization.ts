@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
 import type { QuickLimit } from '../quick-limit.ts'
 import type { Retention } from '../run.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { BAD_ESCAPE, decoded, parsePostgresAddress, QUEUE_PARAMETERS } from '../address/postgres-address.ts'
 import type { Environment } from './environment.ts'

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
-import { ConfigError } from '../errors.ts'
-import type { Problem } from '../errors.ts'
+import { ConfigError } from '../errors/errors.ts'
+import type { Problem } from '../errors/errors.ts'
 import { crossCheck } from './cross-checks.ts'
 import { parseText } from './document.ts'
 import type { Parsed } from './document.ts'

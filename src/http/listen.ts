@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { UNKEPT } from './headers.ts'
-import { codeOf } from '../code-of.ts'
+import { codeOf } from '../errors/code-of.ts'
 
 export type Listening = {
   /** Its address, without a trailing slash, e.g. `http://127.0.0.1:4010`. */

@@ -1,5 +1,5 @@
 import { addWarnings, type Warnings } from '../customer.ts'
-import { UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
+import { UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list/list-as-read.ts'
 import { PlaceIndex } from './place-index.ts'
 
 /** Rows of customers, by their number in the mirror. */

@@ -1,5 +1,5 @@
 import type { Warnings } from '../customer.ts'
-import { emptyColumns, UNKNOWN, type ListColumns } from '../list-as-read.ts'
+import { emptyColumns, UNKNOWN, type ListColumns } from '../list/list-as-read.ts'
 import type { KnownPage } from './list-memory.ts'
 
 /** The data that identifies the records of a window next time: entry `n` of each column belongs to record `n`. */

@@ -1,5 +1,5 @@
-import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
-import type { OrderFacts } from '../order-facts.ts'
+import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns, type ListedWindow } from '../list/list-as-read.ts'
+import type { OrderFacts } from '../list/order-facts.ts'
 import { LinkedOrder } from './linked-order.ts'
 import type { ListRecorder, RememberedWindow } from './list-recorder.ts'
 import { PlaceIndex } from './place-index.ts'

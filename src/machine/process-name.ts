@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { kill, pid } from 'node:process'
-import { codeOf } from '../code-of.ts'
+import { codeOf } from '../errors/code-of.ts'
 
 /**
  * Names a process so that another can find out whether it is gone: `machine#process#start`. Numbers of processes are used

@@ -1,4 +1,4 @@
-import { fingerprintWith, KEY_BYTES, type Fingerprint } from '../fingerprint.ts'
+import { fingerprintWith, KEY_BYTES, type Fingerprint } from '../list/fingerprint.ts'
 import type { RunPrivacy } from '../run.ts'
 
 /**

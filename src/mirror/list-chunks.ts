@@ -1,6 +1,6 @@
-import { emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list-as-read.ts'
-import { readLaterOrder } from '../later-order.ts'
-import { readOrderFacts } from '../order-facts.ts'
+import { emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list/list-as-read.ts'
+import { readLaterOrder } from '../list/later-order.ts'
+import { readOrderFacts } from '../list/order-facts.ts'
 import { TEXT_FIELDS, type Warnings } from '../customer.ts'
 import { version } from '../version.ts'
 

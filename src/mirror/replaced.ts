@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../errors.ts'
+import { MirrorUnusable } from '../errors/errors.ts'
 import type { Standing } from '../store.ts'
 
 /** The error of a run whose file was replaced or deleted meanwhile. */

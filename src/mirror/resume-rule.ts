@@ -1,4 +1,4 @@
-import { factsOfCode } from '../error-facts.ts'
+import { factsOfCode } from '../errors/error-facts.ts'
 import type { RunStatus } from '../report.ts'
 
 /** The last run of an organization that recorded windows. */

@@ -1,5 +1,5 @@
 import { noRecords } from '../report.ts'
-import { RowSet } from '../row-set.ts'
+import { RowSet } from '../list/row-set.ts'
 import type { Run, Start } from '../run.ts'
 
 /** What a mirror knows of a run that begins, and has recorded of it. */

@@ -1,5 +1,5 @@
 import type { RecordedRow, RecordedWindow, Run } from '../run.ts'
-import { RowSet } from '../row-set.ts'
+import { RowSet } from '../list/row-set.ts'
 import { rowIdsIn } from './row-ids.ts'
 
 /** A recorded window as it is stored. */

@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { factsOfCode } from '../error-facts.ts'
+import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../store.ts'
 import { count, duration, grouped } from '../wording.ts'
 import { framed, time, type Html } from './frame.ts'

@@ -1,4 +1,4 @@
-import { factsOfCode } from '../error-facts.ts'
+import { factsOfCode } from '../errors/error-facts.ts'
 import { count, duration, grouped, moment } from '../wording.ts'
 import type { OrganizationView } from './overview.ts'
 import type { Progress } from './progress.ts'

@@ -1,4 +1,4 @@
-import { factsOfCode } from '../error-facts.ts'
+import { factsOfCode } from '../errors/error-facts.ts'
 import type { LatestRun } from '../report.ts'
 import type { UncountedFreshness } from '../store.ts'
 import type { OrganizationView } from './overview.ts'

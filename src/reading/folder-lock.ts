@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { closeSync, constants, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CopyFailed } from '../errors.ts'
+import { CopyFailed } from '../errors/errors.ts'
 
 /**
  * Takes the lock of the folder of a copy, so that two processes do not publish there at once. Throws CopyFailed when another

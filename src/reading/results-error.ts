@@ -1,5 +1,5 @@
-import { ExportFailed } from '../errors.ts'
-import { systemCode } from '../code-of.ts'
+import { ExportFailed } from '../errors/errors.ts'
+import { systemCode } from '../errors/code-of.ts'
 import { isFull } from './place-error.ts'
 
 /** A failure of the system while results were written to standard output, as ExportFailed; any other error unchanged. */

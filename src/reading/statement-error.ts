@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { sqliteError } from '../mirror/sqlite/file-errors.ts'
-import { noRoomFor, SEVERAL } from '../statement-mistakes.ts'
+import { noRoomFor, SEVERAL } from '../errors/statement-mistakes.ts'
 
 /** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
 export function statementError(error: unknown, file: string): unknown {

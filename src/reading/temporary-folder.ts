@@ -1,8 +1,8 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MirrorUnusable } from '../errors.ts'
-import { systemCode } from '../code-of.ts'
+import { MirrorUnusable } from '../errors/errors.ts'
+import { systemCode } from '../errors/code-of.ts'
 import { isFull } from './place-error.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { describeError } from '../errors.ts'
+import { describeError } from '../errors/errors.ts'
 import { nothingPruned, type Pruned } from '../report.ts'
 import type { Retention, Run } from '../run.ts'
 import type { Source } from '../source/customers.ts'

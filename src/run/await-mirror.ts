@@ -1,5 +1,5 @@
-import { backoffMs } from '../backoff.ts'
-import { factsOf } from '../errors.ts'
+import { backoffMs } from '../time/backoff.ts'
+import { factsOf } from '../errors/errors.ts'
 import { sleep as timerSleep, type Sleep } from '../source/sleep.ts'
 import type { Mirror } from '../store.ts'
 

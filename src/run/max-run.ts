@@ -1,4 +1,4 @@
-import { MaxRunReached } from '../errors.ts'
+import { MaxRunReached } from '../errors/errors.ts'
 
 export type LimitOptions = {
   organization: string

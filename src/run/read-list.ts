@@ -1,4 +1,4 @@
-import type { ListAsRead } from '../list-as-read.ts'
+import type { ListAsRead } from '../list/list-as-read.ts'
 import { ListMemory } from '../list-memory/list-memory.ts'
 import { ListRecorder } from '../list-memory/list-recorder.ts'
 import { judgeSurplus } from './judge-surplus.ts'

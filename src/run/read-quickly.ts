@@ -1,5 +1,5 @@
-import { partsOf, rowsSince, type LaterOrder } from '../later-order.ts'
-import { EMPTY_LIST } from '../list-as-read.ts'
+import { partsOf, rowsSince, type LaterOrder } from '../list/later-order.ts'
+import { EMPTY_LIST } from '../list/list-as-read.ts'
 import { ListMemory } from '../list-memory/list-memory.ts'
 import { PlaceIndex } from '../list-memory/place-index.ts'
 import { mostQuickRequests, type QuickLimit } from '../quick-limit.ts'

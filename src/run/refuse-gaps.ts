@@ -1,4 +1,4 @@
-import { ContractBroken } from '../errors.ts'
+import { ContractBroken } from '../errors/errors.ts'
 import type { RememberedWindow } from '../list-memory/list-recorder.ts'
 import type { Certificate } from '../scan/certificate.ts'
 

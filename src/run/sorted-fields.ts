@@ -1,5 +1,5 @@
 import { TEXT_FIELDS } from '../customer.ts'
-import type { OrderFacts } from '../order-facts.ts'
+import type { OrderFacts } from '../list/order-facts.ts'
 import type { CustomersPage } from '../source/customers.ts'
 import { FieldOrder } from './field-order.ts'
 

@@ -1,6 +1,6 @@
 import type { RecordedWindow, Run } from '../run.ts'
 import type { Mirror } from '../store.ts'
-import { RowSet } from '../row-set.ts'
+import { RowSet } from '../list/row-set.ts'
 import type { ListRecorder } from '../list-memory/list-recorder.ts'
 import { PlaceIndex } from '../list-memory/place-index.ts'
 import { chainScan } from '../scan/chain-scan.ts'

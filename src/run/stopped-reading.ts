@@ -1,7 +1,7 @@
-import { ContractBroken, SourceRefused, SourceUnavailable } from '../errors.ts'
+import { ContractBroken, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
 import type { Certificate } from '../scan/certificate.ts'
 import type { StoppedAt, Window } from '../scan/window/window.ts'
-import { windowFailureOf } from '../window-failure.ts'
+import { windowFailureOf } from '../errors/window-failure.ts'
 
 type Failure = StoppedAt['failure']
 

@@ -1,5 +1,5 @@
 import type { Mirror } from '../store.ts'
-import { ContractBroken } from '../errors.ts'
+import { ContractBroken } from '../errors/errors.ts'
 import type { SortedPage } from '../sorted-page.ts'
 
 /** How many ids of the first page decide: each costs one look-up for each other organization. */

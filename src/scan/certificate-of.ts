@@ -1,4 +1,4 @@
-import type { OrderFacts } from '../order-facts.ts'
+import type { OrderFacts } from '../list/order-facts.ts'
 import type { Bisections } from './plan/bisections.ts'
 import type { Certificate } from './certificate.ts'
 import type { Coverage } from './coverage.ts'

@@ -1,4 +1,4 @@
-import type { OrderFacts } from '../order-facts.ts'
+import type { OrderFacts } from '../list/order-facts.ts'
 import { OverlapSize } from './plan/overlap-size.ts'
 import type { ReadWindow } from './window/read-window.ts'
 import { type RememberedList, RememberedOrder } from './proof/remembered-order.ts'

@@ -1,4 +1,4 @@
-import type { OrderFacts } from '../order-facts.ts'
+import type { OrderFacts } from '../list/order-facts.ts'
 import type { Certificate } from './certificate.ts'
 import type { Window, WindowFailure, WindowAnswer } from './window/window.ts'
 

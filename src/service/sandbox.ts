@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { DEFAULT_PRESET, recipeOf } from '../source/signing.ts'
 import type { Credentials, Recipe } from '../source/signing.ts'
 import { BASE_PATH, createService } from './app.ts'

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { stringify } from 'yaml'
 import { isLoopback } from '../config/base-url.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import { makeFolder } from '../machine/make-folder.ts'
 import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, recipeOf } from '../source/signing.ts'
 import type { Recipe } from '../source/signing.ts'
 import type { Sandbox } from './sandbox.ts'
-import { codeOf } from '../code-of.ts'
+import { codeOf } from '../errors/code-of.ts'
 
 /** Top-level settings of the configuration; without a schedule and a queue it is only for `sync`. */
 export type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
-import { ContractBroken } from '../errors.ts'
-import { codeOf } from '../code-of.ts'
+import { ContractBroken } from '../errors/errors.ts'
+import { codeOf } from '../errors/code-of.ts'
 
 type WholeOptions = { encoding: string | undefined; maxBodyBytes: number; place: string }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ContractBroken, isOurs } from '../errors.ts'
+import { ContractBroken, isOurs } from '../errors/errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import type { Clock } from './clock.ts'
 import type { Question } from './customers-url.ts'

@@ -1,4 +1,4 @@
-import { ContractBroken, SourceRefused } from '../errors.ts'
+import { ContractBroken, SourceRefused } from '../errors/errors.ts'
 import type { Answer } from './answer.ts'
 import { decodedText } from './body.ts'
 import { LARGEST_SIZE, type Question, type Window } from './customers-url.ts'

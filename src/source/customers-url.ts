@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts'
+import { UsageError } from '../errors/errors.ts'
 
 /** Which page to ask for, and how many customers it should hold. Both from 1 up. */
 export type Window = { page: number; size: number }

@@ -1,4 +1,4 @@
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { isCorrectable, isNotable } from './clock.ts'
 import { quoted, shortened } from './quotation.ts'

@@ -1,4 +1,4 @@
-import { RateLimited, SourceUnavailable } from '../errors.ts'
+import { RateLimited, SourceUnavailable } from '../errors/errors.ts'
 import type { AutoConcurrency } from './auto-concurrency.ts'
 
 /** Follows one request to its end, for how many run at once. */

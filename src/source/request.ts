@@ -1,4 +1,4 @@
-import { ContractBroken } from '../errors.ts'
+import { ContractBroken } from '../errors/errors.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { beginningOf, ERROR_BYTES, wholeOf } from './body.ts'
 import { inTurn, type Room } from './byte-budget.ts'

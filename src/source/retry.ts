@@ -1,5 +1,5 @@
-import { backoffMs } from '../backoff.ts'
-import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors.ts'
+import { backoffMs } from '../time/backoff.ts'
+import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors/errors.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
 import { type Sleep, sleep as timerSleep } from './sleep.ts'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { RateLimited } from '../errors.ts'
+import { RateLimited } from '../errors/errors.ts'
 import type { Answer } from './answer.ts'
 import { AUTO_MOST } from './auto-concurrency.ts'
 import type { Room } from './byte-budget.ts'

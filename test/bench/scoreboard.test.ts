@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { OpenContender, Said } from '../../bench/scoreboard/contender.ts'
 import { ourScan } from '../../bench/scoreboard/our-scan.ts'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { scoreboard } from '../support/scoreboard.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { readConfig } from '../../src/config/read-config.ts'
-import { ConfigError } from '../../src/errors.ts'
+import { ConfigError } from '../../src/errors/errors.ts'
 import { acme, aFolder } from './configuration-folder.ts'
 import { seeds } from '../support/seeds.ts'
 

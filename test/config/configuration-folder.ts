@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import { ConfigError } from '../../src/errors.ts'
+import { ConfigError } from '../../src/errors/errors.ts'
 
 /** A folder of its own for one test, removed when the test ends. */
 export async function aFolder(files: Record<string, string | Uint8Array> = {}): Promise<string> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chooseOrganizations } from '../../src/config/organization.ts'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/source/signing.ts'
 import { acme, configOf, mistakesIn } from './configuration-folder.ts'
 

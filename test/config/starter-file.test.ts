@@ -11,7 +11,7 @@ import type { Io } from '../../src/cli/io.ts'
 import { schemaCommand } from '../../src/cli/schema.ts'
 import { configJsonSchema } from '../../src/config/json-schema.ts'
 import { readConfig } from '../../src/config/read-config.ts'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { acme, aFolder, configOf } from './configuration-folder.ts'
 
 function anIo(): { io: Io; said: () => Promise<{ stdout: string; stderr: string }> } {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { createService } from '../../src/service/app.ts'
 import { listen, UNREADABLE } from '../../src/http/listen.ts'
 import { errorEnvelope } from '../../src/service/error-envelope.ts'

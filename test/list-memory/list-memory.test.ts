@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { EMPTY_LIST, type ListAsRead } from '../../src/list-as-read.ts'
+import { EMPTY_LIST, type ListAsRead } from '../../src/list/list-as-read.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
-import { RowSet } from '../../src/row-set.ts'
+import { RowSet } from '../../src/list/row-set.ts'
 
 const LIST: ListAsRead = {
   columns: {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Warnings } from '../../src/customer.ts'
-import { EMPTY_LIST, UNKNOWN, type ListAsRead } from '../../src/list-as-read.ts'
+import { EMPTY_LIST, UNKNOWN, type ListAsRead } from '../../src/list/list-as-read.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
 import { ListRecorder, type Marks } from '../../src/list-memory/list-recorder.ts'
 import { nextList } from '../../src/list-memory/next-list.ts'

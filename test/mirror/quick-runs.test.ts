@@ -1,7 +1,7 @@
 import type { Run } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
 import { expect, test } from 'vitest'
-import { EMPTY_LIST } from '../../src/list-as-read.ts'
+import { EMPTY_LIST } from '../../src/list/list-as-read.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, fateOf, night, quickEnding, quickRun, rowIdsOf, scanEnding } from './nights.ts'

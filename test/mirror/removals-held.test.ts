@@ -1,6 +1,6 @@
 import type { Proof } from '../../src/report.ts'
 import { expect, test } from 'vitest'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, fates, night, quickRun } from './nights.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { MirrorUnusable } from '../../src/errors.ts'
+import { MirrorUnusable } from '../../src/errors/errors.ts'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { makePrivateCopy } from '../../src/reading/private-copy.ts'

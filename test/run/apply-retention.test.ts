@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MirrorUnusable } from '../../src/errors.ts'
+import { MirrorUnusable } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { toJson, type Pruned } from '../../src/report.ts'
 import type { Reckoning } from '../../src/run.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MirrorUnusable } from '../../src/errors.ts'
+import { MirrorUnusable } from '../../src/errors/errors.ts'
 import { awaitMirror, openAwaited, type Patience } from '../../src/run/await-mirror.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { START_MS } from '../support/builders.ts'

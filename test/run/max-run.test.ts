@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { exitCodeOf } from '../../src/cli/exit-code.ts'
-import { MaxRunReached } from '../../src/errors.ts'
+import { MaxRunReached } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { pageOfList, sourceOf } from '../support/listed-source.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { endOf, startOf } from '../../src/scan/window/window.ts'
 import { aReading, idsIn, pagesOf } from '../support/a-reading.ts'

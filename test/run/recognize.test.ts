@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { fingerprintWith } from '../../src/fingerprint.ts'
-import { EMPTY_LIST, type ListAsRead } from '../../src/list-as-read.ts'
+import { fingerprintWith } from '../../src/list/fingerprint.ts'
+import { EMPTY_LIST, type ListAsRead } from '../../src/list/list-as-read.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
 import { ListRecorder } from '../../src/list-memory/list-recorder.ts'
 import { nextList } from '../../src/list-memory/next-list.ts'

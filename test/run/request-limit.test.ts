@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SourceUnavailable } from '../../src/errors.ts'
+import { SourceUnavailable } from '../../src/errors/errors.ts'
 import { limitRequests } from '../../src/run/request-limit.ts'
 import { quickScan } from '../../src/scan/quick/quick-scan.ts'
 import type { Asking } from '../../src/source/customers.ts'

@@ -1,6 +1,6 @@
 import type { Mirror } from '../../src/store.ts'
 import { expect, test } from 'vitest'
-import { ContractBroken } from '../../src/errors.ts'
+import { ContractBroken } from '../../src/errors/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/mirror-organization.ts'
 import { ForeignAnswers } from '../../src/run/tenant-mixup.ts'
 import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readOrderFacts } from '../../src/order-facts.ts'
+import { readOrderFacts } from '../../src/list/order-facts.ts'
 import { playAdversary } from '../support/adversary.ts'
 import { seeds } from '../support/seeds.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { OrderFacts } from '../../src/order-facts.ts'
+import type { OrderFacts } from '../../src/list/order-facts.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { recipeOf } from '../../src/source/signing.ts'

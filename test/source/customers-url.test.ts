@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/errors/errors.ts'
 import { canonicalQuery, customersAt, customersUrl, refuseOpenWire } from '../../src/source/customers-url.ts'
 
 test.each([

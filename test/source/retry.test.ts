@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import { createRateLimit } from '../../src/source/rate-limit.ts'
 import { createRetry, type RetryOptions } from '../../src/source/retry.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'

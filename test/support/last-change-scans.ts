@@ -1,4 +1,4 @@
-import type { OrderFacts } from '../../src/order-facts.ts'
+import type { OrderFacts } from '../../src/list/order-facts.ts'
 import type { Certificate } from '../../src/scan/certificate.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'

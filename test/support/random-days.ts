@@ -1,4 +1,4 @@
-import { isOurs } from '../../src/errors.ts'
+import { isOurs } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../../src/store.ts'

@@ -1,4 +1,4 @@
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import { aCustomer, MINUTE_MS, START_MS, type SentRecord } from './builders.ts'
 import { pageOfList, sourceOf, type PageSource } from './listed-source.ts'
 

@@ -2,9 +2,9 @@ import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { QueueUnavailable } from '../../../src/errors.ts'
+import { QueueUnavailable } from '../../../src/errors/errors.ts'
 import { isGone, nameOfProcess } from '../../../src/machine/process-name.ts'
-import { codeOf } from '../../../src/code-of.ts'
+import { codeOf } from '../../../src/errors/code-of.ts'
 
 /** A folder that is ours until it is released, or this process ends. */
 export type FolderLock = { release(): Promise<void> }

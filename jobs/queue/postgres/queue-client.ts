@@ -2,7 +2,7 @@ import { Client, type ClientConfig } from 'pg'
 import { usePasswordFile } from '../../../src/address/password-file.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../../src/address/postgres-address.ts'
 import { postgresSettings, type PostgresSettings } from '../../../src/address/postgres-settings.ts'
-import { QueueUnavailable } from '../../../src/errors.ts'
+import { QueueUnavailable } from '../../../src/errors/errors.ts'
 
 /** How a queue in PostgreSQL is reached, read as the address of a mirror: with TLS, but for a server on this machine, unless it says otherwise. */
 export function queueSettings(address: string): PostgresSettings {

@@ -1,6 +1,6 @@
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
-import { backoffMs } from '../../../src/backoff.ts'
+import { backoffMs } from '../../../src/time/backoff.ts'
 import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { redisLeftJobs } from './redis-left-jobs.ts'

@@ -1,4 +1,4 @@
-import { describeError } from '../../errors.ts'
+import { describeError } from '../../errors/errors.ts'
 import { duration } from './wording.ts'
 
 /** Why a command waits for its mirror before it begins. */

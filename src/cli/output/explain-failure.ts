@@ -1,4 +1,4 @@
-import { factsOf, isOurs, SourceRefused } from '../../errors.ts'
+import { factsOf, isOurs, SourceRefused } from '../../errors/errors.ts'
 
 /** The name of a failure, in a few words, and what to do about it. */
 export type Explanation = { title: string; fix: string }

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { readCredentials } from '../../config/credentials.ts'
 import type { Organization } from '../../config/organization.ts'
-import { isOurs } from '../../errors.ts'
+import { isOurs } from '../../errors/errors.ts'
 import { customersUrl } from '../../source/customers-url.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf, stringToSign, usesNonce, type Recipe } from '../../source/signing.ts'
 import type { Solution } from '../../source/solve-signing.ts'

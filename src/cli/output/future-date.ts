@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../clock-tolerance.ts'
+import { LARGEST_STEP_MS } from '../../time/clock-tolerance.ts'
 
 /** The code in `why` of an organization whose last reading or proof has a date in the future. */
 export const FUTURE_DATE = 'future-date'

@@ -1,5 +1,5 @@
 import type { Outcome, Progress } from '../../mirror-organization.ts'
-import { describeError } from '../../errors.ts'
+import { describeError } from '../../errors/errors.ts'
 import { columnsOf, wrapText } from './fit-text.ts'
 import type { Screen } from '../io.ts'
 import { liveFrame } from './live-frame.ts'

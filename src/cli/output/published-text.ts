@@ -1,4 +1,4 @@
-import { reportedError } from '../../errors.ts'
+import { reportedError } from '../../errors/errors.ts'
 import type { Published } from '../../reading/publish/publish-plan.ts'
 import { exitCodeOfAll, type ExitCode } from '../exit-code.ts'
 import { count } from './wording.ts'

@@ -1,4 +1,4 @@
-import { Interrupted } from '../../errors.ts'
+import { Interrupted } from '../../errors/errors.ts'
 import { hasRowNumbers, MOVED_TABLES, type MovedTable } from './moved-tables.ts'
 import { numberRows, renumbered, type RowNumbers } from './row-numbers.ts'
 import { pagesOf, type Row, type Scope, type Side } from './side.ts'

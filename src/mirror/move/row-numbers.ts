@@ -1,4 +1,4 @@
-import { readLaterOrder, type LaterOrder } from '../../later-order.ts'
+import { readLaterOrder, type LaterOrder } from '../../list/later-order.ts'
 import { rowIdsFrom, rowIdsIn } from '../row-ids.ts'
 import { hasRowNumbers, type Kind, type MovedTable } from './moved-tables.ts'
 import { pagesOf, type Row, type Side, type Value } from './side.ts'

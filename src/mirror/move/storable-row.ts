@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import { parsedJson } from '../../parsed-json.ts'
 import { storableJson, storableText } from '../../storable-text.ts'
 import type { Kind, MovedTable } from './moved-tables.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { MirrorUnusable } from '../../errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import { mayVacuum } from './opening/may-vacuum.ts'
 import { quoted } from '../quoted.ts'
 import type { Database, Session } from './session.ts'

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { chmodSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { MirrorUnusable } from '../../errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { fileError, sqliteError } from './file-errors.ts'

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { systemCode } from '../../code-of.ts'
-import { MirrorUnusable, type MirrorCode } from '../../errors.ts'
+import { systemCode } from '../../errors/code-of.ts'
+import { MirrorUnusable, type MirrorCode } from '../../errors/errors.ts'
 import { viewMissing, VIEWS } from '../views.ts'
 
 const FULL = 'the disk is full. Nothing of this step was kept; free some space, then run the command again.'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { KEY_BYTES } from '../../fingerprint.ts'
+import { KEY_BYTES } from '../../list/fingerprint.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 

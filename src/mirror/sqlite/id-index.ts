@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { MirrorUnusable } from '../../errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import type { Run } from '../../run.ts'
 import type { PagesDecided } from '../decide-pages.ts'
 import { CACHE_KB, type Connection } from './database.ts'

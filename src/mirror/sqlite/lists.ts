@@ -1,7 +1,7 @@
 import type { Run } from '../../run.ts'
-import type { LaterOrder } from '../../later-order.ts'
-import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../list-as-read.ts'
-import { RowSet } from '../../row-set.ts'
+import type { LaterOrder } from '../../list/later-order.ts'
+import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../list/list-as-read.ts'
+import { RowSet } from '../../list/row-set.ts'
 import {
   changedChunks,
   changedWindows,

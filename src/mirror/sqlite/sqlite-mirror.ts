@@ -1,7 +1,7 @@
 import type { Organizations } from '../../organizations.ts'
 import type { Run, Start } from '../../run.ts'
 import type { Erased, Mirror, Opening } from '../../store.ts'
-import { MirrorUnusable } from '../../errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import {
   findDamage,
   openDatabase,

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
-import { BackupFailed } from '../../errors.ts'
-import { systemCode } from '../../code-of.ts'
+import { BackupFailed } from '../../errors/errors.ts'
+import { systemCode } from '../../errors/code-of.ts'
 import { isFull, PLACES } from '../place-error.ts'
 
 const NO_ROOM =

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { Interrupted } from '../../errors.ts'
+import { Interrupted } from '../../errors/errors.ts'
 import { quoted } from '../../mirror/quoted.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 

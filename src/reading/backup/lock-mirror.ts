@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { existsSync, statSync } from 'node:fs'
-import { MirrorUnusable, OrganizationLeased } from '../../errors.ts'
+import { MirrorUnusable, OrganizationLeased } from '../../errors/errors.ts'
 import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'

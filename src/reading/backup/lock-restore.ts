@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MirrorUnusable } from '../../errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import { lock } from '../folder-lock.ts'
 
 /** How long a restore waits for another one in the same folder. */

@@ -1,7 +1,7 @@
 import { linkSync, renameSync, rmSync } from 'node:fs'
 import { listOlder, olderName, timeIn } from '../dated-name.ts'
 import { backupTakenAt } from './backup-mark.ts'
-import { codeOf } from '../../code-of.ts'
+import { codeOf } from '../../errors/code-of.ts'
 
 /**
  * Gives the backup that is about to be replaced a name with the moment of which it is, such as

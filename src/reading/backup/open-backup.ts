@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { MirrorUnusable } from '../../errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 

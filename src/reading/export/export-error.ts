@@ -1,5 +1,5 @@
-import { ExportFailed } from '../../errors.ts'
-import { systemCode } from '../../code-of.ts'
+import { ExportFailed } from '../../errors/errors.ts'
+import { systemCode } from '../../errors/code-of.ts'
 import { isFull, PLACES } from '../place-error.ts'
 import { NO_ROOM, resultsError } from '../results-error.ts'
 

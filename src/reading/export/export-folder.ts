@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { ExportFailed, UsageError } from '../../errors.ts'
+import { ExportFailed, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { lock as takeLock } from '../folder-lock.ts'
 import { flushFolder } from '../flush.ts'

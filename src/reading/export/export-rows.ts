@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { feedStart, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'

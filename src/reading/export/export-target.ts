@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { UsageError } from '../../errors.ts'
+import type { UsageError } from '../../errors/errors.ts'
 import { isPlaceOfJournal } from '../journal-place.ts'
 import { isOfSqlite, readHeader } from '../sqlite-header.ts'
 import { isSame, JOURNALS, LONGEST_NAME, refused } from '../target-place.ts'

@@ -1,5 +1,5 @@
 import type { KeyValue } from 'hyparquet-writer'
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import { version } from '../../version.ts'
 import type { ExportFacts, Format } from './format.ts'
 import { parquetColumn } from './parquet-columns.ts'

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import { digestOfFile } from '../file-digest.ts'
 
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */

@@ -1,6 +1,6 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { READ_TO_END } from '../../mirror/run-conditions.ts'
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import { listedNames } from '../../listed-names.ts'
 import { mirroredIn, type UnknownOrganization } from '../mirrored-in.ts'
 import type { ExportedOrganization } from './format.ts'

@@ -1,4 +1,4 @@
-import { MirrorUnusable, OrganizationLeased, UsageError } from '../../errors.ts'
+import { MirrorUnusable, OrganizationLeased, UsageError } from '../../errors/errors.ts'
 import { compareMirrors } from '../../mirror/move/compare-mirrors.ts'
 import { copyMirror, type Copied, type Copying } from '../../mirror/move/copy-mirror.ts'
 import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'

@@ -1,6 +1,6 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MirrorUnusable, UsageError } from '../../errors.ts'
+import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { postgresSide } from '../../mirror/move/postgres-side.ts'

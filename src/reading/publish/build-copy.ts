@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { CopyFailed } from '../../errors.ts'
+import { CopyFailed } from '../../errors/errors.ts'
 import { readingError } from './copy-error.ts'
 import { addIndexes } from './copy-indexes.ts'
 import { copyTables } from './copy-tables.ts'

@@ -1,6 +1,6 @@
 import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../../config/bucket-address.ts'
 import type { Config } from '../../config/read-config.ts'
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import type { BucketPlan } from './bucket/bucket-plan.ts'
 import type { AnyPlan } from './publish-plan.ts'
 

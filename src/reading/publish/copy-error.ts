@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
-import { CopyFailed } from '../../errors.ts'
+import { CopyFailed } from '../../errors/errors.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
-import { systemCode } from '../../code-of.ts'
+import { systemCode } from '../../errors/code-of.ts'
 import { isFull, PLACES } from '../place-error.ts'
 
 const NO_ROOM =

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, realpathSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CopyFailed, UsageError } from '../../errors.ts'
+import { CopyFailed, UsageError } from '../../errors/errors.ts'
 
 /** Who may read a copy besides its owner: the members of a group, or all users of the machine. */
 export type Access = { gid: number | undefined; forAll: boolean }

@@ -5,7 +5,7 @@ import { MANIFEST } from './manifest-columns.ts'
 import { datasetteMetadata } from '../dictionary.ts'
 import { privateName } from '../private-name.ts'
 import { makeFile, PUBLISHING } from './unfinished-copy.ts'
-import { codeOf } from '../../code-of.ts'
+import { codeOf } from '../../errors/code-of.ts'
 
 /**
  * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column

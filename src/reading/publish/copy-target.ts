@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { refused, requireNoJournals, requirePlace } from '../target-place.ts'

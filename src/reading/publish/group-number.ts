@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 
 /** The number of a group, from its name or number. Throws UsageError for a name that the system does not know. */
 export function groupNumber(group: string | number): number {

@@ -1,10 +1,10 @@
 import { existsSync, linkSync, lstatSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CopyFailed } from '../../errors.ts'
+import { CopyFailed } from '../../errors/errors.ts'
 import { listOlder, olderName, timeIn } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { readManifest } from './manifest.ts'
-import { codeOf } from '../../code-of.ts'
+import { codeOf } from '../../errors/code-of.ts'
 
 /**
  * Gives the copy that is about to be replaced a second name with the time at which it was published, such as

@@ -1,4 +1,4 @@
-import { describeError } from '../../errors.ts'
+import { describeError } from '../../errors/errors.ts'
 import { publishApart } from './publish-apart.ts'
 import { placeOf } from './configured-plan.ts'
 import type { AnyPlan, Published } from './publish-plan.ts'

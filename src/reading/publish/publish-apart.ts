@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { processEnvironment } from '../../config/environment.ts'
-import { CopyFailed, Interrupted, reportedError } from '../../errors.ts'
+import { CopyFailed, Interrupted, reportedError } from '../../errors/errors.ts'
 import { keptCompiled, programBeside } from '../../machine/process-apart.ts'
 import { published, type AnyPlan, type Published } from './publish-plan.ts'
 

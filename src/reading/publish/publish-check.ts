@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CopyFailed } from '../../errors.ts'
+import { CopyFailed } from '../../errors/errors.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { copyTargets } from './copy-target.ts'
 import { groupNumber } from './group-number.ts'

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { describeError, isOurs } from '../../errors.ts'
+import { describeError, isOurs } from '../../errors/errors.ts'
 import { withFileToRead } from '../file-to-read.ts'
 import { publishCopies } from './publish.ts'
 import { anyPlan, type AnyPlan, type Published } from './publish-plan.ts'

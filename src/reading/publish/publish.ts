@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { describeError, isOurs } from '../../errors.ts'
+import { describeError, isOurs } from '../../errors/errors.ts'
 import { buildCopy, type BuiltCopy } from './build-copy.ts'
 import { removeLeftovers, unfinishedCopy } from './unfinished-copy.ts'
 import { copyError } from './copy-error.ts'

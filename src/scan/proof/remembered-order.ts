@@ -1,5 +1,5 @@
-import type { OrderFacts } from '../../order-facts.ts'
-import { RowSet } from '../../row-set.ts'
+import type { OrderFacts } from '../../list/order-facts.ts'
+import { RowSet } from '../../list/row-set.ts'
 import type { Seam } from '../window/overlap.ts'
 import type { ReadWindow } from '../window/read-window.ts'
 import { RowLog } from './row-log.ts'

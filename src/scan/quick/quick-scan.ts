@@ -1,4 +1,4 @@
-import type { OrderFacts } from '../../order-facts.ts'
+import type { OrderFacts } from '../../list/order-facts.ts'
 import { type Certificate, NO_PROOF } from '../certificate.ts'
 import { prepareWindow } from '../window/read-window.ts'
 import type { Reason } from '../reasons.ts'

@@ -1,4 +1,4 @@
-import { isDate, isPlainUtc } from '../../calendar.ts'
+import { isDate, isPlainUtc } from '../../time/calendar.ts'
 
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
 

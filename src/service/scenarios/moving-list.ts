@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import type { ServiceCustomer } from '../customers.ts'
 
 /** A list of customers that records its changes. */

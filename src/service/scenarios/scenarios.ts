@@ -1,5 +1,5 @@
 import { didYouMean } from '../../config/suggestion.ts'
-import { UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import { ANSWERS_THAT_BREAK } from './answers-that-break.ts'
 import { LIMITS_AND_CLOCKS } from './limits-and-clocks.ts'
 import { LISTS_IN_OTHER_ORDERS } from './lists-in-other-orders.ts'

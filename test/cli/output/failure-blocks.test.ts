@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { failureBlocks } from '../../../src/cli/output/failure-blocks.ts'
 import { heldWarning } from '../../../src/cli/output/held-warning.ts'
-import { describeError, Interrupted, MaxRunReached, MirrorUnusable } from '../../../src/errors.ts'
+import { describeError, Interrupted, MaxRunReached, MirrorUnusable } from '../../../src/errors/errors.ts'
 import { emptyReport, type RunStatus } from '../../../src/report.ts'
 
 const HOUR_MS = 3_600_000

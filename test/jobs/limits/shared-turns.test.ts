@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LimitEvent } from '../../../jobs/limits/limit-share.ts'
 import { sharedTurnsIn } from '../../../jobs/limits/shared-turns.ts'
-import { RateLimited } from '../../../src/errors.ts'
+import { RateLimited } from '../../../src/errors/errors.ts'
 import { rateLimiter, type ServiceLimit } from '../../../src/service/rate-limit.ts'
 import { createRateLimit, type RateLimit } from '../../../src/source/rate-limit.ts'
 import { createRetry } from '../../../src/source/retry.ts'

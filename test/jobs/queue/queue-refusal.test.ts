@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createWriteProbe } from '../../../jobs/queue/write-probe.ts'
 import { codeAndReason, isRefusal, queueUnavailable } from '../../../jobs/queue/queue-refusal.ts'
-import { QueueUnavailable, UsageError } from '../../../src/errors.ts'
+import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
 
 const PLACE = 'redis://127.0.0.1:6379'
 const OOM = "OOM command not allowed when used memory > 'maxmemory'."

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import * as errors from '../../../src/errors.ts'
+import * as errors from '../../../src/errors/errors.ts'
 import { isWaiting, verdictOf, type Circumstances, type JobVerdict } from '../../../jobs/run/outcome.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeError } from '../../../src/errors.ts'
+import { describeError } from '../../../src/errors/errors.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MirrorUnusable } from '../../../src/errors.ts'
+import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { isLost, postgresError } from '../../../src/mirror/postgres/opening/postgres-errors.ts'
 
 const ADDRESS = 'postgres://db.test/crm'

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { MirrorUnusable } from '../../../src/errors.ts'
+import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { openDatabase, writeTransaction } from '../../../src/mirror/sqlite/database.ts'
 import { fileError, sqliteError } from '../../../src/mirror/sqlite/file-errors.ts'
 import { savePages } from '../../../src/mirror/sqlite/pages.ts'

@@ -1,5 +1,5 @@
 import type { Erased, Traces } from '../../../store.ts'
-import { MirrorUnusable } from '../../../errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import { HOLDING_TABLES } from '../holding-tables.ts'
 import type { Database, Session } from '../session.ts'
 import { vacuum } from '../vacuum.ts'

@@ -1,4 +1,4 @@
-import { MirrorUnusable, UsageError } from '../../../errors.ts'
+import { MirrorUnusable, UsageError } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress } from '../../../address/postgres-address.ts'
 import { postgresSettings, type PostgresSettings } from '../../../address/postgres-settings.ts'

@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../../errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from './begin.ts'
 import { openPool } from './connections.ts'

@@ -1,5 +1,5 @@
-import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors.ts'
-import { tlsFailure } from '../../../tls-failure.ts'
+import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
+import { tlsFailure } from '../../../errors/tls-failure.ts'
 import { violation } from './violations.ts'
 
 const AGAIN = 'What was saved before is kept, and the next run continues from there; run any other command again.'

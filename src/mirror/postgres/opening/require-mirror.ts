@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../../errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import type { Database, Session } from '../session.ts'
 import { LATEST_VERSION } from './versions.ts'
 

@@ -1,4 +1,4 @@
-import { isOurs } from '../../../errors.ts'
+import { isOurs } from '../../../errors/errors.ts'
 import { hiddenValues } from '../../../privacy/hidden-values.ts'
 import type { Run } from '../../../run.ts'
 import type { Mirror, StoredPrivacy } from '../../../store.ts'

@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../../errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import { viewMissing } from '../../views.ts'
 import { missingViews } from '../opening/missing-views.ts'
 import type { Database } from '../session.ts'

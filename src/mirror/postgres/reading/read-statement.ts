@@ -1,6 +1,6 @@
 import { DatabaseError, types as builtIn } from 'pg'
-import { codeOf } from '../../../code-of.ts'
-import { isOurs, UsageError } from '../../../errors.ts'
+import { codeOf } from '../../../errors/code-of.ts'
+import { isOurs, UsageError } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from '../opening/begin.ts'
 import { DICTIONARY } from '../dictionary.ts'
@@ -13,7 +13,7 @@ import { LATEST_VERSION } from '../opening/versions.ts'
 import type { Session } from '../session.ts'
 import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
 import { VALUE_TYPES } from '../opening/value-types.ts'
-import { noRoomFor, SEVERAL, WRITES } from '../../../statement-mistakes.ts'
+import { noRoomFor, SEVERAL, WRITES } from '../../../errors/statement-mistakes.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
 export type Statement = { sql: string; parameters?: readonly unknown[] }

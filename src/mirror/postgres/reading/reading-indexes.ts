@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../../errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import { READ_TO_END } from '../../run-conditions.ts'
 import type { Database, Session } from '../session.ts'
 

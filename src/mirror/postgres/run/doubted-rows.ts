@@ -1,4 +1,4 @@
-import { RowSet } from '../../../row-set.ts'
+import { RowSet } from '../../../list/row-set.ts'
 import type { Run } from '../../../run.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { rowsAsBytes, rowsInBytes } from './row-numbers.ts'

@@ -1,4 +1,4 @@
-import type { LaterOrder } from '../../../later-order.ts'
+import type { LaterOrder } from '../../../list/later-order.ts'
 import type { Ending, Run } from '../../../run.ts'
 import type { RecordCounts, Report } from '../../../report.ts'
 import { doubted } from '../../absences-found.ts'

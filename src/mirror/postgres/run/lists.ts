@@ -1,5 +1,5 @@
-import type { LaterOrder } from '../../../later-order.ts'
-import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../../list-as-read.ts'
+import type { LaterOrder } from '../../../list/later-order.ts'
+import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../../list/list-as-read.ts'
 import type { Run } from '../../../run.ts'
 import {
   changedChunks,

@@ -1,6 +1,6 @@
 import type { Run } from '../../../run.ts'
 import type { PagesSaved } from '../../../store.ts'
-import { MirrorUnusable } from '../../../errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import { decidePages, idsIn, type PagesDecided, type Stored } from '../../decide-pages.ts'
 import { addSaved } from '../../page-accounting.ts'
 import { notTaken, requireTaken } from '../../rows-taken.ts'

@@ -1,4 +1,4 @@
-import { RowSet } from '../../../row-set.ts'
+import { RowSet } from '../../../list/row-set.ts'
 
 /** An organization that had no rows takes half a megabyte at most, and of a million ids a quarter is looked up for nothing. */
 const BITS = 22

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { KEY_BYTES } from '../../../fingerprint.ts'
+import { KEY_BYTES } from '../../../list/fingerprint.ts'
 import { forgottenBy, type Forgotten } from '../../../privacy/forgotten.ts'
 import type { Run, Start } from '../../../run.ts'
 import { fingerprintOfRun } from '../../fingerprint-of-run.ts'

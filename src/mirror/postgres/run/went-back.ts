@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../../errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import type { Run } from '../../../run.ts'
 
 /**

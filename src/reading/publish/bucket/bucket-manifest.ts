@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UsageError } from '../../../errors.ts'
+import { UsageError } from '../../../errors/errors.ts'
 import { parsedJson } from '../../../parsed-json.ts'
 import { MANIFEST } from './object-keys.ts'
 import type { ObjectStore } from './object-store.ts'

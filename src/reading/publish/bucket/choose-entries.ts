@@ -1,6 +1,6 @@
-import { describeError, factsOf, isOurs } from '../../../errors.ts'
+import { describeError, factsOf, isOurs } from '../../../errors/errors.ts'
 import type { LeftOut, Published } from '../publish-plan.ts'
-import { isoOf } from '../../../iso-time.ts'
+import { isoOf } from '../../../time/iso-time.ts'
 import type { BucketManifest, ManifestEntry } from './bucket-manifest.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { objectKey } from './object-keys.ts'

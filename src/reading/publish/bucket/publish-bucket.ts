@@ -1,5 +1,5 @@
-import { isoOf } from '../../../iso-time.ts'
-import { CopyFailed, factsOf, isOurs } from '../../../errors.ts'
+import { isoOf } from '../../../time/iso-time.ts'
+import { CopyFailed, factsOf, isOurs } from '../../../errors/errors.ts'
 import { leftBy, namesOf, sweep } from './sweep-bucket.ts'
 import type { Published } from '../publish-plan.ts'
 import {

@@ -1,5 +1,5 @@
-import { CopyFailed, isOurs } from '../../../errors.ts'
-import { tlsFailure } from '../../../tls-failure.ts'
+import { CopyFailed, isOurs } from '../../../errors/errors.ts'
+import { tlsFailure } from '../../../errors/tls-failure.ts'
 
 /** The name that the client gives an error: the code in the answer of the service, or that of the system. */
 export function errorNameOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { isOurs } from '../../../errors.ts'
+import { isOurs } from '../../../errors/errors.ts'
 import pLimit from 'p-limit'
 import type { BucketManifest } from './bucket-manifest.ts'
 import { generationOf, OBJECTS } from './object-keys.ts'

@@ -1,4 +1,4 @@
-import type { Warnings } from './customer.ts'
+import type { Warnings } from '../customer.ts'
 import type { LaterOrder } from './later-order.ts'
 import type { OrderFacts } from './order-facts.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RowSet } from '../src/row-set.ts'
+import { RowSet } from '../../src/list/row-set.ts'
 
 /** Around the last row an int32 can name. */
 const FAR = fc.integer({ min: 2 ** 31 - 40, max: 2 ** 31 - 1 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tlsFailure } from '../src/tls-failure.ts'
+import { tlsFailure } from '../../src/errors/tls-failure.ts'
 
 const ALERT = 'SSL routines:ssl3_read_bytes:tlsv1 alert protocol version:SSL alert number 70'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parsedJson } from './parsed-json.ts'
+import { parsedJson } from '../parsed-json.ts'
 
 const fieldNames = z.array(z.string().max(100)).max(100)
 

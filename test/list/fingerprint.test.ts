@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fingerprintWith } from '../src/fingerprint.ts'
-import { aCustomer, customerId } from './support/builders.ts'
-import { dice, type Dice } from './support/dice.ts'
-import { printOf, viewOf } from './support/json-bytes.ts'
-import { seeds } from './support/seeds.ts'
+import { fingerprintWith } from '../../src/list/fingerprint.ts'
+import { aCustomer, customerId } from '../support/builders.ts'
+import { dice, type Dice } from '../support/dice.ts'
+import { printOf, viewOf } from '../support/json-bytes.ts'
+import { seeds } from '../support/seeds.ts'
 
 const KEY = Uint8Array.from({ length: 16 }, (_, index) => 7 * index + 1)
 const fingerprint = fingerprintWith(KEY)

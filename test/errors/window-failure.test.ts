@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import * as errors from '../src/errors.ts'
+import * as errors from '../../src/errors/errors.ts'
 import {
   AccountingBroken,
   Cancelled,
@@ -17,9 +17,9 @@ import {
   type ContractCode,
   type RefusalCode,
   type UnavailableCode,
-} from '../src/errors.ts'
-import type { WindowFailure } from '../src/scan/window/window.ts'
-import { windowFailureOf } from '../src/window-failure.ts'
+} from '../../src/errors/errors.ts'
+import type { WindowFailure } from '../../src/scan/window/window.ts'
+import { windowFailureOf } from '../../src/errors/window-failure.ts'
 
 type Verdict = WindowFailure | 'ends the run'
 

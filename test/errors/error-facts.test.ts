@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { verdictOf, type Circumstances } from '../jobs/run/outcome.ts'
-import { EXIT_CODES, exitCodeOf } from '../src/cli/exit-code.ts'
-import { explainFailure } from '../src/cli/output/explain-failure.ts'
-import { ERRORS, factsOfCode, isErrorCode, type ErrorCode, type ErrorFacts } from '../src/error-facts.ts'
-import * as errors from '../src/errors.ts'
-import { factsOf, reportedError } from '../src/errors.ts'
-import { windowFailureOf } from '../src/window-failure.ts'
-import { readProgram } from './support/program.ts'
+import { verdictOf, type Circumstances } from '../../jobs/run/outcome.ts'
+import { EXIT_CODES, exitCodeOf } from '../../src/cli/exit-code.ts'
+import { explainFailure } from '../../src/cli/output/explain-failure.ts'
+import { ERRORS, factsOfCode, isErrorCode, type ErrorCode, type ErrorFacts } from '../../src/errors/error-facts.ts'
+import * as errors from '../../src/errors/errors.ts'
+import { factsOf, reportedError } from '../../src/errors/errors.ts'
+import { windowFailureOf } from '../../src/errors/window-failure.ts'
+import { readProgram } from '../support/program.ts'
 
 /** Each row of the table: the class, the code, and what follows. */
 const ROWS = Object.entries<Record<string, ErrorFacts>>(ERRORS).flatMap(([kind, codes]) =>
@@ -143,7 +143,7 @@ describe('classes and table agree', () => {
 
 describe('the program and the table', () => {
   test('every error that one file throws for another has a class of errors.ts', () => {
-    const others = PRODUCT.filter(({ path }) => path !== 'src/errors.ts').flatMap(({ code }) =>
+    const others = PRODUCT.filter(({ path }) => path !== 'src/errors/errors.ts').flatMap(({ code }) =>
       [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name),
     )
 
@@ -164,7 +164,7 @@ describe('the program and the table', () => {
 
   test('every code is thrown somewhere', () => {
     const throwing = PRODUCT.filter(({ path, imports }) => {
-      return !path.startsWith('src/error') && imports.some(({ target }) => target === 'src/errors.ts')
+      return !path.startsWith('src/errors/error') && imports.some(({ target }) => target === 'src/errors/errors.ts')
     })
     const isThrown = ({ kind, code }: { kind: string; code: string }) => {
       const isOnly = ROWS.filter((row) => row.kind === kind).length === 1
@@ -188,7 +188,7 @@ describe('the program and the table', () => {
   test('no other file lists codes', () => {
     const list = new RegExp(String.raw`('(${CODES.join('|')})'(: \w+)?,\s*){3}`)
     // The failures of windows, and the reasons of a scan, have some names in common with codes.
-    const files = PRODUCT.filter(({ path }) => !/^src\/(scan\/|error-facts\.ts)/.test(path))
+    const files = PRODUCT.filter(({ path }) => !/^src\/(scan\/|errors\/error-facts\.ts)/.test(path))
 
     expect(files.filter((file) => list.test(file.code)).map(({ path }) => path)).toEqual([])
   })
@@ -196,8 +196,8 @@ describe('the program and the table', () => {
 
 /** Each reads a status, a wait, a clock or a sentence of an error, lets one of ours pass, or counts a kind of answer. */
 const READERS: ReadonlySet<string> = new Set([
-  'src/errors.ts',
-  'src/window-failure.ts',
+  'src/errors/errors.ts',
+  'src/errors/window-failure.ts',
   'src/cli/statement-suggestion.ts',
   'src/cli/unused-proxy.ts',
   'src/mirror/if-there.ts',

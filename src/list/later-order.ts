@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parsedJson } from './parsed-json.ts'
+import { parsedJson } from '../parsed-json.ts'
 
 /** The order of a list since it was read, as far as quick runs know it. */
 export type LaterOrder = z.output<typeof laterSchema>
