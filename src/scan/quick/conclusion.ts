@@ -8,7 +8,11 @@ export type Conclusion = {
   readonly gone: readonly number[]
   /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
   readonly pending: readonly number[]
-  /** Whether the rows read stand in an order that no change of a customer alters: then a row that left its place stands nowhere else, and needs no search. */
+  /**
+   * Whether the rows read stand in an order that no change of a customer alters, and each row that is gone was seen to leave its place in
+   * this run: then it stands nowhere else, and needs no search. One that an earlier run missed may have come back since, to a part that was
+   * not read and that another row has left.
+   */
   readonly orderStays: boolean
   /** Pages that were not read, and that are trusted to hold the rows expected there. */
   readonly trustedPages: number
@@ -45,7 +49,7 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
   return {
     gone: isWhole ? missed : [],
     pending: isWhole ? [] : missed,
-    orderStays: evidence.orderStays,
+    orderStays: evidence.orderStays && missed.every((rowId) => left.includes(rowId)),
     trustedPages: Math.round(trusted / evidence.size),
     laterOrder: hasOrder ? foundOrder({ cuts, gaps, expected }) : undefined,
   }

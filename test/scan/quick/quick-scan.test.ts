@@ -50,6 +50,19 @@ describe('in order of creation', () => {
     expect(gone).toEqual([])
     expect(reasons).toEqual(['quick'])
   })
+
+  test('a customer whom an earlier scan missed is to be searched for: it may be back, where another one left', () => {
+    const list = new QuickList(100_000)
+    const back = list.rows[44_444] ?? 0
+    const before = list.rows.filter((rowId) => rowId !== back)
+    const left = list.delete(44_450)
+
+    const { gone, orderStays, read } = readQuickly(list, before, { pending: [back] })
+
+    expect([read.has(back), read.has(left)]).toEqual([false, false])
+    expect(gone).toEqual([back])
+    expect(orderStays).toBe(false)
+  })
 })
 
 describe('by name', () => {
