@@ -75,6 +75,10 @@ import type { StoppedAt } from './window/window.ts'
  * out in every overlap: rare, and the reason two absences come before a removal. One window that holds the whole list needs
  * none of this: it was cut from one list.
  *
+ * Windows from before an interruption meet the others in one overlap, after minutes or hours in which a few moves cancel out there
+ * easily: one row deleted above it, one inserted below it, and one that went from below to above. So a pass that continues an
+ * interrupted one is not quiet, whatever it shows.
+ *
  * # `settled`: whatever the order is
  *
  * Without a witness, and with changes, a scan can still be settled. Let K be any rows that keep their places among each other:

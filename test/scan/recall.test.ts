@@ -32,18 +32,55 @@ test('a scan stopped after any window goes on where it was, and is proven whatev
   }
 })
 
-test('an undisturbed scan stopped after any window reads no window again', () => {
+test('an undisturbed scan stopped after any window reads only the ends of the list again', () => {
   for (let stopAfter = 1; stopAfter <= 12; stopAfter++) {
     const luck = dice(stopAfter)
-    const list = new SimulatedList(luck, { size: 1030, order: 'name' })
+    const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
     const service = { answer: list.answer.bind(list) }
     const first = drive(chainScan(), service, { dice: luck, stopAfter })
     const scan = chainScan({ recalled: first.reads.toSorted(byPosition) })
     const second = drive(scan, service, { dice: luck })
     expect(scan.certificate()).toMatchObject({ proof: 'proven', distinct: 1030 })
     const whole = drive(chainScan(), service, { dice: luck })
-    expect(first.requests + second.requests).toBe(whole.requests)
+    expect(first.requests + second.requests).toBeLessThanOrEqual(whole.requests + 2)
   }
+})
+
+test('a list that looks still across an interruption is not proven by that: moves in the meantime may cancel out', () => {
+  const proofs = new Set<string>()
+  for (let seed = 1; seed <= seeds(600, { every: 4 }); seed++) {
+    const luck = dice(seed)
+    const order = luck.chance(0.7) ? 'name' : 'last change asc'
+    const list = new SimulatedList(luck, { size: 1030, order })
+    const service = { answer: list.answer.bind(list) }
+    const first = drive(chainScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })
+    if (luck.chance(0.7)) list.delete()
+    if (luck.chance(0.7)) list.insert()
+    list.move()
+
+    const scan = chainScan({ recalled: first.reads.toSorted(byPosition) })
+    const second = drive(scan, service, { dice: luck, parallel: 3 })
+    const { proof, basis, passes } = scan.certificate()
+    const read = new Set([...first.ids, ...second.ids])
+    const unread = list.survivors().filter((id) => !read.has(id))
+    proofs.add(`${proof} ${basis}, ${passes}`)
+    if (proof === 'proven') expect({ seed, unread }).toEqual({ seed, unread: [] })
+  }
+  // What was read of such a list before is read again: it is short.
+  expect(proofs).toContain('proven quiet, 2')
+})
+
+test('an undisturbed list too long to be read again is settled, where no order vouches for it', () => {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, { size: 34_000, order: 'name' })
+  const service = { answer: list.answer.bind(list) }
+  const first = drive(chainScan(), service, { dice: luck, stopAfter: 150 })
+  const scan = chainScan({ recalled: first.reads.toSorted(byPosition) })
+  const second = drive(scan, service, { dice: luck })
+  const whole = drive(chainScan(), service, { dice: luck })
+
+  expect(scan.certificate()).toMatchObject({ proof: 'settled', reasons: ['not-quiet'] })
+  expect(first.requests + second.requests).toBeLessThanOrEqual(whole.requests + 2)
 })
 
 test('a list with as many new customers as deleted ones since the interruption is not read again for the sake of its total', () => {
@@ -63,14 +100,14 @@ test('a list with as many new customers as deleted ones since the interruption i
 test('a scan whose service refuses large pages goes on in the size it had found, and is proven', () => {
   for (let stopAfter = 2; stopAfter <= 12; stopAfter++) {
     const luck = dice(stopAfter)
-    const list = new SimulatedList(luck, { size: 1030, order: 'name' })
+    const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
     const answer = (window: Window) => (window.size > 50 ? 'size-refused' : list.answer(window))
     const first = drive(chainScan(), { answer }, { dice: luck, stopAfter })
     const scan = chainScan({ recalled: first.reads.toSorted(byPosition) })
     const second = drive(scan, { answer }, { dice: luck })
     expect(scan.certificate()).toMatchObject({ proof: 'proven', distinct: 1030, notes: [] })
     const whole = drive(chainScan(), { answer }, { dice: luck })
-    expect(first.requests + second.requests).toBe(whole.requests)
+    expect(first.requests + second.requests).toBeLessThanOrEqual(whole.requests + 2)
   }
 })
 
