@@ -89,5 +89,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 }
 
 function oneOf(values: readonly string[], written: unknown): string {
+  const [only, ...others] = values
+  if (others.length === 0) return `must be ${only}, or left out`
   return `must be one of ${values.join(', ')}${typeof written === 'string' ? didYouMean(written, values) : ''}`
 }

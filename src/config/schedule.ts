@@ -6,7 +6,10 @@ import { didYouMean } from './suggestion.ts'
 import { window as hours } from './window.ts'
 
 const cron = z
-  .string('must be text of five fields, such as "0 2 * * *"')
+  .string({
+    error: ({ input }) =>
+      `${input === undefined ? 'is missing: write' : 'must be'} text of five fields, such as ${NIGHTLY}`,
+  })
   .check(refusing((text) => cronProblem(text, NIGHTLY)))
   .meta({
     description: 'When to run, as five cron fields: minute, hour, day of month, month, day of week.',
@@ -14,7 +17,7 @@ const cron = z
   })
 
 const timezone = z
-  .string()
+  .string({ error: ({ input }) => (input === undefined ? 'is missing: such as Europe/Paris' : undefined) })
   .check(refusing(timezoneProblem))
   .meta({ description: 'The time zone of the cron fields, as Region/City.', examples: ['Europe/Paris'] })
 

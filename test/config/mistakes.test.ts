@@ -164,6 +164,14 @@ test.each([
   expect(await mistakesIn(text)).toEqual([`customer-mirror.yaml:3:14 organizations.0.baseUrl: ${message}`])
 })
 
+test('a schedule without a cron line is said to lack one', async () => {
+  const [cron, timezone] = await mistakesIn(`schedule: {}\n${acme()}`)
+  expect(cron).toBe(
+    'customer-mirror.yaml:1:11 schedule.cron: is missing: write text of five fields, such as "0 2 * * *" for every night at two',
+  )
+  expect(timezone).toBe('customer-mirror.yaml:1:11 schedule.timezone: is missing: such as Europe/Paris')
+})
+
 test('every mistake in the file is reported at once, in the order of the file', async () => {
   const text = `mirror: 3
 pageSize: 50

@@ -78,11 +78,13 @@ function valuesOf(path: string[]): string {
     const mistakes = 'mistakes' in found ? found.mistakes : []
     return mistakes.filter((mistake) => mistake.path.join() === path.join()).map(({ message }) => message)
   })
-  const [, oneOf, range] = messages.map((message) => VALUES.exec(message)).find((match) => match !== null) ?? []
-  return oneOf === undefined ? (range ?? '') : oneOf.split(', ').map(code).join(', ')
+  const [, oneOf, only, range] = messages.map((message) => VALUES.exec(message)).find((match) => match !== null) ?? []
+  const values = oneOf ?? only
+  return values === undefined ? (range ?? '') : values.split(', ').map(code).join(', ')
 }
 
-const VALUES = /^must be (?:one of (.*?)(?: \(.*)?|((?:a duration from|a whole|a number|a share|auto).*))$/
+const VALUES =
+  /^must be (?:one of (.*?)(?: \(.*)?|(\S+), or left out|((?:a duration from|a whole|a number|a share|auto).*))$/
 
 function dataWith([name = '', ...rest]: string[], value: unknown): unknown {
   const inner = rest.length === 0 ? value : dataWith(rest, value)
