@@ -16,13 +16,19 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
   }
 }
 
-/** `help --help` is `help`, and `signing help --help` is `signing help`: Commander would look for a command named `--help`. */
+/**
+ * `help --help` and `help help` are `help`, also behind a command such as `signing`: Commander would look for commands of these names. A
+ * command that is not there is refused in the words for one without `help` before it: Commander shows the help of all, and names no mistake.
+ */
 function withoutHelpOfHelp(args: readonly string[], root: Command): readonly string[] {
   const named = root.commands.find((command) => command.name() === args[0])
   const at = named === undefined ? 0 : 1
+  const asked = args[at + 1]
   // Where `help` is no command, it may be the id of an organization.
-  const asksForHelp = args[at] === 'help' && hasHelpCommand(named ?? root)
-  return asksForHelp && ['-h', '--help'].includes(args[at + 1] ?? '') ? args.slice(0, at + 1) : args
+  if (args[at] !== 'help' || asked === undefined || !hasHelpCommand(named ?? root)) return args
+  if (['-h', '--help', 'help'].includes(asked)) return args.slice(0, at + 1)
+  const isThere = (named ?? root).commands.some((command) => command.name() === asked)
+  return isThere || asked.startsWith('-') ? args : args.toSpliced(at, 1)
 }
 
 function hasHelpCommand(command: CommandUnknownOpts): boolean {

@@ -54,6 +54,8 @@ test('help for a command is the same as its --help', async () => {
 test.each([
   ['help --help', '--help'],
   ['help -h', '--help'],
+  ['help help', '--help'],
+  ['signing help help', 'signing --help'],
   ['signing help --help', 'signing --help'],
   ['organizations help -h', 'organizations --help'],
   ['run help --help', 'run --help'],
@@ -101,6 +103,19 @@ test.each([
   expect(stderr).toContain(said)
   expect(stderr).toContain(`\nTo see how it is used: customer-mirror${command} --help\n`)
   expect(stderr).not.toMatch(/^\s+at /m)
+})
+
+test.each([
+  ['help snyc', 'snyc'],
+  ['signing help eksplain', 'signing eksplain'],
+  ['organizations help renam', 'organizations renam'],
+])('%s says of the command that is not there what %s says', async (asked, same) => {
+  const cwd = temporaryFolder()
+  const [help, alone] = [await runCli(asked.split(' '), { cwd }), await runCli(same.split(' '), { cwd })]
+
+  expect(alone).toMatchObject({ code: 2, stdout: '' })
+  expect(alone.stderr).toMatch(/^error: unknown command '.*'\n\(Did you mean .*\?\)\n/)
+  expect(help).toEqual(alone)
 })
 
 test.each(
