@@ -3,6 +3,7 @@ import { HTTPException } from 'hono/http-exception'
 import { addHeaders } from '../../src/http/headers.ts'
 import { addHealth } from '../../src/http/health.ts'
 import { listen, type Listening } from '../../src/http/listen.ts'
+import { onlyReads } from '../../src/http/only-reads.ts'
 import { answerOnlyTo } from '../../src/http/own-names.ts'
 import type { WorkerReadiness } from './health.ts'
 
@@ -28,6 +29,7 @@ export async function serveHttp(watched: Watched, { names, ...address }: Address
     const text = await watched.metrics()
     return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
+  app.all('/metrics', onlyReads)
   if (watched.board !== undefined) app.route(BOARD_PATH, watched.board)
   app.route('/', watched.pages)
   app.onError((error, context) =>

@@ -1,5 +1,6 @@
 import { Hono, type Context } from 'hono'
 import type { Organization } from '../../src/config/organization.ts'
+import { onlyReads } from '../../src/http/only-reads.ts'
 import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
 import { readPart, type Overview, type Served } from '../../src/page/overview.ts'
@@ -28,7 +29,7 @@ export function createPages(shown: Shown): Hono {
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
     return answer(context, 200, overviewPage(...(await readShown(shown, asked))))
   })
-  pages.get('/runs/:id{[0-9]+}', async (context) => {
+  pages.get(RUN_PATH, async (context) => {
     const id = Number(context.req.param('id'))
     const run = await shown.mirror.findRun(id)
     if (run === undefined) return answer(context, 404, errorPage('Not found', 'There is no run with this number.'))
@@ -36,9 +37,12 @@ export function createPages(shown: Shown): Hono {
     const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
     return answer(context, 200, runPage(run, { waiting, nowMs: shown.now() }))
   })
+  for (const path of ['/', RUN_PATH]) pages.all(path, onlyReads)
   pages.onError((_error, context) => answer(context, 503, errorPage('No answer', UNREADABLE)))
   return pages
 }
+
+const RUN_PATH = '/runs/:id{[0-9]+}'
 
 /** The longest id of an organization. */
 const LONGEST_ID = 63

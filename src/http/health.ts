@@ -1,4 +1,5 @@
 import type { Env, Hono } from 'hono'
+import { onlyReads } from './only-reads.ts'
 
 /** Whether a program does its work, and the problems if it does not. */
 export type Readiness = { ready: boolean; problems: string[] }
@@ -10,6 +11,7 @@ export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Re
     const readiness = await examine()
     return context.json(readiness, readiness.ready ? 200 : 503)
   })
+  for (const path of ['/healthz', '/readyz']) app.all(path, onlyReads)
 }
 
 /** The readiness of a program that is ready as soon as it listens. */

@@ -24,3 +24,14 @@ test('the sandbox is asked how it is like the worker: at once, without a signatu
   expect(await (await service.request('/healthz')).json()).toEqual({ alive: true })
   expect(await (await service.request('/readyz')).json()).toEqual({ ready: true, problems: [] })
 })
+
+test.each(['/healthz', '/readyz'])('%s can be read and nothing else', async (path) => {
+  const app = new Hono()
+  addHealth(app)
+
+  const refused = await app.request(path, { method: 'POST' })
+
+  expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
+  expect(await refused.json()).toEqual({ error: `${path} can be read and nothing else: use GET.` })
+  expect((await app.request(path, { method: 'HEAD' })).status).toBe(200)
+})

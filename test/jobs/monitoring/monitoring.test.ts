@@ -70,6 +70,14 @@ describe('monitoring of a worker', () => {
     expect(await ask(`${origin}/queues`)).toMatchObject({ status: 404 })
   })
 
+  test('refuses a change of its metrics', async () => {
+    const { origin } = await aWatchedWorker()
+
+    const refused = await fetch(`${origin}/metrics`, { method: 'POST' })
+
+    expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
+  })
+
   test('shows them to holders of the token, read-only', async () => {
     const { origin, worker } = await aWatchedWorker({ CUSTOMER_MIRROR_BOARD_TOKEN: TOKEN })
     await worker.ran('acme')

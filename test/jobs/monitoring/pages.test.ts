@@ -136,7 +136,7 @@ test.each(['/runs/99', '/runs/99999999999999999999999', '/runs/1e3', '/runs/../r
 )
 
 test.each(['POST', 'PUT', 'DELETE'])('a page cannot be changed: %s', async (method) => {
-  expect((await (await aServer()).ask('/', { method })).status).toBe(404)
+  expect((await (await aServer()).ask('/', { method })).status).toBe(405)
 })
 
 test('when the mirror cannot be read, the page says so', async () => {
