@@ -48,7 +48,7 @@ export const ERRORS = {
     forbidden: {
       ...REFUSED,
       title: 'plan forbids',
-      fix: 'Ask the owner of the service to include listing customers in the plan of this organization.',
+      fix: 'Check that apiKey is the key of this organization. If it is, its plan has to include listing customers.',
     },
     'not-found': {
       ...REFUSED,

@@ -25,7 +25,7 @@ test.each([80, 60, 40])(
     expect(withoutBreaks(globex)).toContain(`GET${sandbox.origin}`)
     expect(globex).toContain('answered 403')
     expect(globex).toContain(
-      'fix: Ask the owner of the service to include listing customers in the plan of this organization.',
+      'fix: Check that apiKey is the key of this organization. If it is, its plan has to include listing customers.',
     )
     expect(globex).toContain('customer-mirror runs show ')
     expect(hooli).toContain('fix: Check that baseUrl is the final address of the interface itself')
