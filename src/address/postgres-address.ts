@@ -49,7 +49,7 @@ export function parsePostgresAddress(
   parameters: readonly string[] = PARAMETERS,
 ): { address: PostgresAddress } | { problem: string } {
   const url = URL.parse(text)
-  if (url === null) return { problem: `must look like ${EXAMPLE}` }
+  if (url === null) return { problem: portProblem(text) ?? `must look like ${EXAMPLE}` }
   if (url.hash !== '') return { problem: 'has a #: write a # of a name or a password as %23' }
   // Else what is left of a password with a / in it would be shown as the name of the database.
   if (url.pathname.includes('@'))
@@ -87,6 +87,15 @@ function unknownParameter(name: string, known: readonly string[]): string {
 }
 
 export const BAD_ESCAPE = 'has a % that does not begin an escape: write % itself as %25'
+
+const BAD_PORT = 'has a port that is no number from 1 to 65535; write a / of a password as %2F'
+
+/** The mistake of an address whose port cannot be read; undefined where it is another. The port may be a part of a password: it is not repeated. */
+export function portProblem(text: string): string | undefined {
+  const [, before, after = ''] =
+    /^([a-z]+:\/\/(?:[^/?#]*@)?(?:\[[^\]]*\]|[^/?#@:[\]]+)):[^/?#@]*(.*)$/s.exec(text) ?? []
+  return before !== undefined && URL.canParse(before + after) ? BAD_PORT : undefined
+}
 
 /** A part of an address; undefined where a % in it begins no escape. */
 export function decoded(text: string): string | undefined {

@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { ConfigError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
-import { BAD_ESCAPE, decoded, parsePostgresAddress, QUEUE_PARAMETERS } from '../address/postgres-address.ts'
+import {
+  BAD_ESCAPE,
+  decoded,
+  parsePostgresAddress,
+  portProblem,
+  QUEUE_PARAMETERS,
+} from '../address/postgres-address.ts'
 import type { Environment } from './environment.ts'
 import { refusing } from './refusing.ts'
 
@@ -35,7 +41,7 @@ function prefixProblem(text: string): string | undefined {
  */
 function redisProblem(text: string): string | undefined {
   const url = URL.parse(text)
-  if (url === null) return MESSAGE
+  if (url === null || url.port === '0') return portProblem(text) ?? MESSAGE
   if (decoded(url.username) === undefined || decoded(url.password) === undefined) return BAD_ESCAPE
   if (url.hash !== '') return 'has a #: write a # of a name or a password as %23'
   if (!/^(?:\/\d{0,9})?$/.test(url.pathname))

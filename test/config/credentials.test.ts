@@ -139,6 +139,9 @@ test.each([
   ['two prefixes', '?prefix=a&prefix=b', /^gives a parameter twice: keep one$/],
   ['a bad prefix', '?prefix=a:b', /^has a bad prefix: at most 64 letters, digits, dots, dashes and underscores$/],
   ['a family that is none', '?family=5', /^has a bad family: it must be 4, 6 or 0$/],
+  ['a port above all', ':99999', /^has a port that is no number from 1 to 65535; write a \/ of a password as %2F$/],
+  ['a port of 0', ':0/1', /^has a port that is no number/],
+  ['a port of letters', ':hunter2/0', /^has a port that is no number/],
   ['a # of a password', '#hunter2@queue.example.com', /^has a #: write a # of a name or a password as %23$/],
 ])('the address of a queue in Redis with %s is a mistake', async (_what, end, problem) => {
   const [line = '', ...more] = await mistakesIn(`queue: redis://queue.example.com${end}\n${acme()}`)

@@ -51,7 +51,11 @@ test.each([
     'postgres://a,b/customers',
     'names several servers: name one, such as a name that always leads to the primary',
   ],
-  ['a bad port', 'postgres://db:abc/customers', 'must look like postgres://user@host:5432/database'],
+  [
+    'a bad port',
+    'postgres://db:abc/customers',
+    'has a port that is no number from 1 to 65535; write a / of a password as %2F',
+  ],
   ['a bad escape', 'postgres://db/100%', 'has a % that does not begin an escape: write % itself as %25'],
   [
     'a schema with capitals',
