@@ -83,7 +83,7 @@ async function statementFromInput({ signal }: Io): Promise<string> {
 
 const MOST_BYTES = 1024 * 1024
 
-const TIMEOUT = durationArgument({ most: '1d', examples: '500ms, 30s or 5m' })
+const TIMEOUT = durationArgument({ least: '1ms', most: '1d', examples: '500ms, 30s or 5m' })
 
 const EXAMPLES = `
 Examples:

@@ -211,6 +211,7 @@ test.each([
   ['nothing to do', [], /^Which statement\?/],
   ['a statement beside --tables', ['--tables', 'SELECT 1'], /--tables takes no statement/],
   ['a time without a unit', ['--timeout', '5', 'SELECT 1'], /A number needs its unit/],
+  ['no time at all', ['--timeout', '0s', 'SELECT 1'], /It must be a time such as 500ms, 30s or 5m\. At least 1ms\./],
 ])('%s ends with 2', async (_, args, said) => {
   const ended = await runCli(['sql', ...args], { cwd: temporaryFolder() })
 
