@@ -2,11 +2,12 @@ import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { createPostgresBackend, DEFAULT_SCHEMA, runMigrations } from 'bullmq'
+import { systemCode } from '../../../src/errors/code-of.ts'
 import { QueueUnavailable } from '../../../src/errors/errors.ts'
 import { makeFolder } from '../../../src/machine/make-folder.ts'
 import type { Store } from '../backend.ts'
 import { EmbeddedPool } from './embedded-pool.ts'
-import { lockFolder } from './folder-lock.ts'
+import { lockFolder, type FolderLock } from './folder-lock.ts'
 import { WRITE_PROBE } from './postgres.ts'
 import type { FreeJobs } from '../left-jobs.ts'
 import { isOwnLock } from '../lock-names.ts'
@@ -15,9 +16,7 @@ import { postgresValues } from './postgres-values.ts'
 
 /** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
-  makeFolder(folder)
-  await chmod(folder, 0o700)
-  const lock = await lockFolder(folder)
+  const lock = await takeFolder(folder)
   try {
     const database = await PGlite.create(join(folder, 'postgres'))
     const pool = new EmbeddedPool(database)
@@ -50,6 +49,25 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
         'schedules, which are created again from the configuration, and waiting jobs.',
       { cause: error },
     )
+  }
+}
+
+/** Makes the folder, and takes it for this process. Throws QueueUnavailable where another process or the system does not allow it. */
+async function takeFolder(folder: string): Promise<FolderLock> {
+  try {
+    makeFolder(folder)
+    await chmod(folder, 0o700)
+    return await lockFolder(folder)
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === undefined) throw error
+    const isForbidden = code === 'EACCES' || code === 'EPERM'
+    const fix = isForbidden
+      ? 'It belongs to another user, or lies in a folder of one: start the worker as that user, or give the folder to this one (chown -R).'
+      : 'Repair what the system names, or move that folder away.'
+    throw new QueueUnavailable(`The folder of the embedded queue, ${folder}, cannot be used (${code}). ${fix}`, {
+      cause: error,
+    })
   }
 }
 

@@ -1,0 +1,30 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openEmbedded } from '../../../../jobs/queue/postgres/embedded.ts'
+import { temporaryFolder } from '../../../support/temp-folder.ts'
+import { withoutPrivileges } from '../../../support/without-privileges.ts'
+
+test('the folder of an embedded queue that this user may not enter is not called a server with a wrong password', async () => {
+  const folder = temporaryFolder()
+  const queue = join(folder, 'closed', 'queue')
+  mkdirSync(queue, { recursive: true })
+  chmodSync(folder, 0o755)
+  chmodSync(join(folder, 'closed'), 0o000)
+
+  const opened = withoutPrivileges(() => openEmbedded(queue, 'customer-mirror'))
+
+  await expect(opened).rejects.toThrow(
+    `The folder of the embedded queue, ${queue}, cannot be used (EACCES). It belongs`,
+  )
+  chmodSync(join(folder, 'closed'), 0o700)
+})
+
+test('a file in the place of the folder of an embedded queue is named', async () => {
+  const queue = join(temporaryFolder(), 'queue')
+  writeFileSync(queue, '')
+
+  await expect(openEmbedded(queue, 'customer-mirror')).rejects.toThrow(
+    `The folder of the embedded queue, ${queue}, cannot be used (ENOTDIR). Repair what the system names`,
+  )
+})
