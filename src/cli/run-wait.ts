@@ -39,7 +39,7 @@ export async function waitForRuns(asked: Asked, io: Io): Promise<void> {
       now: Date.now,
       monotonicMs,
       listRuns: (organization) => listRuns(configFile, organization),
-      onRequested: (requested) => void io.stderr.write(requestedText(requested, { quick })),
+      onRequested: (requested) => void io.stderr.write(requestedText(requested, { quick, wait: true })),
       onNews: (id, news) => say(id, newsWords(news)),
     },
   )

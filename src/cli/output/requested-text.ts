@@ -4,12 +4,12 @@ import type { ExitCode } from '../exit-code.ts'
 /** A requested run, as far as words need it. */
 type Requested = Omit<import('../../../jobs/commands/run-now.ts').RequestedRun, 'job'>
 
-/** One line for each requested run: whether a job was added, or which one there is. */
+/** One line for each requested run: whether a job was added, or which one there is. After `wait` the advice for a pause follows. */
 export function requestedText(
   requested: readonly Requested[],
-  { quick = false }: { quick?: boolean | undefined },
+  asked: { quick?: boolean | undefined; wait?: boolean | undefined },
 ): string {
-  return requested.map((run) => `${run.organization}: ${wordsOf(run, quick)}\n`).join('')
+  return requested.map((run) => `${run.organization}: ${wordsOf(run, asked)}\n`).join('')
 }
 
 /** 5 where a service said when to ask again, and for a paused organization. */
@@ -17,17 +17,17 @@ export function requestedCode(requested: readonly Requested[]): ExitCode {
   return requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0
 }
 
-function wordsOf({ organization, added, state, untilMs }: Requested, quick: boolean): string {
+function wordsOf({ organization, added, state, untilMs }: Requested, { quick = false, wait = false }): string {
   if (added) return quick ? 'quick run queued' : 'queued'
-  if (state === 'paused') return pausedWords(organization, untilMs)
+  if (state === 'paused') return pausedWords(untilMs) + (wait ? '' : `. First: customer-mirror resume ${organization}`)
   if (untilMs !== undefined) return toldToWait(untilMs)
   const states = quick ? QUICK_STATES : STATES
   return states[state] ?? `has a job already (${state})`
 }
 
-function pausedWords(organization: string, untilMs: number | undefined): string {
+function pausedWords(untilMs: number | undefined): string {
   const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
-  return `is paused${until}; nothing was requested. First: customer-mirror resume ${organization}`
+  return `is paused${until}; nothing was requested`
 }
 
 function toldToWait(untilMs: number): string {
