@@ -65,3 +65,8 @@ export function queueOfEnvironment(environment: Environment): string | undefined
   const [issue] = parsed.error.issues
   throw new ConfigError([{ file: 'environment CUSTOMER_MIRROR_QUEUE', message: issue?.message ?? MESSAGE }])
 }
+
+/** Whether the queue in use holds a password that stands in the configuration file. */
+export function isPasswordInFile(queue: string, environment: Environment): boolean {
+  return queueOfEnvironment(environment) === undefined && (URL.parse(queue)?.password ?? '') !== ''
+}

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -30,6 +30,20 @@ test.each(['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123
     expect(stdout).toMatch(/^✔ acme: answered/m)
   },
 )
+
+test('a password in the file is warned of, and one in the environment is not', async () => {
+  const address = 'redis://:pw123@127.0.0.1:1'
+  const inFile = await checked({ queue: address })
+  onTestFinished(() => void vi.unstubAllEnvs())
+  vi.stubEnv('CUSTOMER_MIRROR_QUEUE', address)
+  const inEnvironment = await checked({ queue: address })
+
+  expect(inFile.stdout).toMatch(
+    /^! queue: its password stands in the configuration file.*\n {4}fix: .*CUSTOMER_MIRROR_QUEUE/m,
+  )
+  expect(inFile.stdout).not.toContain('pw123')
+  expect(inEnvironment.stdout).not.toContain('! queue')
+})
 
 test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is given up', async (kind) => {
   const server = createServer().listen(0, '127.0.0.1')
