@@ -5,6 +5,7 @@ import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
+import { unlikelyCredentials } from '../config/unlikely-credentials.ts'
 import { isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { nearestFolder } from '../machine/make-folder.ts'
 import { isPostgres } from '../address/mirror-address.ts'
@@ -43,6 +44,8 @@ export async function* checkEverything(
   for (const organization of organizations) {
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
+    for (const { what, ...unlikely } of await unlikelyCredentials(organization, processEnvironment()))
+      yield { what: `${what} of ${organization.id}`, ...unlikely, isWarning: true }
     yield* checkPrivacy(organization, config.mirror)
     yield* checkSchedule(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)

@@ -173,6 +173,17 @@ test('all missing secrets are named, and the other organizations are still check
   expect(alone.code).toBe(2)
 })
 
+test('a key that is the name of a variable is a warning beside the refusal that it brings', async () => {
+  const [organization] = organizationsOf(await aSandbox({ customers: [1] }))
+  if (organization === undefined) throw new Error('one organization was asked for')
+  const { folder } = aWorkplace([{ ...organization, apiKey: '$ACME_API_KEY' }])
+  const done = await runCli(['check'], { cwd: folder })
+
+  expect(done.code).toBe(4)
+  expect(lineOf(done, 'API key of acme')).toMatch(/^! .* names a variable or a file, and is used as it stands$/)
+  expect(fixOf(done, 'API key of acme')).toContain('{ env: NAME }')
+})
+
 test('a secret file that every user may read is a warning with the command that fixes it, not a failure', async () => {
   const [organization] = organizationsOf(await aSandbox({ customers: [1] }))
   if (organization === undefined) throw new Error('one organization was asked for')
