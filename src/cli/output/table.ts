@@ -9,8 +9,8 @@ type Cell = string | number | bigint
 
 /**
  * A table for people, without frames: aligned columns of text under a head, ending in a new line. On a narrow terminal, empty
- * columns are left out, then columns move closer together, and at last each row becomes a block. Files and pipes get every
- * column. The first cell of a row is the title of its block, unless what it says depends on the name of its column.
+ * columns are left out, then columns move closer together, then ids that are too long take a line of their own, and at last each
+ * row becomes a block. Files and pipes get every column. The first cell of a row is the title of its block, unless what it says depends on the name of its column.
  */
 export function renderTable(
   head: readonly string[],
@@ -25,8 +25,14 @@ export function renderTable(
   )
   const usedHead = used.map((column) => head[column] ?? '')
   const usedRows = rows.map((row) => used.map((column) => row[column] ?? ''))
-  const narrow = [2, 1].map((gap) => drawTable(usedHead, usedRows, gap)).find((table) => fits(table, screen))
-  return narrow ?? rows.map((row) => blockOf(head, row, { ...screen, isTitled })).join('\n')
+  const tables = [
+    ...[2, 1].map((gap) => drawTable(usedHead, usedRows, { gap })),
+    ...[2, 1].flatMap((gap) => (isTitled ? drawWithLongIds(usedHead, usedRows, gap, screen) : [])),
+  ]
+  return (
+    tables.find((table) => fits(table, screen)) ??
+    rows.map((row) => blockOf(head, row, { ...screen, isTitled })).join('\n')
+  )
 }
 
 function fits(table: string, { columns }: TableScreen): boolean {
@@ -55,10 +61,43 @@ function blockOf(
   return [...title, ...lines].map((line) => `${line.trimEnd()}\n`).join('')
 }
 
-function drawTable(head: readonly string[], rows: readonly (readonly Cell[])[], gap = 2): string {
-  const drawn = [head, ...rows.map((row) => row.map(textOf))].map((row) => row.map((text) => text.split('\n')))
+const LONG = 'organization'
+
+/** As a table whose ids stay in their column where there is room for them, and that of its head; else the rest of a row is below its id. */
+function drawWithLongIds(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  gap: number,
+  { columns }: TableScreen,
+): string[] {
+  const column = head.indexOf(LONG)
+  if (column === -1) return []
+  const rest = drawTable(
+    head.with(column, ''),
+    rows.map((row) => row.with(column, '')),
+    { gap },
+  )
+  const room = columns - Math.max(...rest.split('\n').map(columnsOf))
+  return [drawTable(head, rows, { gap, ids: { column, room: room < LONG.length ? 0 : room } })]
+}
+
+/** The column of ids, and how wide it may be. */
+type Ids = { column: number; room: number }
+
+function drawTable(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { gap = 2, ids = { column: -1, room: 0 } }: { gap?: number; ids?: Ids } = {},
+): string {
+  const drawn = [head, ...rows.map((row) => row.map(textOf))].map((row) =>
+    withRestBelow(row, ids).map((text) => text.split('\n')),
+  )
+  const isTooLong = (width: number, column: number) => column === ids.column && width > ids.room
   const columns = head.map((_, column) => ({
-    width: Math.max(...drawn.flatMap((row) => (row[column] ?? []).map(columnsOf))),
+    width: Math.max(
+      0,
+      ...drawn.flatMap((row) => (row[column] ?? []).map(columnsOf)).filter((width) => !isTooLong(width, column)),
+    ),
     isRight: rows.length > 0 && rows.every((row) => isNumeric(row[column])),
   }))
   const lineOf = (row: readonly string[][], line: number) =>
@@ -68,13 +107,19 @@ function drawTable(head: readonly string[], rows: readonly (readonly Cell[])[], 
     .join('')
 }
 
+/** The cells behind an id that is too long, one line lower. */
+function withRestBelow(row: readonly string[], { column, room }: Ids): readonly string[] {
+  if (column === -1 || columnsOf(row[column] ?? '') <= room) return row
+  return row.map((text, index) => (index > column ? `\n${text}` : text))
+}
+
 /** A text may have several lines; its row is then as high as its highest cell. */
 function heightOf(row: readonly string[][]): number {
   return Math.max(...row.map((lines) => lines.length))
 }
 
 function padded(text: string, width: number, isRight: boolean): string {
-  const space = ' '.repeat(width - columnsOf(text))
+  const space = ' '.repeat(Math.max(0, width - columnsOf(text)))
   return isRight ? space + text : text + space
 }
 

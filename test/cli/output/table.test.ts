@@ -4,7 +4,7 @@ import { columnsOf } from '../../../src/cli/output/fit-text.ts'
 import { runsTable } from '../../../src/cli/output/runs-table.ts'
 import { renderTable } from '../../../src/cli/output/table.ts'
 import { emptyReport } from '../../../src/report.ts'
-import { START_MS } from '../../support/builders.ts'
+import { customerId, START_MS } from '../../support/builders.ts'
 
 const HEAD = ['organization', 'status', 'new', 'removed', 'proof']
 const ROWS = [
@@ -35,8 +35,44 @@ globex       failed: forbidden     0 –
 `)
 })
 
+test('if that is not enough, ids stand above their rows', () => {
+  expect(renderTable(HEAD, ROWS, { columns: 40 })).toBe(`organization
+  status               new  proof
+acme
+  complete           1,200  proven
+globex
+  failed: forbidden      0  –
+`)
+})
+
+test('one long id leaves the other rows on one line, and is not cut', () => {
+  const long = 'acme-'.repeat(12)
+
+  expect(renderTable(HEAD, [...ROWS, [long, 'complete', 3, 0, 'proven']], { columns: 60 }))
+    .toBe(`organization  status               new  proof
+acme          complete           1,200  proven
+globex        failed: forbidden      0  –
+${long}
+              complete               3  proven
+`)
+})
+
+test('300 organizations whose ids are UUIDs are a table of runs on 120 columns, and one of them has 63 letters', () => {
+  const ids = [...Array.from({ length: 299 }, (_, index) => customerId(index)), 'a'.repeat(63)]
+  const done = { status: 'complete', proof: 'proven' } as const
+  const runs = ids.map((organization) => ({
+    ...emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS }),
+    ...{ ...done, runId: 12_345, inserted: 12_345, durationMs: 125_000, requests: 30 },
+  }))
+  const table = runsTable(runs, { columns: 120 }, { withStart: true })
+
+  expect(table.split('\n').length).toBeLessThan(2 * ids.length + 4)
+  expect(Math.max(...table.split('\n').map(columnsOf))).toBeLessThanOrEqual(120)
+  for (const id of ids) expect(table).toContain(id)
+})
+
 test('if that is not enough, each row is a block', () => {
-  expect(renderTable(HEAD, ROWS, { columns: 40 })).toBe(`acme
+  expect(renderTable(HEAD, ROWS, { columns: 30 })).toBe(`acme
   status  complete
   new     1,200
   proof   proven
