@@ -14,15 +14,21 @@ export function redrawnLines(screen: Screen): RedrawnLines {
     draw(lines) {
       if (lines.length === drawn.length && lines.every((line, index) => line === drawn[index])) return
       screen.write(back() + lines.map(ended).join(''))
+      // A second Ctrl-C ends the process at once, and what was under way would stand above the prompt.
+      process.off('exit', erase)
+      if (lines.length > 0) process.once('exit', erase)
       drawn = lines
     },
     print(lines) {
       screen.write(back() + [...lines, ...drawn].map(ended).join(''))
     },
-    erase() {
-      screen.write(back())
-      drawn = []
-    },
+    erase,
+  }
+
+  function erase(): void {
+    screen.write(back())
+    drawn = []
+    process.off('exit', erase)
   }
 
   /**
