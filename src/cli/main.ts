@@ -5,6 +5,7 @@ import { isFull } from '../reading/place-error.ts'
 import { resultsError } from '../reading/results-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
+import { eraseStanding } from './output/redrawn-lines.ts'
 import { runProgram } from './program.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
   // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)
   process.stdout.on('error', endWithoutReader)
+  process.on('exit', eraseStanding)
   process.stderr.on('error', goOnInSilence)
   const stopped = listenForStop()
   const io: Io = {

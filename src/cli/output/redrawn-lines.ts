@@ -8,15 +8,20 @@ export type RedrawnLines = {
   erase(): void
 }
 
+const STANDING = new Set<() => void>()
+
+/** Erases what is still drawn: for the end of a process that could not close it, such as the second Ctrl-C brings. */
+export function eraseStanding(): void {
+  for (const erase of STANDING) erase()
+}
+
 export function redrawnLines(screen: Screen): RedrawnLines {
   let drawn: readonly string[] = []
   return {
     draw(lines) {
       if (lines.length === drawn.length && lines.every((line, index) => line === drawn[index])) return
       screen.write(back() + lines.map(ended).join(''))
-      // A second Ctrl-C ends the process at once, and what was under way would stand above the prompt.
-      process.off('exit', erase)
-      if (lines.length > 0) process.once('exit', erase)
+      STANDING.add(erase)
       drawn = lines
     },
     print(lines) {
@@ -28,7 +33,7 @@ export function redrawnLines(screen: Screen): RedrawnLines {
   function erase(): void {
     screen.write(back())
     drawn = []
-    process.off('exit', erase)
+    STANDING.delete(erase)
   }
 
   /**
