@@ -6,6 +6,7 @@ import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../report.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'
 import { withMirror } from './reading.ts'
 
@@ -34,7 +35,7 @@ export function cancelCommand(io: Io) {
       const codes = cancelled.map(({ organization, end }): ExitCode => {
         const elsewhere = end === 'ended' || end === 'unanswered' ? undefined : underway.get(organization)
         const words = elsewhere === undefined ? ENDS[end] : underwayElsewhere(elsewhere, end)
-        io.stdout.write(`${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
+        say(io.stdout, `${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
         return elsewhere === undefined ? (end === 'unanswered' ? 5 : 0) : 6
       })
       io.exitWith(oneExitCode(codes))

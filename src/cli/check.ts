@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { Finding } from './finding.ts'
 import { exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
@@ -18,7 +19,7 @@ export function checkCommand(io: Io) {
       for await (const finding of checkEverything(ids, config, io.signal)) {
         const mark = finding.error !== undefined ? '✖' : finding.isWarning ? '!' : '✔'
         const fix = finding.fix === undefined ? '' : `\n    fix: ${finding.fix}`
-        io.stdout.write(`${mark} ${finding.what}: ${finding.said}${fix}\n`)
+        say(io.stdout, `${mark} ${finding.what}: ${finding.said}${fix}\n`)
         findings.push(finding)
       }
       io.exitWith(exitCodeOfFindings(findings))

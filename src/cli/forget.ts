@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { say } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Mirror } from '../store.ts'
@@ -29,7 +30,7 @@ export function forgetCommand(io: Io) {
       if (report.failure !== undefined) throw report.failure
       if (report.erased !== 'busy') return
       const { unfinishedText } = await import('./output/unfinished-text.ts')
-      io.stderr.write(unfinishedText(report.mirror, `customer-mirror forget ${organization} ${id}`))
+      say(io.stderr, unfinishedText(report.mirror, `customer-mirror forget ${organization} ${id}`))
       io.exitWith(5)
     })
 }

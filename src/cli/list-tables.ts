@@ -4,7 +4,7 @@ import type { DescribedTable } from '../reading/described-tables.ts'
 import { PUBLIC_TABLES } from '../public-tables.ts'
 import { MANIFEST } from '../reading/publish/manifest-columns.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { wrapText } from './output/fit-text.ts'
+import { hanging } from './output/fit-text.ts'
 import { formatRows } from './output/rows/format-rows.ts'
 import { jsonDocument } from './reading.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
@@ -71,8 +71,6 @@ function asText(tables: readonly DescribedTable[], screen: Screen | undefined): 
     .join('\n')
 }
 
-/** What an entry is about, then the text, which goes on below itself. */
 function entry(start: string, text: string, screen: Screen | undefined): string {
-  const width = screen === undefined ? Infinity : Math.max(20, screen.columns - start.length)
-  return `${start}${wrapText(text, width).join(`\n${' '.repeat(start.length)}`)}\n`
+  return `${hanging(start, text, screen?.columns ?? Infinity)}\n`
 }

@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
+import { say } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import type { ForgottenOrganization } from './output/organization-forgotten.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -24,7 +25,7 @@ export function organizationsForgetCommand(io: Io) {
       io.stdout.write(json ? jsonDocument(forgotten) : forgottenOrganizationText(forgotten))
       if (forgotten.finished) return
       const { unfinishedText } = await import('./output/unfinished-text.ts')
-      io.stderr.write(unfinishedText(forgotten.mirror, `customer-mirror organizations forget ${id} --yes`))
+      say(io.stderr, unfinishedText(forgotten.mirror, `customer-mirror organizations forget ${id} --yes`))
       io.exitWith(5)
     })
 }

@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { moment } from '../wording.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { timeArgument } from './time-argument.ts'
 import { isoOf } from '../time/iso-time.ts'
 
@@ -26,7 +27,7 @@ export function pauseCommand(io: Io) {
       const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
       const { pauseOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
-      io.stdout.write(pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
+      say(io.stdout, pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
     })
 }
 

@@ -1,8 +1,10 @@
-import { Command, type CommandUnknownOpts, type OutputConfiguration } from '@commander-js/extra-typings'
+import { Command, Help, type CommandUnknownOpts, type OutputConfiguration } from '@commander-js/extra-typings'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { loadCommands } from './commands.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
+import { wrapText } from './output/fit-text.ts'
+import { say } from './output/say.ts'
 import { helpColumns, wrapHelp } from './output/help-text.ts'
 import { version } from '../version.ts'
 
@@ -59,7 +61,10 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
     .addHelpText('after', EXAMPLES + exitCodes())
   for (const command of commands) root.addCommand(command)
   for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
-    command.exitOverride(endAsUsage).configureHelp({ minWidthToWrap: LEAST_TO_WRAP }).configureOutput(outputOf(io))
+    command
+      .exitOverride(endAsUsage)
+      .configureHelp({ minWidthToWrap: LEAST_TO_WRAP, formatItem })
+      .configureOutput(outputOf(io))
     command.showHelpAfterError(`To see how it is used: ${wordsOf(command)} --help`)
   }
   return root
@@ -73,17 +78,26 @@ function wordsOf(command: CommandUnknownOpts): string {
 /** The list of commands leaves less room for what they do than Commander wraps by itself. */
 const LEAST_TO_WRAP = 20
 
-/** Help is as wide as the terminal that shows it; what is said of a mistake is not wrapped. */
+/** As Commander has it, beside each other; where that leaves no room for words, the meaning stands below its command or option. */
+function formatItem(term: string, termWidth: number, meaning: string, help: Help): string {
+  const width = help.helpWidth ?? 80
+  if (width - termWidth - 4 >= LEAST_TO_WRAP)
+    return Help.prototype.formatItem.call(help, term, termWidth, meaning, help)
+  return [`  ${term}`, ...wrapText(meaning, width - 6).map((line) => `      ${line}`)].join('\n')
+}
+
+/** Help, and what is said of a mistake, are as wide as the terminal that shows them. */
 function outputOf({ stdout, stderr }: Io): OutputConfiguration {
   const widthOf = (stream: NodeJS.WritableStream) => helpColumns(screenOf(stream)?.columns)
   const writeHelp = (stream: NodeJS.WritableStream) => (text: string) => {
-    // Commander has wrapped its own part.
-    stream.write(text.startsWith('Usage: ') ? text : wrapHelp(text, widthOf(stream)))
+    // Commander has wrapped its own part, where it found room.
+    if (text.startsWith('Usage: ')) say(stream, text)
+    else stream.write(wrapHelp(text, widthOf(stream)))
   }
   return {
     writeOut: writeHelp(stdout),
     writeErr: writeHelp(stderr),
-    outputError: (text) => void stderr.write(text),
+    outputError: (text) => say(stderr, text),
     getOutHelpWidth: () => widthOf(stdout),
     getErrHelpWidth: () => widthOf(stderr),
   }
@@ -118,10 +132,10 @@ class CommandLineEnded extends Error {
 function sayWhatHappened(error: unknown, io: Io): ExitCode {
   if (error instanceof CommandLineEnded) return error.exitCode
   if (isOurs(error)) {
-    io.stderr.write(`${error.message}\n`)
+    say(io.stderr, `${error.message}\n`)
   } else {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    io.stderr.write(`Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.\n`)
+    say(io.stderr, `Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.\n`)
   }
   return exitCodeOf(error)
 }

@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
+import { say } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
@@ -28,7 +29,7 @@ export function publishCommand(io: Io) {
       if (plan === undefined) throw new UsageError(NO_FILE)
       const published = await publishApart(plan, io)
       io.stdout.write(json ? jsonDocument(published) : publishedText(published))
-      io.stderr.write(failedText(published))
+      say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))
     })
 }

@@ -1,4 +1,5 @@
 import type { HeldRemovals } from '../store.ts'
+import { say } from './output/say.ts'
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { refuseWords } from './refuse-words.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
@@ -79,8 +80,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
         const decided =
           decision === 'approve' ? await mirror.approveRemovals(run, Date.now()) : await mirror.discardRemovals(run)
         const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
-        const said = `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`
-        io.stdout.write(json ? jsonDocument({ run, decision, customers: decided }) : said)
+        say(io.stdout, `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`)
       } finally {
         await mirror.close()
       }

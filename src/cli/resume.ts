@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 
 /** `customer-mirror resume`: ends the pause of organizations. */
 export function resumeCommand(io: Io) {
@@ -17,7 +18,7 @@ export function resumeCommand(io: Io) {
       const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
       const { resumeOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
-      io.stdout.write(resumedText(await resumeOrganizations(config, organizations, Date.now())))
+      say(io.stdout, resumedText(await resumeOrganizations(config, organizations, Date.now())))
     })
 }
 

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { say } from './output/say.ts'
 import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
@@ -25,10 +26,10 @@ export async function runExport({ output, configuration, ...plan }: Wanted, io: 
     progress?.end()
     const place = output ?? plan.folder
     if (plan.folder !== undefined && last?.[0] !== 'done') await tidy(plan.folder)
-    if (io.signal.aborted && last?.[0] !== 'done') return void io.stderr.write(stopped(place))
+    if (io.signal.aborted && last?.[0] !== 'done') return say(io.stderr, stopped(place))
     const done = await endOf(last, signal, plan)
     if (done === undefined) return
-    io.stderr.write(summaryOf(done, plan, place))
+    say(io.stderr, summaryOf(done, plan, place))
   } finally {
     apart.end()
     progress?.end()

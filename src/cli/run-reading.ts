@@ -1,6 +1,7 @@
 import { Interrupted, reportedError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { duration } from './output/wording.ts'
 import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'
 import { startApart } from './run-apart.ts'
@@ -35,7 +36,8 @@ export function startReading(io: Io): Reading {
 }
 
 function tooLong(io: Io, limitMs: number): undefined {
-  io.stderr.write(
+  say(
+    io.stderr,
     `The statement was ended: it took longer than ${duration(limitMs)}. Rows printed before are not all of them. ` +
       'Ask for less, or allow more with --timeout.\n',
   )
@@ -46,7 +48,8 @@ function endOf(last: ReadingReport | undefined, signal: NodeJS.Signals | null, i
   if (last?.[0] === 'failed') throw reportedError(last[1])
   if (last !== undefined && last[0] !== 'reading' && last[0] !== 'writing') return last
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The statement was stopped.')
-  io.stderr.write(
+  say(
+    io.stderr,
     'The statement was ended by the system, most likely because it needs more memory than there is. Rows printed before are ' +
       'not all of them. Ask for less at once.\n',
   )

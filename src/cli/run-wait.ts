@@ -4,6 +4,7 @@ import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Report } from '../report.ts'
 import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
+import { say } from './output/say.ts'
 import { requestedText } from './output/requested-text.ts'
 import { configOption } from './output/shell-word.ts'
 import { waitedText } from './output/waited-text.ts'
@@ -29,7 +30,7 @@ export async function waitForRuns(asked: Asked, io: Io): Promise<void> {
   const { runAndWait } = await import('../../jobs/commands/run-and-wait.ts')
   const timeIsUp = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]
   const ids = organizations.map(({ id }) => id)
-  const say = (id: string, words: string) => void io.stderr.write(`${id}: ${words}\n`)
+  const sayOf = (id: string, words: string) => say(io.stderr, `${id}: ${words}\n`)
   const waited = await runAndWait(
     config,
     ids,
@@ -39,13 +40,13 @@ export async function waitForRuns(asked: Asked, io: Io): Promise<void> {
       now: Date.now,
       monotonicMs,
       listRuns: (organization) => listRuns(configFile, organization),
-      onRequested: (requested) => void io.stderr.write(requestedText(requested, { quick, wait: true })),
-      onNews: (id, news) => say(id, newsWords(news)),
+      onRequested: (requested) => say(io.stderr, requestedText(requested, { quick, wait: true })),
+      onNews: (id, news) => sayOf(id, newsWords(news)),
     },
   )
   await showEnds(waited, asked, io)
   for (const { organization, waited: end } of waited)
-    if (end === undefined) say(organization, goesOn(organization, configOption(configFile)))
+    if (end === undefined) sayOf(organization, goesOn(organization, configOption(configFile)))
   io.exitWith(oneExitCode(waited.map(exitCodeOf)))
 }
 

@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
@@ -37,7 +38,7 @@ export function runCommand(io: Io) {
         organizations.map(({ id }) => id),
         { ...options, clock: Date.now },
       )
-      io.stdout.write(requestedText(requested, options))
+      say(io.stdout, requestedText(requested, options))
       io.exitWith(requestedCode(requested))
     })
 }

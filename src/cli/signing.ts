@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { ConfigError, UsageError } from '../errors/errors.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
@@ -32,7 +32,8 @@ function explainCommand(io: Io) {
         import('./output/explain-signing.ts'),
       ])
       const [organization] = chooseOrganizations(await readConfig({ file, cwd: process.cwd() }), [id])
-      if (organization !== undefined) io.stdout.write(await explainSigning(organization, Date.now()))
+      if (organization !== undefined)
+        io.stdout.write(await explainSigning(organization, Date.now(), screenOf(io.stdout)?.columns))
     })
 }
 

@@ -10,6 +10,7 @@ import { durationArgument } from './duration-argument.ts'
 import { FUTURE_DATE, futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
+import { say } from './output/say.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 import { formOf, FORMS } from './status-form.ts'
@@ -47,11 +48,8 @@ export function statusCommand(io: Io) {
       if (form === 'json') io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (form === 'table') {
         const notes = futureDateText(lines) + (await lastQuickLines(lines)) + (await pausedLines(lines))
-        io.stdout.write(
-          (await asTable(lines, limit, screenOf(io.stdout))) +
-            (notes === '' ? '' : `\n${notes}`) +
-            (await leftText(left)),
-        )
+        io.stdout.write(await asTable(lines, limit, screenOf(io.stdout)))
+        say(io.stdout, (notes === '' ? '' : `\n${notes}`) + (await leftText(left)))
       }
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })

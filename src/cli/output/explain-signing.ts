@@ -2,12 +2,16 @@ import { stringify } from 'yaml'
 import { readCredentials } from '../../config/credentials.ts'
 import type { Organization } from '../../config/organization.ts'
 import { isOurs } from '../../errors/errors.ts'
+import { hanging } from './fit-text.ts'
 import { customersUrl } from '../../source/customers-url.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf, stringToSign, usesNonce, type Recipe } from '../../source/signing.ts'
 import type { Solution } from '../../source/solve-signing.ts'
 
-/** Shows what is signed for an organization's first page, line by line. Key, secret and signature are masked. */
-export async function explainSigning(organization: Organization, nowMs: number): Promise<string> {
+/**
+ * Shows what is signed for an organization's first page, line by line. Key, secret and signature are masked. What is signed or sent stays
+ * whole, to be compared; other lines are as wide as the terminal.
+ */
+export async function explainSigning(organization: Organization, nowMs: number, columns = Infinity): Promise<string> {
   const { id, signing: recipe } = organization
   const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
   const moment = usesNonce(recipe) ? { unixMs: nowMs, nonce: '<NONCE>' } : { unixMs: nowMs }
@@ -17,8 +21,8 @@ request       GET ${url.href}
 recipe        ${recipeName(recipe)}
 template      ${JSON.stringify(recipe.template)}
 string        ${JSON.stringify(text)}
-signed with   HMAC-SHA256, key = the secret ${secretWords(recipe)}
-secret        <SECRET> ${await secretState(organization)}
+${hanging('signed with   ', `HMAC-SHA256, key = the secret ${secretWords(recipe)}`, columns)}
+${hanging('secret        ', `<SECRET> ${await secretState(organization)}`, columns)}
 
 headers
   ${recipe.headers.key}: <API_KEY>

@@ -24,16 +24,30 @@ export function wrapText(text: string, width: number): string[] {
   return line === '' ? lines : [...lines, line]
 }
 
-/** The lines of the text, each in lines of at most `width` columns; those that go on with one are indented a little more. */
+/** The lines of the text, each in lines of at most `width` columns; those that go on with one are indented a little more. Commands stay whole. */
 export function wrapLines(text: string, width: number): string {
   const wrapped = text.split('\n').flatMap((line) => {
-    if (columnsOf(line) <= width) return [line]
+    if (columnsOf(line) <= width || COMMAND.test(line)) return [line]
     const indent = ' '.repeat(line.length - line.trimStart().length)
     const [first = '', ...more] = wrapText(line, width - indent.length - 2)
     return [indent + first, ...more.map((part) => `${indent}  ${part}`)]
   })
   return wrapped.join('\n')
 }
+
+/** What an entry is about, then its text, which goes on below itself; where that leaves no room for words, it stands below the start. */
+export function hanging(start: string, text: string, width: number): string {
+  const room = width - columnsOf(start)
+  const isBelow = room < LEAST_ROOM && columnsOf(text) > room
+  const indent = isBelow ? '    ' : ' '.repeat(columnsOf(start))
+  const lines = wrapText(text, isBelow ? width - indent.length : room)
+  return isBelow ? [start.trimEnd(), ...lines].join(`\n${indent}`) : start + lines.join(`\n${indent}`)
+}
+
+const LEAST_ROOM = 20
+
+/** To be copied. */
+const COMMAND = /^ *(?:\$ |fix: )?(?:customer-mirror|chmod|sudo) /
 
 /** The text in at most `width` columns, shortened with an ellipsis if necessary. */
 export function cutText(text: string, width: number): string {

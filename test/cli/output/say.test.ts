@@ -1,0 +1,70 @@
+import { Writable } from 'node:stream'
+import { expect, test } from 'vitest'
+import type { ExitCode } from '../../../src/cli/exit-code.ts'
+import { checkCommand } from '../../../src/cli/check.ts'
+import { columnsOf, hanging } from '../../../src/cli/output/fit-text.ts'
+import { runProgram } from '../../../src/cli/program.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { runOnScreen } from '../../support/run-on-screen.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
+
+/** The lines that a terminal of so many columns is sent. */
+async function sentTo(columns: number, args: readonly string[]) {
+  let [code, text]: [ExitCode, string] = [0, '']
+  const write = (chunk: unknown, _: unknown, done: () => void) => {
+    text += String(chunk)
+    done()
+  }
+  const screen = Object.assign(new Writable({ write }), { isTTY: true, columns })
+  const exitWith = (given: ExitCode) => (code = given)
+  await runProgram(args, { signal: new AbortController().signal, stdout: screen, stderr: screen, exitWith })
+  return { code, text, lines: text.trimEnd().split('\n') }
+}
+
+test.each([
+  ['a mistake on the command line', ['sync', '--maximum-pages-of-all-organizations', '5']],
+  ['a command without its statement', ['sql']],
+  ['a configuration that is not there', ['status', '--config', 'no.yaml']],
+])('on 40 columns, %s is broken between words', async (_, args) => {
+  const { code, text, lines } = await sentTo(40, args)
+  const { stderr } = await runCli(args, { cwd: temporaryFolder() })
+
+  expect(code).toBe(2)
+  expect(Math.max(...lines.map(columnsOf))).toBeLessThanOrEqual(40)
+  expect(lines.length).toBeGreaterThan(stderr.trimEnd().split('\n').length)
+  expect(text.replaceAll(/\s+/g, ' ')).toBe(stderr.replaceAll(/\s+/g, ' '))
+})
+
+test.each(['--help', 'sync --help', 'sandbox --help', 'sql --tables'])(
+  'on 40 columns, nothing but an example is wider: %s',
+  async (command) => {
+    const { lines } = await sentTo(40, command.split(' '))
+
+    expect(lines.filter((line) => columnsOf(line) > 40 && !line.startsWith('  $ '))).toEqual([])
+  },
+)
+
+test('where there is little room, what an option does stands below it', async () => {
+  expect((await sentTo(40, ['sync', '--help'])).text).toContain(
+    '  --limit-pages <number>\n      stop after this many pages of each\n      organization\n',
+  )
+})
+
+test('check breaks its lines between words on a terminal, and only there', async () => {
+  const { config, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3], forbidden: ['acme'] })))
+  const { lines } = await runOnScreen(checkCommand, ['--config', config], { columns: 40 })
+  const { stdout } = await runCli(['check'], { cwd: folder })
+
+  expect(lines).toContain('    fix: Check that apiKey is the key')
+  expect(lines).toContain('      of this organization. If it is,')
+  expect(stdout).toContain('\n    fix: Check that apiKey is the key of this organization. If it is, its plan')
+})
+
+test.each([
+  [40, 'signed with   the key of the\n              organization'],
+  [30, 'signed with\n    the key of the\n    organization'],
+  [80, 'signed with   the key of the organization'],
+])('a text goes on below itself on %d columns, or stands below its start', (columns, expected) => {
+  expect(hanging('signed with   ', 'the key of the organization', columns)).toBe(expected)
+})
