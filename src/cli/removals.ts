@@ -80,7 +80,9 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
         const decided =
           decision === 'approve' ? await mirror.approveRemovals(run, Date.now()) : await mirror.discardRemovals(run)
         const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
-        say(io.stdout, `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`)
+        const said = `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`
+        if (json) io.stdout.write(jsonDocument({ run, decision, customers: decided }))
+        else say(io.stdout, said)
       } finally {
         await mirror.close()
       }
