@@ -18,6 +18,7 @@ import { rowsForScan } from './report-window.ts'
 import { fieldsToFind, type SortedFields } from './sorted-fields.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
+import { Stretches } from './stretches.ts'
 import { refuseGaps } from './refuse-gaps.ts'
 import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
@@ -105,8 +106,10 @@ export async function readPages(
   }
   // A plain scan asks for no window again.
   const foreign = settings.scan === 'chain' ? new ForeignAnswers(mirror, organization) : undefined
+  const stretches = new Stretches(monotonicMs)
   await readWindows(reading, async (arrivals, onWaiting) => {
-    await saveArrivals(settings, run, { ...followers, foreign, onWaiting }, arrivals)
+    const stretch = stretches.arrived()
+    await saveArrivals(settings, run, { ...followers, foreign, onWaiting, stretch }, arrivals)
     if (!scan.done) limits.look()
   })
   const certificate = scan.certificate()
@@ -134,10 +137,12 @@ async function readAndSort(
 /** The receivers of each saved window. A quick run leaves no list behind, and records none. */
 type Followers = { scan: Scan; recorder?: ListRecorder | undefined; fields?: SortedFields | undefined }
 
+type Saving = Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void; stretch: number }
+
 async function saveArrivals(
   { organization, mirror, now, onProgress }: ListSettings,
   run: Run,
-  { foreign, onWaiting, ...followers }: Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void },
+  { foreign, onWaiting, ...followers }: Saving,
   arrivals: readonly Arrival<ReadPage>[],
 ): Promise<void> {
   const arrived = arrivals.map(({ page }) => page.sorted)
@@ -158,14 +163,14 @@ async function saveArrivals(
 }
 
 function follow(
-  { scan, recorder }: Followers,
+  { scan, recorder, stretch }: Followers & Pick<Saving, 'stretch'>,
   { window, page }: Arrival<ReadPage>,
   { saved, before }: { saved: SavedPage; before: ListAsRead },
 ): void {
   const { size, total, beyondEnd, outline, known, digest, marks, sorted } = page
   const place = { start: size * (sorted.page - 1), size }
   const rows = rowsForScan(page, saved)
-  scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
+  scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order, stretch })
   if (recorder === undefined) return
   if (known !== undefined) recorder.addKnown(place, known, before.columns)
   else recorder.add({ ...place, digest, outline: writeOutline(outline) }, listedRows(page, saved), marks)

@@ -76,8 +76,8 @@ import type { StoppedAt } from './window/window.ts'
  * none of this: it was cut from one list.
  *
  * Windows from before an interruption meet the others in one overlap, after minutes or hours in which a few moves cancel out there
- * easily: one row deleted above it, one inserted below it, and one that went from below to above. So a pass that continues an
- * interrupted one is not quiet, whatever it shows.
+ * easily: one row deleted above it, one inserted below it, and one that went from below to above. So a pass is not quiet, whatever it
+ * shows, where two neighbours were read in different stretches of time: before and after an interruption, or a pause of more than a minute.
  *
  * # `settled`: whatever the order is
  *

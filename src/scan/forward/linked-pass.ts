@@ -43,7 +43,6 @@ export class LinkedPass implements Pass {
   readonly #unread = new Unread()
   #end: ChainEnd = { last: undefined, reach: 0 }
   readonly ends = new ChainEnds()
-  #hasRecalled = false
   over = false
   complete = false
   stoppedAt: StoppedAt | undefined
@@ -87,7 +86,6 @@ export class LinkedPass implements Pass {
   take(asked: Window, read: ReadWindow): void {
     const pending = this.#plan.pending.waitingFor(asked)
     if (pending === undefined) return
-    if (this.#hasRecalled) this.#chain.resume()
     pending.asked = true
     pending.read = read
     this.#settle()
@@ -102,7 +100,6 @@ export class LinkedPass implements Pass {
 
   /** A window read before an interruption. To be given in the order of their positions, before anything else. */
   recall(read: ReadWindow): void {
-    this.#hasRecalled = true
     const isFirst = this.#end.reach === 0 && read.start === 0
     const pending = isFirst ? this.#plan.pending.nearest : this.#plan.pending.placeFor(read.window)
     if (pending === undefined) return

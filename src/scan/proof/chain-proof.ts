@@ -25,7 +25,6 @@ export class ChainProof {
   #crossesTie = false
   #windows = 0
   #still = true
-  #isResumed = false
 
   constructor(findings: Findings) {
     this.#findings = findings
@@ -39,14 +38,6 @@ export class ChainProof {
   /** No row has shifted and no total has changed in any overlap so far. */
   get still(): boolean {
     return this.#still
-  }
-
-  /**
-   * The chain goes on after an interruption. Hours may have passed, so that several moves are likely to cancel out where it goes on: that
-   * the list looks still proves nothing then.
-   */
-  resume(): void {
-    this.#isResumed = true
   }
 
   /** The first window of a chain, or the first after positions that could not be read. */
@@ -123,7 +114,7 @@ export class ChainProof {
 
   proof(): PassProof | undefined {
     if (this.#windows === 1) return { basis: 'one-page' }
-    if (this.#still && !this.#isResumed) return { basis: 'quiet' }
+    if (this.#still && this.seams.areOfOneStretch) return { basis: 'quiet' }
     const vouching = this.vouching()
     const isProven = (witness: Witness) => witness.total || this.ties.all.length === 0
     const witness = vouching.find(isProven)

@@ -34,6 +34,7 @@ export class Seams {
   #reordered = 0
   #tiesInOrder = 0
   #firm = true
+  #isOneStretch = true
   readonly metAgain = new MetAgain()
   #lastPair: readonly ReadWindow[] = []
 
@@ -48,6 +49,7 @@ export class Seams {
     this.metAgain.addRows(-overlap.shared)
     this.metAgain.addSeam(overlap)
     this.#firm &&= isFirm(overlap)
+    this.#isOneStretch &&= pair[0].stretch === pair[1].stretch
     if (!overlap.still) this.#restless += 1
     if (overlap.reordered) this.#noteReordered()
     else if (overlap.ends?.times === 0) this.#tiesInOrder += Math.max(0, overlap.shared - 1)
@@ -75,6 +77,11 @@ export class Seams {
     return this.#tiesInOrder >= ENOUGH_TIES * (1 + this.#reordered)
   }
 
+  /** Whether all windows were read in one stretch of time. After a long pause a few moves are likely to cancel out where the chain goes on. */
+  get areOfOneStretch(): boolean {
+    return this.#isOneStretch
+  }
+
   /** Whether the list was seen to change at so few of them that one answer may have been wrong instead. */
   get areNearlyStill(): boolean {
     return this.#restless <= FEW_RESTLESS
@@ -82,10 +89,10 @@ export class Seams {
 
   /**
    * Whether a further pass like this one is worth its requests. It proves the scan if it is quiet: with a chance of e^-changes, where
-   * the changes come at random.
+   * the changes come at random. Where one was interrupted, so may be the next.
    */
   get areWorthAnother(): boolean {
-    return (this.#linked + 1) / Math.exp(-this.#restless) <= MOST_FOR_A_PROOF
+    return this.#isOneStretch && (this.#linked + 1) / Math.exp(-this.#restless) <= MOST_FOR_A_PROOF
   }
 
   /** Read again and again, windows of a list without an order agree some day by chance: no later pass settles it either. */

@@ -102,9 +102,8 @@ export class UpwardChain {
   /** All windows were recalled: they are a chain only where the last of them holds the end of the list. */
   endRecall(): void {
     const { lowest } = this
-    if (this.#isRecalling && lowest !== undefined) {
-      if (isEnd(lowest)) this.#proof.resume()
-      else this.#forget()
+    if (this.#isRecalling && lowest !== undefined && !isEnd(lowest)) {
+      this.#forget()
     }
     this.#isRecalling = false
   }

@@ -37,6 +37,8 @@ export type ReadWindow = {
   readonly turn: number
   /** How `rows` compare, each with the next. */
   readonly rowOrder: RowOrder
+  /** The number of the stretch of time in which it was read. */
+  readonly stretch: number
 }
 
 /** Counts the rows and windows that were read. */
@@ -71,7 +73,8 @@ export function prepareWindow(answer: WindowAnswer, counting: Counting): ReadWin
   const turn = counting.windows
   const { total, beyondEnd } = unlessEmptied(answer, counting.windows)
   const notFound = beyondEnd && total === undefined && all.length === 0
-  return { window, start, reach, total, notFound, all, rows, keys, again, hasDuplicates, turn, rowOrder }
+  const stretch = answer.stretch ?? 1
+  return { window, start, reach, total, notFound, all, rows, keys, again, hasDuplicates, turn, rowOrder, stretch }
 }
 
 /** Whether the window read the last row of the list, and the service's total says the same. */
