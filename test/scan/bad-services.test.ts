@@ -422,3 +422,21 @@ test('a list with as many new customers as deleted ones between all answers is n
     lost: 0,
   })
 })
+
+test.each([
+  ['every other answer', (answered: number) => answered % 2 === 0],
+  ['every answer but the last ones', (answered: number) => answered < 20],
+  ['every answer', () => true],
+])('a list of small pages whose total is missing in %s is read to its end', (_what, isMissing) => {
+  const luck = dice(5)
+  const list = new SimulatedList(luck, { size: 120, order: 'name' })
+  const scan = chainScan({ pageSize: 5 })
+  let answered = 0
+  const answer = (window: Window) => {
+    const whole = list.answer(window)
+    return isMissing(answered++) ? { ...whole, total: undefined } : whole
+  }
+  const { ids } = drive(scan, { answer }, { dice: luck, parallel: 2 })
+
+  expect(list.survivors().filter((id) => !ids.has(id))).toEqual([])
+})

@@ -20,7 +20,7 @@ const MOST_NOT_FOUND = 8
  */
 export class SweepPass implements Pass {
   readonly #findings: Findings
-  readonly #plan: readonly Window[]
+  readonly #plan: Window[]
   readonly #backward: boolean
   readonly #overlapping: boolean
   readonly #chain: ChainProof
@@ -39,7 +39,7 @@ export class SweepPass implements Pass {
 
   constructor(findings: Findings, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
     this.#findings = findings
-    this.#plan = options.backward ? plan.toReversed() : plan
+    this.#plan = options.backward ? plan.toReversed() : [...plan]
     this.#backward = options.backward
     this.#overlapping = options.overlapping
     this.#chain = new ChainProof(findings)
@@ -138,13 +138,23 @@ export class SweepPass implements Pass {
       this.#pending.remove(pending)
       this.#tries.delete(pending)
     }
+    this.#goOn()
     if (this.#planned < this.#plan.length) return
     this.complete = this.#reachedEnd()
     this.over = true
   }
 
+  /** Behind a full page there may be more, whatever the total said when the pages were planned: some answers have none. */
+  #goOn(): void {
+    const end = this.#end
+    if (this.#overlapping || end === undefined || this.#planned < this.#plan.length) return
+    const next = { page: end.window.page + 1, size: end.window.size }
+    const isFull = end.all.length === next.size && end.total !== end.reach
+    if (isFull && this.#plan.every(({ page }) => page < next.page)) this.#plan.push(next)
+  }
+
   #link(read: ReadWindow): void {
-    if (this.#end === undefined || !this.#backward) this.#end = read
+    if (this.#end === undefined || read.start >= this.#end.start) this.#end = read
     const [left, right] = this.#backward ? [read, this.#last] : [this.#last, read]
     this.#last = read
     if (!this.#overlapping || left === undefined || right === undefined) return this.#chain.begin()
