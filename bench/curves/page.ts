@@ -78,7 +78,8 @@ function waiting({ customers, rest }: Cost): string {
   const share = cpuMs / ((requests / REQUESTS_PER_MINUTE) * 60_000)
   return (
     `Where a service allows ${REQUESTS_PER_MINUTE} requests a minute, a night takes a minute for each ${REQUESTS_PER_MINUTE} requests. ` +
-    `The program works for ${percent(share)} of that time with ${number(customers)} customers, and waits for the rest.`
+    `With ${number(customers)} customers, the CPU above is ${percent(share)} of that time. It is more in such a night, where each page ` +
+    'is saved alone ([measured](SCALE.md#what-one-organization-takes-measured)), and the program still waits for nearly all of it.'
   )
 }
 

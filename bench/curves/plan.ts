@@ -20,12 +20,7 @@ export function organizationsANight({ rest: { requests = 1 } }: Pick<Cost, 'rest
 
 /** What the figures mean for more organizations than one worker, or one file, can carry. */
 export function pastOneMachine(largest: Cost, sideBySide: SideBySide): string {
-  return [
-    oneWorker(sideBySide),
-    moreWorkers(largest, sideBySide),
-    singleFile(largest, sideBySide),
-    beyond(largest),
-  ].join('\n\n')
+  return [oneWorker(sideBySide), moreWorkers(largest), singleFile(largest, sideBySide), beyond(largest)].join('\n\n')
 }
 
 function oneWorker({ organizations, customers, load, rest }: SideBySide): string {
@@ -36,19 +31,20 @@ function oneWorker({ organizations, customers, load, rest }: SideBySide): string
     `turn. At ${REQUESTS_PER_MINUTE} requests a minute each, that is about ${about(perHour)} customers an hour; the last column above ` +
     `says how many organizations that makes in a night. ${organizations} organizations of ${number(customers)} customers, ` +
     `mirrored at the same time from a service without a limit, took ${msPerRequest(rest).toFixed(2)} ms of CPU a request at rest ` +
-    `and ${msPerRequest(load).toFixed(2)} ms in an initial sync, and no more than ${megabytes(peak(load, rest))} MB of memory, what talks to the queue aside. With the ` +
-    `limit, that is ${percent(shareOfCore(rest))} of one core at rest and ${percent(shareOfCore(load))} in initial syncs: a worker waits.`
+    `and ${msPerRequest(load).toFixed(2)} ms in an initial sync, and no more than ${megabytes(peak(load, rest))} MB of memory, what talks to the queue aside. At ` +
+    `the limit, the same CPU for each request is ${percent(shareOfCore(rest))} of one core at rest and ${percent(shareOfCore(load))} in initial syncs. In fact it is ` +
+    'more, since each page is saved alone there ([measured](SCALE.md#what-one-organization-takes-measured)); a worker still waits most of the time.'
   )
 }
 
-function moreWorkers({ customers, rest }: Cost, sideBySide: SideBySide): string {
+function moreWorkers({ customers, rest }: Cost): string {
   const { requests = 1 } = rest
   const largest = (customers * NIGHT_HOURS * 60 * REQUESTS_PER_MINUTE) / requests
   return (
     '**When to add workers.** When organizations are due again, or wanted in the morning, before it was their turn: `/readyz` names ' +
     'each that was not mirrored within two hours of being due. A second worker is the same command on the same machine, with the same ' +
     `configuration and the same queue in Redis or PostgreSQL (the embedded queue has one worker), and takes ${SIDE_BY_SIDE} more ` +
-    `at a time. By their CPU at rest, one core keeps up with about ${about(1 / shareOfCore(sideBySide.rest))} workers at this limit. More ` +
+    'at a time. How many organizations one process reads at this limit is worked out in [SCALE.md](SCALE.md#how-many-at-once). More ' +
     'workers do not help one organization, which one run reads at a time: at this limit, a night of ' +
     `${NIGHT_HOURS} hours reads one of about ${about(largest)} customers at most. Nor do they help those that share a limit ` +
     '(`rateLimit.shared`): all workers together keep to it.'
@@ -64,9 +60,9 @@ function singleFile({ customers, load, rest }: Cost, sideBySide: SideBySide): st
     `brought ${about(perSecond(load))} new customers a second into a file of ${number(customers)}, and went through ` +
     `${about(perSecond(rest))} unchanged ones, writing ${(writtenBytes / customers).toFixed(0)} bytes for each; with ` +
     `${sideBySide.organizations} organizations at a time, ${about(rateOf(sideBySide, 'load'))} and ` +
-    `${about(rateOf(sideBySide, 'rest'))}. The file carries at least that much: at rest as much as ` +
-    `${about(atTheLimit(sideBySide, 'rest'))} organizations at ${REQUESTS_PER_MINUTE} requests a minute bring at the same time, in initial ` +
-    `syncs as much as ${about(atTheLimit(sideBySide, 'load'))}. A customer of this list takes ${bytes.toFixed(0)} bytes of the file, ` +
+    `${about(rateOf(sideBySide, 'rest'))}. At rest that is as many ` +
+    `customers a second as ${about(atTheLimit(sideBySide, 'rest'))} organizations at ${REQUESTS_PER_MINUTE} requests a minute bring, and ` +
+    `in initial syncs as ${about(atTheLimit(sideBySide, 'load'))}; the file carries fewer of them, since each of their pages is saved alone. A customer of this list takes ${bytes.toFixed(0)} bytes of the file, ` +
     `${number(10_000_000)} of them ${((bytes * 10_000_000) / 1024 ** 3).toFixed(1)} GB. All workers of a file must be on its machine: a ` +
     'file in WAL mode cannot be shared over a network.'
   )

@@ -61,7 +61,7 @@ export async function measureScale({ customers, folder, postgres, say }: ScalePl
 /** Other programs make the CPU time of this one longer. */
 function busyness(): string {
   const [, average = 0] = loadavg()
-  return `${average.toFixed(0)} threads of all programs wanted a processor on average, in the last five minutes`
+  return `${average.toFixed(0)} on average over the last five minutes, which are the threads of all programs that wanted a processor`
 }
 
 /** An initial sync, the second night, which is not kept, a night at rest, and one with 1 % changed. */

@@ -119,7 +119,7 @@ function memory({ sqlite, atOnce, postgres }: Figures): string {
   const { mostConnections } = postgres.nights.rest.server
   return `Memory: one organization at rest took ${megabytes(one)} MB (measured), ${atOnce.organizations} at the same time ${megabytes(atOnce.rest.peakRssBytes ?? 0)} MB (measured), so each more
 takes about ${megabytes(each)} MB: the list as last read, and what is in transit, which has one limit for the process. ${AT_ONCE} at once then take about
-**${number(most / 1024 ** 2)} MB** (worked out). The queue, and its client, come on top. One run opened ${mostConnections} connections to PostgreSQL at most (measured). \`npm run bench -- --only organizations\`
+**${number(most / 1024 ** 2)} MB** (worked out). The queue, and its client, come on top. Connections of one run to PostgreSQL: ${mostConnections} at most (measured). \`npm run bench -- --only organizations\`
 measures ${number(ORGANIZATIONS)} small organizations, ${AT_ONCE} at once in one process, and judges the peak of memory and the longest turn of the event loop.`
 }
 
