@@ -12,8 +12,9 @@ export function initCommand({ stderr }: Io): CommandUnknownOpts {
       'after',
       `
 Examples:
-  customer-mirror init
-  customer-mirror init config/customers.yaml`,
+  $ customer-mirror init
+  $ customer-mirror init config/customers.yaml
+`,
     )
     .action(async (file) => {
       const { writeStarterFile } = await import('../config/starter-file.ts')

@@ -58,7 +58,7 @@ function stillConfigured(id: string, { file }: Config): string {
 }
 
 const EXAMPLES = `
-Nothing of it stays in the file, and readers that follow the changes are not told. To let them remove its customers: retire it
+Nothing of it stays in the file, and no change announces this to readers. To let them remove its customers: retire it
 first, wait until they have read that, then forget it. What this program cannot reach is listed at the end.
 
 Examples:

@@ -5,10 +5,10 @@ import { isConfigured, optionsToChange, requireMirrored, withOrganizations } fro
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
 
-/** `customer-mirror organizations retire`: takes the customers of an organization as no longer active. */
+/** `customer-mirror organizations retire`: marks the customers of an organization as removed. */
 export function organizationsRetireCommand(io: Io) {
   return new Command('retire')
-    .description('take the customers of an organization that left as no longer active')
+    .description('mark all customers of an organization that is no longer configured as removed')
     .argument('<organization>', 'its id; the configuration must not name it any more')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')

@@ -27,7 +27,7 @@ Examples:
   $ customer-mirror organizations rename acme acme-eu
       give an organization another id, and keep all that is known of it
   $ customer-mirror organizations retire acme
-      take its customers as no longer active, and raise no alert about it
+      mark its customers as removed, and raise no alert about it
   $ customer-mirror organizations forget acme --yes
       delete everything of it
 `

@@ -9,7 +9,7 @@ import { isoOf } from '../time/iso-time.ts'
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
   return new Command('pause')
-    .description('start no run of organizations until they are resumed; without a name, of none')
+    .description('hold back the runs of organizations until they are resumed; without a name, of all')
     .argument('[organization...]', 'ids of organizations')
     .option('-c, --config <file>', 'configuration file')
     .option('--until <time>', 'end the pause by itself at this time', timeArgument)

@@ -9,8 +9,9 @@ export function schemaCommand({ stdout }: Io): Command {
       'after',
       `
 Examples:
-  customer-mirror schema > customer-mirror.schema.json
-  customer-mirror schema | jq '.properties | keys'`,
+  $ customer-mirror schema > customer-mirror.schema.json
+  $ customer-mirror schema | jq '.properties | keys'
+`,
     )
     .action(async () => {
       const { configJsonSchema } = await import('../config/json-schema.ts')

@@ -75,7 +75,7 @@ export const publish = z
   .strictObject({
     file: file.exactOptional().meta({
       description:
-        'The copy; relative to the folder of this configuration. In a folder of its own. It, or to, must be there.',
+        'The copy, in a folder of its own; relative to the folder of this configuration. Either file or to is needed.',
       examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'],
     }),
     to: to.exactOptional().meta({

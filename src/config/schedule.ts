@@ -23,7 +23,7 @@ const timezone = z
 
 const spread = duration({ min: '0s', max: '1d' }).exactOptional().meta({
   description:
-    'Start organizations spread over this time, or over that from one run to the next where it is shorter, each always at the same moment.',
+    'Organizations start at different moments within this time, each always at the same one. It is cut to the time between two runs.',
   default: '0s',
 })
 
@@ -36,14 +36,14 @@ const quick = z
   .exactOptional()
   .meta({
     description:
-      'When to look, in a few requests, which customers came and which left since: five cron fields in the same time zone, ' +
+      'When to look, between full runs and in a few requests, for who came and who left: five cron fields in the same time zone, ' +
       `or ${NEVER}. Removes no customer.`,
     examples: ['*/15 * * * *', NEVER],
   })
 
 const window = hours.exactOptional().meta({
   description:
-    'The hours in which runs may start, in the same time zone. A run under way at their end goes on in the next.',
+    'The hours in which runs may start, in the same time zone. A run under way at their end goes on when they begin again.',
   examples: ['22:00-06:00'],
 })
 

@@ -46,7 +46,7 @@ const settings = {
     .exactOptional()
     .meta({ description: 'How long one request may take, with its whole answer.', default: '30s' }),
   maxWait: duration({ min: '0s', max: '24d' }).exactOptional().meta({
-    description: 'How long a run may go without a successful answer while the service asks it to wait, or fails.',
+    description: 'How long a run may go without a successful answer, while the service fails or asks it to wait.',
     default: '15m',
   }),
   maxRun: duration({ min: '1s', max: '24d' })

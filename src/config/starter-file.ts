@@ -40,17 +40,17 @@ const STARTER = `# Customer Mirror configuration. Paths are relative to the fold
 # The SQLite file that holds the customers, or a database, which several machines may use: postgres://user@host/database
 mirror: ./data/customers.db
 
-# When the worker mirrors every organization (minute, hour, day of month, month, day of week).
-# A cron line or a systemd timer that runs \`customer-mirror sync\` needs neither of these two.
-# spread starts organizations at different moments; queue may be postgres://, or embedded for one worker with no server.
-# quick asks between those runs, in a few requests, which customers came and which left; quick: never leaves it out.
+# For the worker alone; a cron line or a systemd timer that runs \`customer-mirror sync\` needs neither schedule nor queue.
+# The schedule says when every organization is mirrored (minute, hour, day of month, month, day of week). With spread, organizations
+# start at different moments; with quick, the worker looks between those runs, in a few requests, for who came and who left.
+# The queue may be redis://, postgres://, or embedded for one worker with no server.
 # schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m, quick: "*/15 * * * *" }
 # queue: redis://127.0.0.1:6379
 
 # How many organizations a worker mirrors at the same time.
 # jobs: { concurrency: 8 }
 
-# The most requests of such a quick run: a share of those of a full scan, or a number.
+# The most requests of a quick run: a share of those of a full scan, or a number.
 # quick: { maxRequests: 5% }
 
 # A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
@@ -65,13 +65,13 @@ mirror: ./data/customers.db
 #   pageSize: 100             # customers requested at once, at most 100
 #   concurrency: auto         # requests sent at the same time, 1 to 32; auto: 4 to 16, as the service bears it
 #   requestTimeout: 30s       # for one request, with its whole answer
-#   maxWait: 15m              # how long a run may go without an answer while the service asks it to slow down
+#   maxWait: 15m              # how long a run may go without a successful answer
 #   maxRun: 6h                # how long one run may take in total; the next one continues from there
 #   resumeWithin: 6h          # how old an interrupted run may be and still be continued
 #   scan: chain               # chain proves completeness; plain does not, and removes no customer
 #   removals:
-#     after: 2                # scans in a row a customer must be absent from
-#     maxShare: 0.1           # more than this share at once is held for you to approve
+#     after: 2                # scans in a row a customer must be absent from to be removed
+#     maxShare: 0.1           # if more than this share is absent at once, their removal waits for you
 #   retention:                # how long old rows are kept, such as 365d
 #     changes: forever        # history and daily counts begin where they do
 #     resolvedRejects: forever

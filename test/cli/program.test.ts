@@ -23,7 +23,7 @@ test.each(['', ...COMMANDS])(
     const path = command === '' ? [] : command.split(' ')
     const { code, stdout, stderr } = await runCli([...path, '--help'], { cwd: temporaryFolder() })
     const [, examples = ''] = stdout.split('\nExamples:\n')
-    const shown = examples.split('\n').filter((line) => /^ +(\$ )?customer-mirror /.test(line))
+    const shown = examples.split('\n').filter((line) => /^ {2}\$ customer-mirror /.test(line))
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))

@@ -39,13 +39,13 @@ const STATES: Readonly<Record<string, string>> = {
   active: 'is being mirrored at this moment',
   waiting: 'is queued already',
   delayed: 'has a job that waits for its next attempt; nothing was added. --now starts it',
-  ended: 'its job has ended in this moment; ask again for another run',
+  ended: 'had a job that ended just now; ask again for another run',
 }
 
 const QUICK_STATES: Readonly<Record<string, string>> = {
   active: 'has a quick run at this moment',
   waiting: 'has a quick run in the queue already',
   delayed: 'has a quick run in the queue already, which waits for its moment',
-  ended: 'its quick run has ended in this moment; ask again for another one',
+  ended: 'had a quick run that ended just now; ask again for another one',
   'full-run': 'its whole list is being read, or is about to be; no quick run was added',
 }
