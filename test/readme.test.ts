@@ -7,7 +7,7 @@ import { EXIT_CODES } from '../src/cli/exit-code.ts'
 import { syncCommand } from '../src/cli/sync.ts'
 import { readConfig } from '../src/config/read-config.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
-import { anchorsIn, blocksIn, PAGES } from './support/documents.ts'
+import { anchorsIn, blocksIn, LINKED_PAGES, PAGES } from './support/documents.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { runCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
@@ -165,8 +165,8 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim())
 }
 
-test('every page and heading that the README and its pages link is there', () => {
-  const links = PAGES.flatMap(({ file, text }) =>
+test('every page and heading that a document links is there', () => {
+  const links = LINKED_PAGES.flatMap(({ file, text }) =>
     [...text.matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)].map(([, path = '', heading]) => ({
       target: path === '' ? file : new URL(path, file),
       heading,

@@ -10,10 +10,18 @@ const ROOT = new URL('../../', import.meta.url)
 const IN_DOCS = readdirSync(new URL('docs/', ROOT)).filter((name) => name.endsWith('.md'))
 
 /** The README and the pages that it links. */
-export const PAGES: readonly Page[] = ['README.md', ...IN_DOCS.map((name) => `docs/${name}`)].map((name) => {
+export const PAGES: readonly Page[] = ['README.md', ...IN_DOCS.map((name) => `docs/${name}`)].map(pageNamed)
+
+/** Those pages, and what is read by the way: for contributors, after an upgrade, and beside the files for operators. */
+export const LINKED_PAGES: readonly Page[] = [
+  ...PAGES,
+  ...['CONTRIBUTING.md', 'CHANGELOG.md', 'docs/ops/README.md'].map(pageNamed),
+]
+
+function pageNamed(name: string): Page {
   const file = new URL(name, ROOT)
   return { name, file, text: readFileSync(file, 'utf8') }
-})
+}
 
 /** The fenced blocks of a page, in its order; with languages, those in one of them. */
 export function blocksIn({ name, text }: Page, ...languages: readonly string[]): Block[] {
