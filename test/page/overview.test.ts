@@ -51,7 +51,9 @@ test('the page says in words what is true of each organization', async () => {
     /Waiting for the rate limit for \d+ min: the service asked run #\d+ for a pause\./,
   )
   expect(said.get('unproven')).toContain('At least one position of the list could not be read. (hole)')
-  expect(said.get('fresh')).toContain('Read 20 min ago, as scheduled. Proven: every customer who was listed was read.')
+  expect(said.get('fresh')).toContain(
+    'Read 20 min ago, as scheduled. Proven: every customer who was listed during the whole scan was read.',
+  )
   expect(said.get('fresh')).toContain('Next run in 23 h 40 min (2026-02-04 02:00 GMT)')
 })
 
