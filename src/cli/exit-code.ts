@@ -6,7 +6,7 @@ export const EXIT_CODES = {
   0: 'every run complete',
   1: 'unexpected',
   2: 'usage or configuration',
-  3: 'some organizations failed, or for different reasons',
+  3: 'some organizations failed and others did not, or they failed for different reasons',
   4: 'refused by the service (400, 401, 403, 404, 422)',
   5: 'try again later: service or queue unavailable, throttled beyond maxWait, maxRun reached, organization paused, mirror locked, replaced or unreachable, disk full, statement too slow',
   6: 'another run holds the organization',
