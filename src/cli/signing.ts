@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import { ConfigError, UsageError } from '../errors/errors.ts'
-import { screenOf, type Io } from './io.ts'
+import { UsageError } from '../errors/errors.ts'
+import type { Io } from './io.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
@@ -63,9 +63,9 @@ function solveCommand(io: Io) {
         import('../source/solve-signing.ts'),
         import('./output/explain-signing.ts'),
       ])
-      const secret = await readSecret({ env: options.secretEnv, file: options.secretFile })
+      const secret = await readSecret('--secret', { env: options.secretEnv, file: options.secretFile })
       if (secret === undefined) throw new UsageError('Name the secret with --secret-env NAME or --secret-file FILE.')
-      const apiKey = (await readSecret({ env: options.apiKeyEnv, file: options.apiKeyFile })) ?? ''
+      const apiKey = (await readSecret('--api-key', { env: options.apiKeyEnv, file: options.apiKeyFile })) ?? ''
       const body = options.bodyFile === undefined ? '' : await readNamedFile(options.bodyFile)
       const url = URL.parse(options.url)
       if (url === null)
@@ -101,16 +101,19 @@ Examples:
   $ customer-mirror signing solve --url "$URL" --timestamp "$TS" --signature "$SIG" --secret-file acme.secret
 `
 
+type Place = { env?: string | undefined; file?: string | undefined }
+
 /** Secrets are named, never given: every user of the machine can read a command line. */
-async function readSecret({ env, file }: { env?: string | undefined; file?: string | undefined }) {
+async function readSecret(option: string, { env, file }: Place): Promise<string | undefined> {
   if (file !== undefined) return (await readNamedFile(file)).replace(/\r?\n$/, '')
   if (env === undefined) return undefined
   const { processEnvironment } = await import('../config/environment.ts')
   const value = processEnvironment()[env]
   if (value === undefined || value === '') {
-    throw new ConfigError([
-      { file: 'environment', message: 'the environment variable named for the secret or key is not set' },
-    ])
+    // What was given instead of a name may be the secret itself, so it is not repeated.
+    throw new UsageError(
+      `${option}-env: there is no environment variable of this name, or it is empty. Export it first, or name a file with ${option}-file.`,
+    )
   }
   return value
 }

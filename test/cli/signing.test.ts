@@ -167,17 +167,26 @@ test.each(['soon', '2026-01-05T02:00:00Z'])(
 )
 
 test.each([
-  ['no secret', []],
-  ['a secret that is not set', ['--secret-env', 'NOT_SET_ANYWHERE']],
-  ['a secret file that is not there', ['--secret-file', './no-such-file']],
-  ['two secrets', ['--secret-env', 'A', '--secret-file', 'b']],
-])('solve with %s ends with 2', async (_, secret) => {
+  ['no secret', [], /^Name the secret with --secret-env NAME/],
+  [
+    'a secret that is not set',
+    ['--secret-env', 'NOT_SET'],
+    /^--secret-env: there is no .* Export it first, or .* --secret-file/,
+  ],
+  [
+    'an API key that is not set',
+    ['--secret-env', 'PATH', '--api-key-env', 'NOT_SET'],
+    /^--api-key-env: there is no .* Export it first, or .* --api-key-file/,
+  ],
+  ['a secret file that is not there', ['--secret-file', './no-such-file'], /no-such-file/],
+  ['two secrets', ['--secret-env', 'A', '--secret-file', 'b'], /--secret-env.*--secret-file/],
+])('solve with %s ends with 2, and says what to do', async (_, secret, said) => {
   const request = ['--url', 'https://acme.example.com/api/v1/customers', '--timestamp', '1', '--signature', 'aa']
   const { code, stdout, stderr } = await runCli(['signing', 'solve', ...request, ...secret], { cwd: temporaryFolder() })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(/secret|no-such-file/)
-  expect(stderr).not.toMatch(/^\s+at /m)
+  expect(stderr).toMatch(said)
+  expect(stderr).not.toMatch(/NOT_SET|^\s+at /m)
 })
 
 test('solve does not wait for a named pipe', async () => {
