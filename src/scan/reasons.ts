@@ -11,7 +11,7 @@ const EXPLANATIONS = {
   'capped-size': 'The service sends smaller pages than requested; the scan continued with that size.',
   'short-page': 'A page had fewer customers than its size, although the total says that more follow.',
   'total-mismatch': 'The total that the service reports was missing, or did not match the rows it sent.',
-  hole: 'At least one position of the list could not be read.',
+  hole: 'At least one position of the list could not be read: ask the owner of the service what is wrong there.',
   'page-mismatch': 'The service answered with another page, or with more rows, than requested.',
   'repeated-page': 'The service answered with the same page under different numbers.',
   'cached-answer':

@@ -31,9 +31,9 @@ test('pause and resume say what they did', async () => {
     'acme: paused already, since MOMENT; now until MOMENT\n',
   )
   expect(await said(pauseCommand)).toBe('all organizations: paused until resumed\n')
-  expect(await said(resumeCommand, 'globex')).toBe('globex: resumed; it was paused since MOMENT\n')
+  expect(await said(resumeCommand, 'globex')).toBe('globex: resumed, paused since MOMENT\n')
   expect(await said(resumeCommand)).toBe(
-    'all organizations: resumed; it was paused since MOMENT\nacme: resumed; it was paused since MOMENT\n',
+    'all organizations: resumed, paused since MOMENT\nacme: resumed, paused since MOMENT\n',
   )
   expect(await ask(resumeCommand)).toEqual({ code: 0, stdout: 'Nothing was paused.\n', stderr: '' })
 })

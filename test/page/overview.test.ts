@@ -50,7 +50,9 @@ test('the page says in words what is true of each organization', async () => {
   expect(said.get('waiting')).toMatch(
     /Waiting for the rate limit for \d+ min: the service asked run #\d+ for a pause\./,
   )
-  expect(said.get('unproven')).toContain('At least one position of the list could not be read. (hole)')
+  expect(said.get('unproven')).toContain(
+    'At least one position of the list could not be read: ask the owner of the service what is wrong there. (hole)',
+  )
   expect(said.get('fresh')).toContain(
     'Read 20 min ago, as scheduled. Proven: every customer who was listed during the whole scan was read.',
   )

@@ -20,7 +20,7 @@ export function resumedText(changed: readonly Changed[]): string {
   return named
     .map(({ name, before }) => {
       if (before === undefined) return `${name}: was not paused\n`
-      return `${subject(name)} resumed; it was paused since ${moment(before.sinceMs)}\n`
+      return `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`
     })
     .join('')
 }
