@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
