@@ -92,10 +92,11 @@ type Written = { wal: WalFlush; place: OpenFile; upkeep: Upkeep }
 
 function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<Written> = {}): Mirror {
   const holder = nameOfProcess()
-  /** One transaction, only if the path of the mirror still leads to the open file. */
+  /** One transaction, only if the path of the mirror still leads to the open file, and no newer version has changed it since it was opened. */
   const writeInPlace = <Result>(work: () => Result): Result =>
     writeTransaction(db, file, () => {
       place?.requireInPlace()
+      refuseNewer(db, file)
       const result = work()
       place?.requireInPlace()
       return result
@@ -104,7 +105,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
   return {
     file,
     standing: () => place?.standing() ?? 'same',
-    startRun: async (start) => beginRun(db, { start, holder, file }, writing),
+    startRun: async (start) => beginRun(db, { start, holder }, writing),
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
@@ -151,19 +152,10 @@ type Writing = {
 }
 
 /** A run that begins, and the process that has its lease. */
-type Beginning = { start: Start; holder: string; file: string }
+type Beginning = { start: Start; holder: string }
 
-async function beginRun(
-  db: Connection,
-  { start, holder, file }: Beginning,
-  { upkeep, writeInPlace }: Writing,
-): Promise<Run> {
-  const begin = () =>
-    writeInPlace(() => {
-      // A newer version may have changed it since it was opened.
-      refuseNewer(db, file)
-      return startRun(db, start, holder)
-    })
+async function beginRun(db: Connection, { start, holder }: Beginning, { upkeep, writeInPlace }: Writing): Promise<Run> {
+  const begin = () => writeInPlace(() => startRun(db, start, holder))
   if (!lacksIdIndex(db)) return begin()
   // The thread creates it where there are many customers.
   if (upkeep?.isLarge === true) await upkeep.index()

@@ -2,6 +2,7 @@ import type { Reckoning, Retention } from '../../../run.ts'
 import type { Mirror } from '../../../store.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
 import { kindsToPrune, SOBER_DAYS, soberMs, type Kind } from '../../retention-rule.ts'
+import { lookAtSchema, requireKnownVersion } from '../opening/require-mirror.ts'
 import type { Database, Session } from '../session.ts'
 import { changesPruning } from './prune-changes.ts'
 import { customersPruning } from './prune-customers.ts'
@@ -18,7 +19,11 @@ export type Deletion = (session: Session, most: number) => Promise<number>
 export function retentionVerbs(database: Database): Pick<Mirror, 'prune'> {
   return {
     prune: async (organization, retention, reckoning) => {
-      const day = await database.read((session) => soberDay(session, organization))
+      const day = await database.read(async (session) => {
+        const { version } = await lookAtSchema(session, database.schema)
+        requireKnownVersion(version, database.address)
+        return await soberDay(session, organization)
+      })
       const deletions = [...deletionsOf(organization, retention, { reckoning, day })]
       const inOneTransaction = (deletion: Deletion): Step => {
         return (most) => database.write((session) => deletion(session, most))

@@ -1,7 +1,9 @@
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import { isGone, nameOfProcess } from '../../../machine/process-name.ts'
 import type { Run } from '../../../run.ts'
 import { LEASE_MS, leaseLost } from '../../lease-errors.ts'
 import type { Session } from '../session.ts'
+import { LATEST_VERSION } from '../opening/versions.ts'
 import { wentBack } from './went-back.ts'
 
 /** A lease, and whether it has expired by the clock of the server. */
@@ -31,17 +33,29 @@ export function isHeld({ holder, has_expired }: Pick<Lease, 'holder' | 'has_expi
   return !has_expired && isGone(holder) !== true
 }
 
+const NEWER = `SELECT FROM mirror_schema WHERE version > ${LATEST_VERSION}`
+
 /**
- * The fence: throws OrganizationLeased unless the run still holds its lease, or MirrorUnusable `mirror-replaced` where the server has never
- * heard of the run, or has given its number to one of another process; renews it, and keeps its row locked until the transaction ends. In one statement, so that it costs one round trip.
+ * The fence: throws OrganizationLeased unless the run still holds its lease, or MirrorUnusable: `mirror-newer` where a newer version has
+ * changed the mirror meanwhile, `mirror-replaced` where the server has never heard of the run, or has given its number to one of another
+ * process. It renews the lease, and keeps its row locked until the transaction ends. In one statement, so that it costs one round trip.
  */
 export async function renewLease(session: Session, run: Pick<Run, 'id' | 'organization'>): Promise<void> {
-  const renew = `UPDATE leases SET expires_at = ${LEASE_END} WHERE ${HELD}`
+  const renew = `UPDATE leases SET expires_at = ${LEASE_END} WHERE ${HELD} AND NOT EXISTS (${NEWER})`
   if ((await session.run(renew, run.organization, run.id, HOLDER)) > 0) return
+  if ((await session.first(NEWER)) !== undefined) throw newerMeanwhile(run.organization)
   // Its organization may have been renamed.
   const known = await session.first(
     'SELECT FROM runs WHERE id = $1 AND NOT EXISTS (SELECT FROM leases WHERE run_id = $1)',
     run.id,
   )
   throw known === undefined ? wentBack(run.organization) : leaseLost(run.organization)
+}
+
+function newerMeanwhile(organization: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${organization}: a newer Customer Mirror has changed the mirror since this run began, so this one writes nothing more into it. ` +
+      'Upgrade this program, then sync again.',
+    { code: 'newer' },
+  )
 }
