@@ -134,6 +134,8 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
       if (identityOf(file) !== before) throw replacedMeanwhile(file)
       db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       db.transaction(() => {
+        // A newer version may have migrated it while this one waited for the write lock.
+        refuseNewer(db, file)
         db.pragma(`application_id = ${APPLICATION_ID}`)
         // A backup that was put back by hand is a mirror from now on.
         db.exec('DROP TABLE IF EXISTS backup_mark')

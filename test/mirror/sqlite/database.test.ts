@@ -2,7 +2,7 @@ import type { Mirror } from '../../../src/store.ts'
 import Database from 'better-sqlite3'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { APPLICATION_ID } from '../../../src/mirror/sqlite/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
@@ -103,6 +103,26 @@ test('no run starts on a mirror that a newer version has changed since it was op
 
   await expect(start).rejects.toMatchObject({ code: 'mirror-newer' })
   expect(valueOf(file, 'SELECT count(*) FROM runs')).toBe(0)
+})
+
+test('a mirror that a newer version migrates at the moment when it is opened is refused, and left as that version made it', async () => {
+  const file = aMirrorFile()
+  await closed(openMirror(file))
+  const lock = vi.spyOn(Database.prototype, 'transaction')
+  onTestFinished(() => lock.mockRestore())
+  // As if the other program had held the write lock until now.
+  lock.mockImplementationOnce(function (this: Database.Database, ...args) {
+    tamper(file, `PRAGMA user_version = ${LATEST_VERSION + 1}`)
+    tamper(file, 'DROP VIEW active_customers')
+    tamper(file, 'DELETE FROM dictionary')
+    lock.mockRestore()
+    return this.transaction(...args)
+  })
+
+  expect(await refusalOf(openMirror(file))).toMatchObject({ code: 'mirror-newer' })
+
+  expect(valueOf(file, 'SELECT count(*) FROM dictionary')).toBe(0)
+  expect(valueOf(file, `SELECT count(*) FROM sqlite_schema WHERE name = 'active_customers'`)).toBe(0)
 })
 
 test.each(BROKEN)('%s is refused as %s, and left as it is', async (_, code, make) => {
