@@ -10,7 +10,6 @@ import { sqliteSide } from '../mirror/move/sqlite-side.ts'
 import { openDatabase as openServer } from '../mirror/postgres/opening/database.ts'
 import type { Session } from '../mirror/postgres/session.ts'
 import { openDatabase } from '../mirror/sqlite/database.ts'
-import { writeDictionary } from '../mirror/sqlite/dictionary.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { isGone, nameOfProcess } from '../machine/process-name.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
@@ -54,7 +53,7 @@ export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
 async function fill(file: string, address: string): Promise<void> {
   const server = await openServer(address, 'read')
   try {
-    openDatabase(file, 'write', writeDictionary).close()
+    openDatabase(file, 'write').close()
     const db = new Database(file, { fileMustExist: true })
     try {
       for (const setting of ['journal_mode = MEMORY', 'synchronous = OFF', 'foreign_keys = OFF']) db.pragma(setting)

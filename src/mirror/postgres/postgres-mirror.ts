@@ -1,7 +1,6 @@
 import type { Organizations } from '../../organizations.ts'
 import type { Erased, Mirror, Traces } from '../../store.ts'
 import { openDatabase } from './opening/database.ts'
-import { DICTIONARY } from './dictionary.ts'
 import { rareVerbs } from './rare-verbs.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import { readingIndexes } from './reading/reading-indexes.ts'
@@ -45,11 +44,11 @@ export async function eraseTraces(address: string, traces: Traces): Promise<Eras
 }
 
 function openToWrite(address: string): Promise<Database> {
-  return openDatabase(address, 'write', { completion: DICTIONARY })
+  return openDatabase(address, 'write')
 }
 
 function openToRead(address: string): Promise<Database> {
-  return openDatabase(address, 'read', { completion: DICTIONARY })
+  return openDatabase(address, 'read')
 }
 
 function mirrorIn(database: Database): Mirror {

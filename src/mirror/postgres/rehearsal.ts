@@ -6,7 +6,6 @@ import { postgresSide } from '../move/postgres-side.ts'
 import { sqliteSide } from '../move/sqlite-side.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
 import { openDatabase } from './opening/database.ts'
-import { DICTIONARY } from './dictionary.ts'
 
 /**
  * A temporary mirror for a dry run: a private file of SQLite with a copy of the organizations in the mirror at `address`, if there is
@@ -19,7 +18,7 @@ export async function rehearseMirror(
 ): Promise<Mirror> {
   const { rehearseElsewhere } = await import('../sqlite/sqlite-mirror.ts')
   const tables = rehearsedTables(lists)
-  const database = await ifThere(openDatabase(address, 'read', { completion: DICTIONARY }))
+  const database = await ifThere(openDatabase(address, 'read'))
   try {
     return await rehearseElsewhere(shownMirror(address), async (db) => {
       const to = sqliteSide(db, 'the copy')

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
+import { writeDictionary } from './dictionary.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
@@ -53,24 +54,17 @@ const MIGRATIONS = [
 
 export const LATEST_VERSION = MIGRATIONS.length
 
-/**
- * Opens the mirror at `file`, and migrates an older one. `complete` runs in the transaction in which it is opened to write. Throws
- * MirrorUnusable without having changed anything.
- */
-export function openDatabase(
-  file: string,
-  access: 'read' | 'write',
-  complete: (db: Connection) => void = () => {},
-): Connection {
+/** Opens the mirror at `file`, and migrates an older one. Throws MirrorUnusable without having changed anything. */
+export function openDatabase(file: string, access: 'read' | 'write'): Connection {
   if (access === 'read' && isMissing(file)) throw missing(file)
   try {
     if (access === 'write') createPrivately(file)
     requireRegularFile(file)
-    const db = openChecked(file, access, complete)
+    const db = openChecked(file, access)
     if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
     db.close()
-    openChecked(file, 'write', complete).close()
-    return openChecked(file, 'read', complete)
+    openChecked(file, 'write').close()
+    return openChecked(file, 'read')
   } catch (error) {
     throw fileError(error, file)
   }
@@ -114,7 +108,7 @@ function createPrivately(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
 }
 
-function openChecked(file: string, access: 'read' | 'write', complete: (db: Connection) => void): Connection {
+function openChecked(file: string, access: 'read' | 'write'): Connection {
   const before = identityOf(file)
   const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
@@ -140,7 +134,7 @@ function openChecked(file: string, access: 'read' | 'write', complete: (db: Conn
         // A backup that was put back by hand is a mirror from now on.
         db.exec('DROP TABLE IF EXISTS backup_mark')
         migrate(db)
-        complete(db)
+        writeDictionary(db)
       }).immediate()
     }
     db.pragma('legacy_alter_table = OFF')

@@ -11,7 +11,6 @@ import {
   writeTransaction,
   type Connection,
 } from './database.ts'
-import { writeDictionary } from './dictionary.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import type * as Retention from './retention/retention-verbs.ts'
@@ -39,7 +38,7 @@ import { recallWindows } from './windows.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
 export async function openMirror(file: string, { isBesideOthers = false }: Opening = {}): Promise<Mirror> {
-  const db = openDatabase(file, 'write', writeDictionary)
+  const db = openDatabase(file, 'write')
   const kept = { wal: flushWal(file), place: openFile(file) }
   if (!isBesideOthers) return mirrorOf(file, db, kept)
   const { Upkeep, besideUpkeep } = await import('./upkeep/upkeep.ts')
@@ -49,7 +48,7 @@ export async function openMirror(file: string, { isBesideOthers = false }: Openi
 
 /** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
 export async function openMirrorToRead(file: string): Promise<Mirror> {
-  return mirrorOf(file, openDatabase(file, 'read', writeDictionary))
+  return mirrorOf(file, openDatabase(file, 'read'))
 }
 
 /**

@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage, openDatabase } from '../../mirror/sqlite/database.ts'
-import { writeDictionary } from '../../mirror/sqlite/dictionary.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { deletingSecurely, purge } from '../../mirror/sqlite/purge.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
@@ -110,7 +109,7 @@ async function copyBackup(
   } finally {
     copy.close()
   }
-  const mirror = openDatabase(path, 'write', writeDictionary)
+  const mirror = openDatabase(path, 'write')
   try {
     mirror.pragma('journal_mode = DELETE')
     return countCustomers(mirror)

@@ -8,7 +8,6 @@ import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
 import { openDatabase as openServer } from '../../mirror/postgres/opening/database.ts'
 import type { Session } from '../../mirror/postgres/session.ts'
 import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
-import { writeDictionary } from '../../mirror/sqlite/dictionary.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { createReadingIndexes } from '../../mirror/sqlite/reading-indexes.ts'
 import { removeUnfinished, unfinishedFile } from '../backup/unfinished-file.ts'
@@ -79,7 +78,7 @@ async function latestRun(session: Session): Promise<number> {
 type Filling = { session: Session; from: string; moving: Moving }
 
 async function fill(path: string, { session, from, moving }: Filling): Promise<Moved> {
-  const db = openDatabase(path, 'write', writeDictionary)
+  const db = openDatabase(path, 'write')
   try {
     // Until it is finished this file is worth nothing, so nothing waits for the disk.
     db.pragma('journal_mode = MEMORY')

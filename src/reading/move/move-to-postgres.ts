@@ -4,7 +4,6 @@ import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
 import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'
 import { openDatabase as openServer, type Opening } from '../../mirror/postgres/opening/database.ts'
 import type { Session } from '../../mirror/postgres/session.ts'
-import { DICTIONARY } from '../../mirror/postgres/dictionary.ts'
 import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
@@ -21,7 +20,7 @@ export async function moveToPostgres(
     const held = findHeldLease(db, moving)
     if (held !== undefined) refuseRun(held)
     const copied = latestRun(db)
-    const server = await openServer(to, 'write', { completion: DICTIONARY, connect })
+    const server = await openServer(to, 'write', { connect })
     try {
       const work = async (session: Session) => {
         // A run that starts there meanwhile waits, and is refused.

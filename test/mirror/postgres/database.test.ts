@@ -153,6 +153,20 @@ describe('opening', () => {
     expect(migrated).toEqual(before)
   })
 
+  test('a reader that migrates an older mirror writes its dictionary too', async () => {
+    const address = anAddress()
+    const older = await open(address)
+    await older.write(async (session) => {
+      await session.run('DELETE FROM dictionary')
+      await session.run('UPDATE mirror_schema SET version = version - 1')
+    })
+
+    const reader = await open(address, 'read')
+
+    const { count } = (await reader.read((session) => session.first<{ count: number }>(DESCRIBED))) ?? { count: 0 }
+    expect(count).toBeGreaterThan(100)
+  })
+
   test('neither user nor password are in what is shown', async () => {
     const { address } = await openDatabase('postgres://ann:s3cret@db.test/crm?schema=shown', 'write', onPglite)
 
@@ -167,6 +181,8 @@ describe('opening', () => {
     await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
   })
 })
+
+const DESCRIBED = 'SELECT count(*) AS count FROM dictionary'
 
 const FUNCTIONS = ['note_deleted', 'note_edited', 'note_truncated']
 

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
+import { openToExport } from '../../../src/reading/export/open-to-export.ts'
+import { listRecordedRuns } from '../../../src/reading/publish/recorded-runs.ts'
 import { aCustomer, anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { fateOf, night } from '../nights.ts'
@@ -35,6 +37,22 @@ test.each(VERSIONS)('a mirror of version %d has the schema of a new one once it 
   expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
   expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
 })
+
+test.each(VERSIONS.slice(0, -1))(
+  'a mirror of version %d has the dictionary of a new one once a copy is published of it, or an export made',
+  async (version) => {
+    const described = 'SELECT * FROM dictionary ORDER BY "table", "column"'
+    const [toPublish, toExport] = [anOldMirror(version), anOldMirror(version)]
+
+    listRecordedRuns(toPublish)
+    openToExport(toExport).close()
+
+    const expected = rowsOf((await aMirror()).file, described)
+    expect(expected.length).toBeGreaterThan(100)
+    expect(rowsOf(toPublish, described)).toEqual(expected)
+    expect(rowsOf(toExport, described)).toEqual(expected)
+  },
+)
 
 test.each(VERSIONS)('a mirror of version %d is opened although views of it were dropped by hand', async (version) => {
   const file = anOldMirror(version, (db) => {

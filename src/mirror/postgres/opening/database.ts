@@ -1,5 +1,6 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
+import { DICTIONARY } from '../dictionary.ts'
 import { beginning } from './begin.ts'
 import { openPool } from './connections.ts'
 import { openSchema, type Completion } from './open-schema.ts'
@@ -10,6 +11,7 @@ import { statementAlone } from './statement-alone.ts'
 import { onceTransactions, transaction } from './transaction.ts'
 
 export type Opening = {
+  /** The dictionary, if none is given. */
   completion?: Completion | undefined
   /** The connections to the database at an address. */
   connect?: ((address: string) => Connections) | undefined
@@ -22,7 +24,7 @@ export type Opening = {
 export async function openDatabase(
   address: string,
   access: 'read' | 'write',
-  { completion, connect = openPool }: Opening = {},
+  { completion = DICTIONARY, connect = openPool }: Opening = {},
 ): Promise<Database> {
   const shown = shownMirror(address)
   const connections = await described(shown, async () => connect(address))

@@ -17,17 +17,11 @@ export type Completion = {
   write: (session: Session) => Promise<void>
 }
 
-const NOTHING: Completion = { isThere: async () => true, write: async () => {} }
-
 /**
  * Makes or migrates the mirror in its schema, or requires that it is there. What is complete is opened without a lock and without a
  * write. Throws MirrorUnusable without having changed anything.
  */
-export async function openSchema(
-  database: Database,
-  access: 'read' | 'write',
-  completion: Completion = NOTHING,
-): Promise<void> {
+export async function openSchema(database: Database, access: 'read' | 'write', completion: Completion): Promise<void> {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
     requireServer(found, database.address, access)

@@ -3,7 +3,6 @@ import { codeOf } from '../../../errors/code-of.ts'
 import { isOurs, UsageError } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from '../opening/begin.ts'
-import { DICTIONARY } from '../dictionary.ts'
 import { MirrorClient } from '../opening/client.ts'
 import { connectionSettings, schemaOf } from '../opening/connection-settings.ts'
 import { openDatabase } from '../opening/database.ts'
@@ -38,7 +37,7 @@ export async function* readStatement(
     yield* readOnce(address, statement, limits)
   } catch (error) {
     if (!(error instanceof LackedByOlder)) throw error
-    const database = await openDatabase(address, 'read', { completion: DICTIONARY })
+    const database = await openDatabase(address, 'read')
     await database.close()
     yield* readOnce(address, statement, limits)
   }

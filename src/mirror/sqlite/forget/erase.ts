@@ -1,7 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs'
 import type { Erased, Traces } from '../../../store.ts'
 import { openDatabase, type Connection } from '../database.ts'
-import { writeDictionary } from '../dictionary.ts'
 import { emptyWal, purge } from '../purge.ts'
 
 /**
@@ -18,7 +17,7 @@ export function eraseTraces(file: string, { id, values }: Traces, { isThorough =
 }
 
 function withConnection(file: string, work: (db: Connection) => boolean): boolean {
-  const db = openDatabase(file, 'write', writeDictionary)
+  const db = openDatabase(file, 'write')
   try {
     return work(db)
   } finally {

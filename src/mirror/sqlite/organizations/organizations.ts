@@ -1,6 +1,5 @@
 import type { Organizations } from '../../../organizations.ts'
 import { openDatabase, readTransaction, writeTransaction } from '../database.ts'
-import { writeDictionary } from '../dictionary.ts'
 import { contentsOf, forgetOrganization, isUnfinished } from './forget.ts'
 import { listNames } from './organization-tables.ts'
 import { renameOrganization } from './rename.ts'
@@ -12,8 +11,8 @@ const CACHE_KB = 256_000
 /** The organizations of the mirror at `file`. Throws MirrorUnusable `mirror-missing` if there is none. */
 export function openOrganizations(file: string): Organizations {
   // To read: no mirror is made where there is none.
-  openDatabase(file, 'read', writeDictionary).close()
-  const db = openDatabase(file, 'write', writeDictionary)
+  openDatabase(file, 'read').close()
+  const db = openDatabase(file, 'write')
   db.pragma(`cache_size = -${CACHE_KB}`)
   return {
     list: async () => readTransaction(db, file, () => listNames(db)),
