@@ -4,10 +4,11 @@ import { describeError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { customersStatement } from '../reading/customers-statement.ts'
 import { mirroredIn } from '../reading/mirrored-in.ts'
-import { openToRead } from '../reading/open-to-read.ts'
+import { openToExport } from '../reading/export/open-to-export.ts'
+import { openToRead, type OpenedToRead } from '../reading/open-to-read.ts'
 import { resultsError } from '../reading/results-error.ts'
 import { prepareToRead, type SqlValue } from '../reading/readable-statement.ts'
-import { statementError } from '../reading/statement-error.ts'
+import { isLacking, statementError } from '../reading/statement-error.ts'
 import { writeAll } from '../reading/write-all.ts'
 import { formatRows } from './output/rows/format-rows.ts'
 import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'
@@ -48,8 +49,17 @@ function columnsOf(file: string): ReadingReport {
   }
 }
 
-function readRows({ file, read, configured, layout, most }: ReadingPlan): ReadingReport {
-  const opened = openToRead(file)
+/** An older mirror that lacks what the statement names is migrated first. */
+function readRows(plan: ReadingPlan): ReadingReport {
+  try {
+    return readOpened(openToRead(plan.file), plan)
+  } catch (error) {
+    if (!isLacking(error)) throw error
+    return readOpened(openToExport(plan.file), plan)
+  }
+}
+
+function readOpened(opened: OpenedToRead, { read, configured, layout, most }: ReadingPlan): ReadingReport {
   const { db } = opened
   try {
     if ('customers' in read && read.customers.organization !== undefined) {

@@ -5,7 +5,7 @@ import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { writeDictionary } from './dictionary.ts'
-import { fileError, sqliteError } from './file-errors.ts'
+import { fileError, olderError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { makeMissingViews } from './missing-views.ts'
@@ -63,10 +63,19 @@ export function openDatabase(file: string, access: 'read' | 'write'): Connection
     const db = openChecked(file, access)
     if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
     db.close()
-    openChecked(file, 'write').close()
+    migrateOlder(file)
     return openChecked(file, 'read')
   } catch (error) {
     throw fileError(error, file)
+  }
+}
+
+/** Brings the mirror at `file`, which can be read, to the version of this program. Throws MirrorUnusable, and names that reason. */
+export function migrateOlder(file: string): void {
+  try {
+    openChecked(file, 'write').close()
+  } catch (error) {
+    throw olderError(error, file)
   }
 }
 

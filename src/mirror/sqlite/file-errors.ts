@@ -67,6 +67,18 @@ export function fileError(error: unknown, file: string): unknown {
   return new MirrorUnusable(`${file}: ${sentence}`, { code: 'foreign' }, { cause: error })
 }
 
+/** Why a mirror that can be read could not be migrated. */
+export function olderError(error: unknown, file: string): unknown {
+  const code = error instanceof Database.SqliteError ? codeWith(error.code, file, roomAt) : systemCode(error)
+  if (!UNWRITABLE.test(code ?? '')) return fileError(error, file)
+  const sentence =
+    'the mirror is of an older version, and this user cannot write it here, so cannot bring it to the version of this program. Run ' +
+    'customer-mirror status once as the user who owns the file, where it can be written; then it can be read here.'
+  return new MirrorUnusable(`${file}: ${sentence} (${code})`, { code: 'read-only' }, { cause: error })
+}
+
+const UNWRITABLE = /^(?:SQLITE_(?:READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/
+
 /** The free space on a disk; undefined if the system does not report it. */
 type Room = { bytes: number | undefined; files: number | undefined }
 

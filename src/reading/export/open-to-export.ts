@@ -1,4 +1,4 @@
-import { APPLICATION_ID, LATEST_VERSION, openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
+import { APPLICATION_ID, LATEST_VERSION, migrateOlder, type Connection } from '../../mirror/sqlite/database.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 
 /**
@@ -9,7 +9,7 @@ export function openToExport(file: string): OpenedToRead {
   const opened = openToRead(file)
   if (!isOlderMirror(opened.db)) return opened
   opened.close()
-  openDatabase(file, 'read').close()
+  migrateOlder(file)
   return openToRead(file)
 }
 

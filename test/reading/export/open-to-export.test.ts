@@ -1,12 +1,16 @@
 import Database from 'better-sqlite3'
-import { chmodSync, readdirSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
+import { sqlCommand } from '../../../src/cli/sql.ts'
 import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
 import { customerId } from '../../support/builders.ts'
 import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'
+import { makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
 import { aPlan, aMirrorOfNights, publishAll } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const MIGRATIONS = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
 const AT = '2026-01-04 02:00:00.000'
@@ -35,6 +39,47 @@ test('a mirror of an earlier version is brought up to date, and exported with ev
   expect(JSON.parse(stdout)).toMatchObject({ id: customerId(1), name: 'Ada', updated_at: AT, is_active: true })
   expect(valueOf(file, 'PRAGMA user_version')).toBe(LATEST_VERSION)
 })
+
+test('a mirror of an earlier version is left as it is by a statement that needs no more, and brought up to date for one that does', async () => {
+  const file = aFirstMirror()
+
+  expect(await runCommand(sqlCommand, ['--mirror', file, '--csv', 'SELECT name FROM customers'])).toMatchObject({
+    code: 0,
+    stdout: 'name\r\nAda\r\n',
+  })
+  expect(valueOf(file, 'PRAGMA user_version')).toBe(1)
+  expect(await runCommand(sqlCommand, ['--mirror', file, '--csv', 'SELECT name FROM customers_history'])).toMatchObject(
+    {
+      code: 0,
+      stdout: 'name\r\nAda\r\n',
+    },
+  )
+  expect(valueOf(file, 'PRAGMA user_version')).toBe(LATEST_VERSION)
+})
+
+describe.skipIf(OTHER_USER === undefined)(
+  'a mirror of an earlier version in a folder that this user cannot write',
+  () => {
+    test.each([
+      ['export', '--format', 'csv'],
+      ['sql', 'SELECT * FROM customers_history'],
+    ])('makes %s say so, and name what to do', async (...args) => {
+      const folder = join(temporaryFolder(), 'data')
+      mkdirSync(folder)
+      chmodSync(dirname(folder), 0o755)
+      const file = join(folder, 'customers.db')
+      renameSync(aFirstMirror(), file)
+      makeReadOnly(folder)
+
+      const ended = await runAsOther([...args, '--mirror', file], folder)
+
+      expect(ended).toMatchObject({ code: 7, stdout: '' })
+      expect(ended.stderr).toMatch(
+        /customers\.db: the mirror is of an older version, and this user cannot write it here/,
+      )
+    })
+  },
+)
 
 test('a copy that lacks a table says so', async () => {
   const plan = aPlan(await aMirrorOfNights())
