@@ -100,7 +100,7 @@ test.each(inject('isDeep') ? WINDOWS : [7])(
 )
 
 test.each(someOf(DOWNTIMES))(
-  'killed between its last window and its end, and %s in the downtime: the next run ends it without a single request',
+  'killed between its last window and its end, and %s in the downtime: the next run reads only the ends again',
   async (downtime) => {
     const { sandbox, mirror, file, part } = await aMirroredList()
     tamper(
@@ -120,7 +120,9 @@ test.each(someOf(DOWNTIMES))(
 
     const second = await part({ now: () => Date.now() + 2 * MINUTE_MS })
 
-    expect(second.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', requests: 0, removed: 0 })
+    const { report } = second.outcome
+    expect(report).toMatchObject({ status: 'complete', proof: 'proven', removed: 0 })
+    expect(report.requests).toBeLessThanOrEqual(3)
     await expectExact({ sandbox, mirror, parts: [first, second] })
   },
 )

@@ -78,6 +78,7 @@ import type { StoppedAt } from './window/window.ts'
  * Windows from before an interruption meet the others in one overlap, after minutes or hours in which a few moves cancel out there
  * easily: one row deleted above it, one inserted below it, and one that went from below to above. So a pass is not quiet, whatever it
  * shows, where two neighbours were read in different stretches of time: before and after an interruption, or a pause of more than a minute.
+ * Two neighbours read before an interruption count as such too: it may have been the second one, and the first one between them.
  *
  * # `settled`: whatever the order is
  *

@@ -146,7 +146,8 @@ class ChainScan implements Scan {
       if (pass.over || answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
       if (answer.window.page === 1 && !this.#sizes.isKnown) this.#agreeOnSize(answer)
       largest = Math.max(largest, answer.perPage)
-      pass.recall(this.#takeIn({ ...answer, stretch: 0 }))
+      // Between any two of them the scan may have been interrupted before: what is recorded does not say where.
+      pass.recall(this.#takeIn({ ...answer, stretch: -this.#coverage.windows }))
     }
     this.#coverage.resume()
     // Larger pages may have been refused.

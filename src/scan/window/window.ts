@@ -57,7 +57,7 @@ export type WindowAnswer = {
   readonly perPage: number
   /** The service answered that there is no such page (404); `rows` is empty. */
   readonly beyondEnd: boolean
-  /** The number of the stretch of time in which it was read: another one begins after an interruption, and after a long pause. */
+  /** The number of the stretch of time in which it was read: another one begins after a long pause, and with each window read before an interruption. */
   readonly stretch?: number
 }
 
