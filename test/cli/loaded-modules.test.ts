@@ -28,9 +28,10 @@ test.each([
     { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
     /^(jobs|src\/(scan|run|service|mirror\/retention)\/|src\/mirror\/forget\/forget\.|src\/cli\/sync)/,
   ],
+  // Two processes: the one that reads may migrate the mirror, and then writes the dictionary, which knows the fields of a customer.
   [
     'query',
-    { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
+    { ...COMMAND_LINE, ...CONFIGURATION, zod: 2 * CONFIGURATION.zod, ...MIRROR },
     /^(jobs|src\/(scan|run|service|list-memory)\/|src\/mirror\/(mirror|runs|pages)|src\/cli\/(sync|status|sql)\.)/,
   ],
   // Two processes: the one that exports leaves out the same parts.
