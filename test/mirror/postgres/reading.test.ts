@@ -1,6 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
+import { findKnownElsewhere } from '../../../src/mirror/postgres/reading/known-elsewhere.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading/reading-indexes.ts'
 import { readingVerbs } from '../../../src/mirror/postgres/reading/reading-verbs.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
@@ -53,6 +54,27 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
     const ids = ['acme', ...(tables['customers']?.map(({ id }) => String(id)) ?? [])]
     expect(await here.findKnownElsewhere('acme', ids)).toEqual(await there.findKnownElsewhere('acme', ids))
   }
+})
+
+test('which ids belong to another organization is looked up by their index alone, in a table that was never analyzed', async () => {
+  const database = await inPostgres(server, {})
+  const stocked = 20_000
+  const found = await database.write(async (session) => {
+    await session.run(`INSERT INTO runs (id, organization, trigger, started_at, data_as_of, status)
+      VALUES (1, 'acme', 'sync', now(), now(), 'running')`)
+    await session.run(`INSERT INTO customers (organization, row_id, id, first_seen_at, changed_at, updated_at, last_run_id)
+      SELECT 'acme', number, number::text, now(), now(), now(), 1 FROM generate_series(1, ${stocked}) AS number`)
+    const ids = Array.from({ length: 64 }, (_, place) => String(place + 1))
+    const read =
+      "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) AS rows FROM pg_stat_xact_user_tables WHERE relname = 'customers'"
+    const before = await session.first<{ rows: number }>(read)
+    await findKnownElsewhere(session, 'acme', ids)
+    const after = await session.first<{ rows: number }>(read)
+    return Number(after?.rows) - Number(before?.rows)
+  })
+
+  expect(found).toBeGreaterThan(0)
+  expect(found).toBeLessThan(1000)
 })
 
 test('days are those of UTC, whatever the time zone of a reader', async () => {
