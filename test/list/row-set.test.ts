@@ -32,6 +32,7 @@ test('adds another set, counts common rows once, and iterates over all rows', ()
       const model = [...new Set([...some, ...others])].toSorted((one, two) => one - two)
       expect([...set]).toEqual(model)
       expect(set.size).toBe(model.length)
+      expect(set.sum()).toBe(model.reduce((sum, row) => sum + row, 0))
       expect([...other]).toHaveLength(new Set(others).size)
     }),
   )

@@ -1,5 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite'
-import type { Client, Connections } from '../../src/mirror/postgres/session.ts'
+import { ArrayOf, type Client, type Connections } from '../../src/mirror/postgres/session.ts'
 import { VALUE_TYPES } from '../../src/mirror/postgres/opening/value-types.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 
@@ -37,12 +37,16 @@ function clientOf(database: PGlite, giveBack: () => void): Client {
       const answer =
         parameters === undefined
           ? (await database.exec(sql, { parsers: PARSERS })).at(-1)
-          : await database.query(sql, parameters, { parsers: PARSERS })
+          : await database.query(sql, parameters.map(asArray), { parsers: PARSERS })
       return { rows: answer?.rows ?? [], rowCount: countOf(answer) }
     },
     // A connection that is closed with an error rolls its transaction back.
     release: (error) => void (error === undefined ? Promise.resolve() : database.exec('ROLLBACK')).then(giveBack),
   }
+}
+
+function asArray(parameter: unknown): unknown {
+  return parameter instanceof ArrayOf ? parameter.values : parameter
 }
 
 /** A transaction in which names mean what they do in PostgreSQL and in the mirror, as `begin.ts` has it. */

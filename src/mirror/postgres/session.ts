@@ -21,6 +21,25 @@ export type Client = {
   release(error?: Error): void
 }
 
+/** An array of a type, of values that may be many or large: an adapter sends it in the form that its server reads fastest. */
+export class ArrayOf {
+  readonly type: 'text' | 'bytea'
+  readonly values: readonly (string | null)[] | readonly Buffer[]
+
+  private constructor(type: ArrayOf['type'], values: ArrayOf['values']) {
+    this.type = type
+    this.values = values
+  }
+
+  static texts(values: readonly (string | null)[]): ArrayOf {
+    return new ArrayOf('text', values)
+  }
+
+  static bytes(values: readonly Buffer[]): ArrayOf {
+    return new ArrayOf('bytea', values)
+  }
+}
+
 /** A transaction under way, in which the tables of the mirror are found by their names. */
 export type Session = {
   all<Row>(sql: string, ...parameters: unknown[]): Promise<Row[]>

@@ -1,8 +1,9 @@
 import { Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
 import { arrayLiteral } from './array-literal.ts'
+import { binaryArray } from './binary-array.ts'
 import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings } from './connection-settings.ts'
-import type * as Port from '../session.ts'
+import * as Port from '../session.ts'
 import { VALUE_TYPES } from './value-types.ts'
 
 /** Transactions at once, at most; the others wait. More would be slower: a server has few processors. */
@@ -51,6 +52,7 @@ function getTypeParser(type: number): (text: string) => unknown {
 }
 
 function asSent(parameter: unknown): unknown {
+  if (parameter instanceof Port.ArrayOf) return binaryArray(parameter)
   return Array.isArray(parameter) ? (arrayLiteral(parameter) ?? parameter) : parameter
 }
 

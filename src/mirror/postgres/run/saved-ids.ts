@@ -12,7 +12,9 @@ export class SavedIds {
 
   /** Adds ids, and returns those that may have been added before: all that were, and a few others. */
   add(ids: Iterable<string>): Set<string> {
-    return new Set(Iterator.from(ids).filter((id) => !this.#places.add(placeOf(id))))
+    const before = new Set<string>()
+    for (const id of ids) if (!this.#places.add(placeOf(id))) before.add(id)
+    return before
   }
 }
 

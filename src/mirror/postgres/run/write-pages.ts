@@ -3,7 +3,7 @@ import type { PagesDecided } from '../../decide-pages.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { AS_STORED, columnsOf, FIELDS, givenFrom } from './given-customers.ts'
 import { FORGET_ABSENCES, RELEASE } from '../removals/forget-absences.ts'
-import type { Session } from '../session.ts'
+import { ArrayOf, type Session } from '../session.ts'
 import { writeTogether, type NamedPart, type Part } from '../together.ts'
 import { stampAt } from '../update-stamp.ts'
 import { recording } from './record-windows.ts'
@@ -72,7 +72,7 @@ function insertion({ run, now }: Writing, inserted: PagesDecided['inserted']): P
       run.id,
       now,
       inserted.map(({ rowId }) => rowId),
-      inserted.map(({ customer }) => customer.id),
+      ArrayOf.texts(inserted.map(({ customer }) => customer.id)),
       ...columns,
     ],
   }
