@@ -1,4 +1,4 @@
-import { isAscii } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 
 /** The records of a page, as positions in its bytes. */
 export type CutRecords = {
@@ -33,11 +33,8 @@ export function cutRecords(
   if (borders === undefined) return undefined
   const { starts, ends } = borders
   const ids = starts.map((start, place) => idWithin(text, start, ends[place] ?? start))
-  /** What is in ASCII needs not be decoded: each byte is a character. */
-  const textAt = (place: number) => {
-    const bytes = data.subarray(starts[place], ends[place])
-    return isAscii(bytes) ? text.slice(starts[place], ends[place]) : decoded(bytes)
-  }
+  const textBetween = textsOf(data, text)
+  const textAt = (place: number) => textBetween(starts[place] ?? 0, ends[place] ?? 0)
   return {
     ...{ bytes: new DataView(data.buffer, data.byteOffset, data.length), starts, ends, ids },
     hasId: (place, id) => hasText(text, ids[place] ?? -1, id),
@@ -52,6 +49,16 @@ export function cutRecords(
       return values
     },
   }
+}
+
+/**
+ * Returns a function that decodes a part of a page, which is looked at as a whole first: what is in ASCII needs not be decoded, since each
+ * byte is a character, and what is valid as a whole is valid in each part that is cut at ASCII.
+ */
+function textsOf(data: Buffer, latin1: string): (from: number, to: number) => string {
+  if (isAscii(data)) return (from, to) => latin1.slice(from, to)
+  if (isUtf8(data)) return (from, to) => data.toString('utf8', from, to)
+  return (from, to) => decoded(data.subarray(from, to))
 }
 
 type Borders = { starts: number[]; ends: number[] }

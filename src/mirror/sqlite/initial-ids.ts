@@ -80,6 +80,9 @@ export class InitialIds {
   #grow(): void {
     const before = this.#slots
     this.#slots = new Uint32Array(Math.ceil(before.length * GROWTH))
-    for (const rowId of before) if (rowId !== 0) this.#take(this.#printAt(rowId), rowId)
+    for (let slot = 0; slot < before.length; slot += 1) {
+      const rowId = before[slot] ?? 0
+      if (rowId !== 0) this.#take(this.#printAt(rowId), rowId)
+    }
   }
 }
