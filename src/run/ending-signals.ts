@@ -3,15 +3,21 @@ const GRACE_MS = 5000
 
 export type EndingSignals = ReturnType<typeof endingSignals>
 
-/** The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. */
+/**
+ * The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. Both are plain ones: they are looked at
+ * many times for each page, and a combined signal looks at all of its parts each time.
+ */
 export function endingSignals(stop: AbortSignal, abort: AbortSignal) {
-  const end = new AbortController()
+  const [waiting, requests] = [new AbortController(), new AbortController()]
   let grace: NodeJS.Timeout | undefined
   // With the reason of the signal that ends it: it says whether the next run may go on.
   const endNow = () => {
-    end.abort(abort.aborted ? abort.reason : stop.reason)
+    const reason: unknown = abort.aborted ? abort.reason : stop.reason
+    waiting.abort(reason)
+    requests.abort(reason)
   }
   const endSoon = () => {
+    waiting.abort(stop.reason)
     grace = setTimeout(endNow, GRACE_MS)
   }
   if (stop.aborted) endSoon()
@@ -19,8 +25,8 @@ export function endingSignals(stop: AbortSignal, abort: AbortSignal) {
   stop.addEventListener('abort', endSoon, { once: true })
   abort.addEventListener('abort', endNow, { once: true })
   return {
-    signal: end.signal,
-    stop: AbortSignal.any([stop, end.signal]),
+    signal: requests.signal,
+    stop: waiting.signal,
     endNow,
     dispose() {
       clearTimeout(grace)
