@@ -34,7 +34,7 @@ export async function loadList(session: Session, organization: string): Promise<
   return listIn(list, columns, windowsIn(found?.windows ?? '[]'))
 }
 
-/** As one value: of many thousand rows the driver takes ten times as long. */
+/** As one value: to read a row for each, the driver takes twice as long. */
 const FIND_WINDOWS = `
   SELECT coalesce(json_agg(json_build_array(place, count, digest, outline) ORDER BY number), '[]') AS windows
   FROM list_windows WHERE organization = $1`
