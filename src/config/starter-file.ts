@@ -82,9 +82,9 @@ mirror: ./data/customers.db
 #     shared: vendor          # organizations that name the same limit share it, in all workers of a queue
 #   signing:
 #     preset: method-target-ts-body-lf
-#   privacy:                  # fields that are not stored: docs/PRIVACY.md
-#     drop: [address]
-#     hash: [phone]
+#   privacy:
+#     drop: [address]         # fields that are not stored
+#     hash: [phone]           # fields stored as a keyed hash, the same for the same value
 #     key: { env: PRIVACY_KEY }
 
 organizations:

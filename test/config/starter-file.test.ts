@@ -82,6 +82,10 @@ test('every line that is commented out of the starter file is a setting that wor
   expect({ ...named, rateLimit: {}, schedule: undefined, privacy: undefined }).toEqual(plain)
 })
 
+test('the starter file names no page of the documents, which an installed program does not have', async () => {
+  expect((await written()).content).not.toContain('docs/')
+})
+
 test('the JSON Schema accepts the starter file and refuses a misspelt key', async () => {
   const { content } = await written()
   const schema = z.fromJSONSchema(configJsonSchema())
