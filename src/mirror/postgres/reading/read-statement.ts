@@ -162,7 +162,11 @@ function statementError(error: unknown, address: string): unknown {
   if (/multiple commands/.test(message)) return new UsageError(SEVERAL)
   if (code === '42P02' || message.startsWith('bind message supplies'))
     return new UsageError('The statement has parameters ($1, $2). Write their values into it.')
-  if (/^(?:0A|21|22|42)/.test(code) && code !== '42501') return new UsageError(`The statement failed: ${message}`)
+  if ((/^(?:0A|21|22|42)/.test(code) && code !== '42501') || (code === '58P01' && NAMED_FILE.test(message)))
+    return new UsageError(`The statement failed: ${message}`)
   if (/^(?:53[12]00|54)/.test(code)) return new UsageError(noRoomFor(message))
   return postgresError(error, address)
 }
+
+/** A file that the statement names, as pg_read_file does. Those of tables, which are damaged without them, are opened in other words. */
+const NAMED_FILE = /^could not (?:open file .* for reading|open directory|stat file)/
