@@ -80,6 +80,12 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     /does not support SSL/,
     'It offers no TLS: turn it on there, or add sslmode=disable to the address if the way to it is safe without.',
   ],
+  [/sslnegotiation/, 'Unset or correct the environment variable PGSSLNEGOTIATION.'],
+  [/"replication"|WAL sender|replication connection/, 'Unset the environment variable PGREPLICATION.'],
+  [
+    /invalid command-line argument|unrecognized configuration parameter/,
+    'Unset or correct the environment variable PGOPTIONS.',
+  ],
   [/CROSSSLOT|MOVED|CLUSTERDOWN/, 'It is a cluster, over which no queue can be spread: name a single server as queue.'],
   [
     /WRONGTYPE/,

@@ -20,6 +20,9 @@ test.each([
     'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
     'it asks for a password. Correct its user and',
   ],
+  ['Invalid sslnegotiation value: "odd"', 'variable PGSSLNEGOTIATION'],
+  ['invalid value for parameter "replication": "odd"', 'variable PGREPLICATION'],
+  ['unrecognized configuration parameter "odd"', 'variable PGOPTIONS'],
   ['connect ECONNREFUSED 127.0.0.1:6379', 'Start it'],
 ])('%s is reported with the queue, the reason and the fix', (said, remedy) => {
   const error = queueUnavailable(new Error(said), PLACE)

@@ -55,6 +55,8 @@ test.each([
   ['Connection terminated unexpectedly', 'unreachable', /broke/],
   ['timeout expired', 'unreachable', /in time/],
   ['Query read timeout', 'unreachable', /in time/],
+  ['Invalid sslnegotiation value: "odd". Valid values are "postgres" and "direct".', 'unreadable', /PGSSLNEGOTIATION/],
+  ['sslnegotiation=direct requires SSL to be enabled', 'unreadable', /PGSSLNEGOTIATION/],
 ])('%s is mirror-%s', (message, code, sentence) => {
   expect(postgresError(new Error(message), ADDRESS)).toMatchObject({
     code: `mirror-${code}`,
@@ -77,6 +79,11 @@ test.each([
   ['EPROTO', 'SSL routines:tlsv1 alert protocol version', /no TLS 1\.2 or newer/],
   ['CERT_NOT_YET_VALID', 'made up', /clock/],
   ['28000', 'connection requires a valid client certificate', /shows none/],
+  ['22023', 'invalid value for parameter "replication": "odd"', /PGREPLICATION/],
+  ['0A000', 'cannot execute SQL commands in WAL sender for physical replication', /PGREPLICATION/],
+  ['08P01', 'extended query protocol not supported in a replication connection', /PGREPLICATION/],
+  ['42601', 'invalid command-line argument for server process: odd', /PGOPTIONS/],
+  ['42704', 'unrecognized configuration parameter "odd"', /PGOPTIONS/],
   ['42501', 'permission denied for table runs', /permission denied for table runs\. \(42501\)$/],
 ])('%s, %s: what to do follows', (code, message, sentence) => {
   expect(postgresError(Object.assign(new Error(message), { code }), ADDRESS)).toMatchObject({

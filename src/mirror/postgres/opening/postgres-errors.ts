@@ -137,6 +137,16 @@ const SAID: Meaning[] = [
   ],
   [/^XX000: could not write init file/, 'full', FULL],
   [
+    /^(?:22023: .*"replication"|0A000: .*WAL sender|08P01: .*replication connection)/,
+    'unreadable',
+    'the environment variable PGREPLICATION asks for a connection that replicates. Unset it.',
+  ],
+  [
+    /^(?:42601: invalid command-line argument|42704: unrecognized configuration parameter)/,
+    'unreadable',
+    'the server does not know what the environment variable PGOPTIONS asks for. Unset or correct it.',
+  ],
+  [
     /^0A000: .*(?: rules| RETURNING on relation)/,
     'foreign',
     'a rule that someone added to a table of the mirror keeps rows from being written. Nothing of this step was kept: drop that rule, then try again.',
@@ -155,6 +165,7 @@ const SENTENCES: Meaning[] = [
     'unreadable',
     'the server asks for a password. Give it in CUSTOMER_MIRROR_MIRROR, PGPASSWORD or ~/.pgpass.',
   ],
+  [/sslnegotiation/, 'unreadable', 'PGSSLNEGOTIATION is neither postgres nor direct with TLS. Unset or correct it.'],
   [
     /^(timeout expired|timeout exceeded|Query read timeout)/,
     'unreachable',

@@ -47,6 +47,7 @@ function misconfigured(error: unknown): Meaning | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.message === 'Region is missing') return ['copy-unwritable', NO_REGION]
   if (error.message.startsWith('Region not accepted')) return ['copy-unwritable', BAD_REGION]
+  if (error.message.startsWith('Invalid parameter for "defaultsMode"')) return ['copy-unwritable', BAD_MODE]
   return valueOf(error, 'syscall') === 'open' ? ['copy-unwritable', NO_TOKEN_FILE] : undefined
 }
 
@@ -95,6 +96,8 @@ const FULL = 'the bucket is full, or a quota is used up.'
 const NO_BUCKET = 'there is no such bucket. Create it, or check its name, the endpoint and the region.'
 const NO_REGION = 'the region of the bucket is not known. Set publish.region, or AWS_REGION.'
 const BAD_REGION = 'that is no region. Correct publish.region, or AWS_REGION.'
+const BAD_MODE =
+  'AWS_DEFAULTS_MODE, or defaults_mode in the profile, has a value that its client does not know. Unset or correct it.'
 const NO_TOKEN_FILE =
   'the file with the token of a role cannot be read. Check AWS_WEB_IDENTITY_TOKEN_FILE, or AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE of a ' +
   'container, or web_identity_token_file in the profile.'

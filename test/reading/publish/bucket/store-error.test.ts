@@ -25,6 +25,7 @@ test.each([
     { code: 'ENOENT', syscall: 'open' },
     /AWS_WEB_IDENTITY_TOKEN_FILE.*AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE/,
   ],
+  ['Invalid parameter for "defaultsMode", expect standard, legacy, got fast', {}, /AWS_DEFAULTS_MODE/],
   ['Invalid character in header content', { code: 'ERR_INVALID_CHAR' }, /a line break/],
 ])('%s is put down to the settings, and not to the service', (message, facts, said) => {
   const error = storeError(Object.assign(new Error(message), facts), PLACE, 'https://minio.example.com')
