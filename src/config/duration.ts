@@ -7,13 +7,15 @@ const EXAMPLES = 'must be a duration such as 500ms, 30s, 15m, 6h or 1d'
 export function duration({ min, max }: { min: string; max: string }) {
   const minMs = durationMs(min) ?? 0
   const maxMs = durationMs(max) ?? 0
+  const values = `a duration from ${min} to ${max}`
   return z
     .string(EXAMPLES)
     .regex(DURATION_FORM, EXAMPLES)
     .transform((text, context) => {
       const ms = durationMs(text) ?? Number.NaN
       if (ms >= minMs && ms <= maxMs) return ms
-      context.addIssue({ code: 'custom', message: `must be a duration from ${min} to ${max}` })
+      context.addIssue({ code: 'custom', message: `must be ${values}` })
       return z.NEVER
     })
+    .meta({ title: values })
 }

@@ -3,7 +3,8 @@ import type { Retention } from '../run.ts'
 import { DURATION_FORM, durationMs } from './duration-text.ts'
 
 const FOREVER = 'forever'
-const MESSAGE = `must be a duration from 1d to 36500d, such as 365d, or ${FOREVER}`
+const VALUES = `a duration from 1d to 36500d, such as 365d, or ${FOREVER}`
+const MESSAGE = `must be ${VALUES}`
 const SHORTEST_MS = 86_400_000
 const LONGEST_MS = 36_500 * SHORTEST_MS
 
@@ -30,7 +31,7 @@ function limit(description: string) {
       return z.NEVER
     })
     .exactOptional()
-    .meta({ description, default: FOREVER, examples: ['365d'] })
+    .meta({ title: VALUES, description, default: FOREVER, examples: ['365d'] })
 }
 
 type Written = z.output<typeof retention>

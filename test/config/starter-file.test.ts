@@ -102,6 +102,22 @@ test('schema prints the JSON Schema, and every key in it is described', async ()
   expect(undescribed(printed, '')).toEqual([])
 })
 
+test('the JSON Schema says of each duration which ones are taken', () => {
+  const titles = [...JSON.stringify(configJsonSchema()).matchAll(/"title":"(a duration.*?)"/g)].map(
+    ([, title]) => title,
+  )
+  expect(new Set(titles)).toEqual(
+    new Set([
+      'a duration from 0s to 1d',
+      'a duration from 100ms to 1h',
+      'a duration from 0s to 24d',
+      'a duration from 1s to 24d',
+      'a duration from 0s to 30d',
+      'a duration from 1d to 36500d, such as 365d, or forever',
+    ]),
+  )
+})
+
 test('the defaults that the JSON Schema names are the ones that hold', async () => {
   const { properties } = z.object({ properties: z.object({ defaults: z.unknown() }) }).parse(configJsonSchema())
   const named = defaultsIn(properties.defaults)
