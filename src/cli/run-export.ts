@@ -28,8 +28,7 @@ export async function runExport({ output, configuration, ...plan }: Wanted, io: 
     if (plan.folder !== undefined && last?.[0] !== 'done') await tidy(plan.folder)
     if (io.signal.aborted && last?.[0] !== 'done') return say(io.stderr, stopped(place))
     const done = await endOf(last, signal, plan)
-    if (done === undefined) return
-    say(io.stderr, summaryOf(done, plan, place))
+    say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan, place))
   } finally {
     apart.end()
     progress?.end()
@@ -37,6 +36,9 @@ export async function runExport({ output, configuration, ...plan }: Wanted, io: 
     if (to !== undefined) rmSync(to.path, { force: true })
   }
 }
+
+/** The exit code is 0, as for any reader of rows that has enough; one that failed has an exit code of its own. */
+const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 
 /** After the process that exports was ended. What cannot be removed now, the next export removes. */
 async function tidy(folder: string): Promise<void> {
