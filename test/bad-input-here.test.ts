@@ -40,7 +40,7 @@ function expectEnd(expected: number, { code, stdout, stderr }: Ended, said: (str
 
 describe('a configuration that cannot be used', () => {
   test.each<[what: string, said: RegExp, spoil: (file: string) => void]>([
-    ['is missing', /^other\.yaml does not exist: run `customer-mirror init`/, () => undefined],
+    ['is missing', /^other\.yaml does not exist: run 'customer-mirror init'/, () => undefined],
     ['is a folder', /^other\.yaml is a directory, not a file/, (file) => mkdirSync(file)],
     ['is empty', /^other\.yaml is empty/, (file) => writeFileSync(file, '')],
     ['is no YAML', /^other\.yaml:1:\d+ /, (file) => writeFileSync(file, 'organizations: [')],

@@ -108,4 +108,4 @@ async function hasten(
 
 export const NO_SHARED_QUEUE =
   'There is no queue to put a job into: an embedded queue is open only in its worker. Name a redis:// or postgres:// ' +
-  'address as queue in the configuration, or run `customer-mirror sync` instead.'
+  "address as queue in the configuration, or run 'customer-mirror sync' instead."

@@ -47,7 +47,7 @@ const RUN_PATH = '/runs/:id{[0-9]+}'
 /** The longest id of an organization. */
 const LONGEST_ID = 63
 
-const UNREADABLE = 'The mirror cannot be read at the moment. The log of the worker and customer-mirror check say why.'
+const UNREADABLE = "The mirror cannot be read at the moment. The log of the worker and 'customer-mirror check' say why."
 
 async function readShown(
   { mirror, organizations, notices = () => [], pauses, now, monotonicMs }: Shown,

@@ -16,7 +16,7 @@ export function neverOpened(error: unknown, place: string): unknown {
   const reason = reasonOf(error)
   const { what, fix } = untrusted(error) ?? { what: reason, fix: remedyOf(reason) }
   return new QueueUnavailable(
-    `The queue at ${place} cannot be used: ${what}. ${fix} \`customer-mirror sync\` needs no queue.`,
+    `The queue at ${place} cannot be used: ${what}. ${fix} 'customer-mirror sync' needs no queue.`,
   )
 }
 

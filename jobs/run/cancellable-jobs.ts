@@ -69,6 +69,6 @@ const FIRST_LOOK_MS = 500
 
 function cancelledBy(organization: string): Cancelled {
   return new Cancelled(
-    `${organization}: cancelled with customer-mirror cancel. What was read so far is saved, and the next run goes on from there.`,
+    `${organization}: cancelled with 'customer-mirror cancel'. What was read so far is saved, and the next run goes on from there.`,
   )
 }

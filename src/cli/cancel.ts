@@ -91,16 +91,16 @@ const ENDS: Readonly<Record<CancelEnd, string>> = {
   ended:
     'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
   removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',
-  'was-over': 'its run had ended before it could be cancelled: customer-mirror <runs> shows it.',
+  'was-over': "its run had ended before it could be cancelled: 'customer-mirror <runs>' shows it.",
   nothing: 'nothing is under way, and nothing waits in the queue.',
   unanswered:
     'asked to end, but its worker has not ended it yet. It does as soon as it sees this, if it is a worker of this version: ' +
-    'customer-mirror <runs> shows it.',
+    "'customer-mirror <runs>' shows it.",
 }
 
 const EXAMPLES = `
 The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of
-\`customer-mirror run\`. A job that waits in the queue is taken out of it.
+'customer-mirror run'. A job that waits in the queue is taken out of it.
 
 Examples:
   $ customer-mirror cancel acme

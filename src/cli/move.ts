@@ -46,8 +46,8 @@ function requireOtherKind(from: string, to: string): void {
   if (isPostgres(from) !== isPostgres(to)) return
   throw new UsageError(
     isPostgres(from)
-      ? 'Both mirrors are in PostgreSQL. To copy a schema from one database to another, use pg_dump and pg_restore: customer-mirror backup names the command.'
-      : 'Both mirrors are files. To have the mirror at another place: customer-mirror backup, then restore with a configuration that names it.',
+      ? "Both mirrors are in PostgreSQL. To copy a schema from one database to another, use pg_dump and pg_restore; 'customer-mirror backup' names the command."
+      : "Both mirrors are files. To have the mirror at another place, make a backup with 'customer-mirror backup', and restore it with a configuration that names that place.",
   )
 }
 

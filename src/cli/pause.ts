@@ -33,12 +33,12 @@ export function pauseCommand(io: Io) {
 
 const EXAMPLES = `
 Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by
-\`customer-mirror run\`. When the pause ends, a run that was missed is made up for once. \`customer-mirror sync\` needs no queue, and
+'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and
 is not paused.
 
 Examples:
   $ customer-mirror pause acme --until "2026-12-24 06:00"
       the service is being maintained until six o'clock UTC
   $ customer-mirror pause
-      all organizations, until customer-mirror resume
+      all organizations, until 'customer-mirror resume'
 `

@@ -40,7 +40,7 @@ function asNamed(file: string): string {
 }
 
 const NO_FILE =
-  'Nothing says where the copy goes. Name a file in a folder of its own, e.g. customer-mirror publish ./copies/customers.db, ' +
+  "Nothing says where the copy goes. Name a file in a folder of its own, e.g. 'customer-mirror publish ./copies/customers.db', " +
   'or s3://bucket/prefix, or add publish: { file: ./copies/customers.db } to the configuration.'
 
 const EXAMPLES = `

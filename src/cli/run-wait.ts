@@ -101,14 +101,14 @@ function newsWords(news: WaitNews): string {
 
 const NEWS = {
   'not-taken':
-    'no worker has taken its job yet; still waiting. Is one running with this queue? customer-mirror worker starts one',
+    "no worker has taken its job yet; still waiting. Is one running with this queue? 'customer-mirror worker' starts one",
   'queue-lost': 'the queue does not answer; still waiting. A run that is under way goes on meanwhile',
   'queue-back': 'the queue answers again',
 } as const
 
 function goesOn(organization: string, option: string): string {
   return (
-    `no longer waiting; its job goes on without this command. customer-mirror runs ${organization}${option} shows it, and ` +
-    `customer-mirror cancel ${organization}${option} ends it`
+    `no longer waiting; its job goes on without this command. 'customer-mirror runs ${organization}${option}' shows it, and ` +
+    `'customer-mirror cancel ${organization}${option}' ends it`
   )
 }

@@ -46,7 +46,7 @@ export function runCommand(io: Io) {
 const TIMEOUT = durationArgument({ most: '20d', examples: '90s, 30m or 2h' })
 
 const EXAMPLES = `
-A worker that uses the same queue takes the job; \`customer-mirror runs\` shows the result, and \`customer-mirror cancel\` ends it.
+A worker that uses the same queue takes the job; 'customer-mirror runs' shows the result, and 'customer-mirror cancel' ends it.
 
 Examples:
   $ customer-mirror run acme

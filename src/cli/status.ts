@@ -236,5 +236,5 @@ Examples:
   $ customer-mirror status --format prometheus --output /var/lib/prometheus/node-exporter/customer-mirror.prom
       metrics for the textfile collector of node_exporter, with the names of the worker's
 
-While removals are held back, status ends with 3. To approve or discard them: customer-mirror removals.
+While removals are held back, status ends with 3. 'customer-mirror removals' lists them, to approve or discard.
 `

@@ -67,7 +67,7 @@ async function read({ path, shown, named }: ConfigLocation): Promise<string> {
   const content = await readText(path, { maxBytes: MAX_BYTES })
   if ('text' in content) return content.text
   const origin = named === 'CUSTOMER_MIRROR_CONFIG' ? ` (named by ${named})` : ''
-  const advice = content.missing ? ': run `customer-mirror init` to write one, or name another with --config' : ''
+  const advice = content.missing ? ": run 'customer-mirror init' to write one, or name another with --config" : ''
   throw new ConfigError([{ file: shown, message: `${content.problem}${origin}${advice}` }])
 }
 
@@ -78,7 +78,7 @@ function parse(text: string, { shown }: ConfigLocation): Parsed {
   if ('mistakes' in parsed)
     throw new ConfigError(parsed.mistakes.map(({ message, place }) => ({ file: shown, ...place, message })))
   if (parsed.data === null || parsed.data === undefined)
-    throw new ConfigError([{ file: shown, message: 'is empty: `customer-mirror init` writes one to start from' }])
+    throw new ConfigError([{ file: shown, message: "is empty: 'customer-mirror init' writes one to start from" }])
   return parsed
 }
 

@@ -40,7 +40,7 @@ const STARTER = `# Customer Mirror configuration. Paths are relative to the fold
 # The SQLite file that holds the customers, or a database, which several machines may use: postgres://user@host/database
 mirror: ./data/customers.db
 
-# For the worker alone; a cron line or a systemd timer that runs \`customer-mirror sync\` needs neither schedule nor queue.
+# For the worker alone; a cron line or a systemd timer that runs 'customer-mirror sync' needs neither schedule nor queue.
 # The schedule says when every organization is mirrored (minute, hour, day of month, month, day of week). With spread, organizations
 # start at different moments; with quick, the worker looks between those runs, in a few requests, for who came and who left.
 # The queue may be redis://, postgres://, or embedded for one worker with no server.

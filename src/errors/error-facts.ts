@@ -105,7 +105,7 @@ export const ERRORS = {
       ...BREACH,
       again: 'never',
       title: 'customers of another organization',
-      fix: 'Give this organization its own apiKey, secret and baseUrl; if its id is new, use customer-mirror organizations rename.',
+      fix: "Give this organization its own apiKey, secret and baseUrl; if its id is new, use 'customer-mirror organizations rename'.",
     },
   },
   MirrorUnusable: {
@@ -179,7 +179,7 @@ export const ERRORS = {
     'backup-unwritable': BACKUP,
     'backup-unfinished': {
       ...BACKUP_FOR_NOW,
-      fix: 'Make it again. If it happens again, check the disk of the backup, and the mirror with customer-mirror check.',
+      fix: "Make it again. If it happens again, check the disk of the backup, and the mirror with 'customer-mirror check'.",
     },
   },
   AccountingBroken: { accounting: ACCOUNTING },
@@ -200,7 +200,7 @@ export const ERRORS = {
       resumable: true,
       from: 'cancel',
       title: 'cancelled',
-      fix: 'Nothing to do: the next run continues from there, on its schedule or by customer-mirror run <organization>.',
+      fix: "Nothing to do: the next run continues from there, on its schedule or by 'customer-mirror run <organization>'.",
     },
   },
   MaxRunReached: {

@@ -154,5 +154,5 @@ export const PAUSED = {
   again: 'wait',
   exitCode: 5,
   title: 'paused',
-  fix: 'To end the pause: customer-mirror resume <organization>.',
+  fix: "End the pause with 'customer-mirror resume <organization>'.",
 } as const

@@ -22,7 +22,7 @@ export async function refuseTenantMixup(
     `${organization}: ${count} of ${asked.length} customers looked at on its first page are new to it and known under ` +
       `another organization, most of them under ${mostlyOf}. Nothing was written. Check the key and the address of ` +
       `${organization}; each organization has its own. If ${organization} is a new id for ${mostlyOf}, rename it in the ` +
-      `mirror: customer-mirror organizations rename ${mostlyOf} ${organization}. If it is the old one, name ${mostlyOf} in the ` +
+      `mirror with 'customer-mirror organizations rename ${mostlyOf} ${organization}'. If it is the old one, name ${mostlyOf} in the ` +
       'configuration.',
     { code: 'tenant-mixup' },
   )

@@ -74,7 +74,7 @@ function isHtml(text: string): boolean {
 
 function unauthorizedAdvice(context: RefusalContext): string {
   const { clockOffsetMs, correctionMs, organization = '<organization>' } = context
-  const check = `Check the API key, the secret and the signing recipe; \`customer-mirror signing explain ${organization}\` shows what is signed.`
+  const check = `Check the API key, the secret and the signing recipe; 'customer-mirror signing explain ${organization}' shows what is signed.`
   if (clockOffsetMs === undefined || !isNotable(clockOffsetMs)) return check
   const offset = `The clock of this machine is about ${Math.abs(Math.round(clockOffsetMs / 1000))} s ${clockOffsetMs > 0 ? 'behind' : 'ahead of'} the service's`
   if (!isCorrectable(clockOffsetMs)) return tooFarOff(context)

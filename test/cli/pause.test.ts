@@ -111,7 +111,7 @@ if (!isEmbedded) {
     expect(waited.code).toBe(5)
     expect(waited.stderr.replaceAll(MOMENT, 'MOMENT')).toBe(
       'acme: is paused until MOMENT; nothing was requested\n\n✖ acme: paused\n' +
-        '  is paused until MOMENT, so no run was started.\n  fix: To end the pause: customer-mirror resume acme.\n',
+        "  is paused until MOMENT, so no run was started.\n  fix: End the pause with 'customer-mirror resume acme'.\n",
     )
   })
 }

@@ -41,7 +41,7 @@ if (!isEmbedded) {
 
       expect(stdout).toBe('')
       expect(stderr).toContain('its job goes on without this command')
-      expect(stderr).toContain(`customer-mirror cancel acme --config ${place.config} ends it`)
+      expect(stderr).toContain(`'customer-mirror cancel acme --config ${place.config}' ends it`)
     })
 
     test('with --timeout it ends with 5 while no worker takes the job, which stays', async () => {

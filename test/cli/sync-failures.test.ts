@@ -146,7 +146,7 @@ test('without a configuration it ends with 2 and explains how to write one', asy
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toBe(
-    'customer-mirror.yaml does not exist: run `customer-mirror init` to write one, or name another with --config\n',
+    "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config\n",
   )
 })
 

@@ -7,8 +7,8 @@ import { withoutPrivileges } from '../support/without-privileges.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
 test.each([
-  ['an empty file', '', 'customer-mirror.yaml is empty: `customer-mirror init` writes one to start from'],
-  ['comments alone', '# nothing\n', 'customer-mirror.yaml is empty: `customer-mirror init` writes one to start from'],
+  ['an empty file', '', "customer-mirror.yaml is empty: 'customer-mirror init' writes one to start from"],
+  ['comments alone', '# nothing\n', "customer-mirror.yaml is empty: 'customer-mirror init' writes one to start from"],
   [
     'a comment with two slashes above JSON',
     '// ours\n{ "organizations": [] }\n',
@@ -68,10 +68,10 @@ test('every broken line of a file is reported, not the first alone', async () =>
 test('a missing file says how to get one', async () => {
   const cwd = await aFolder()
   expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
-    'customer-mirror.yaml does not exist: run `customer-mirror init` to write one, or name another with --config',
+    "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config",
   ])
   expect(await linesOf(readConfig({ cwd, environment: { CUSTOMER_MIRROR_CONFIG: 'other.yaml' } }))).toEqual([
-    'other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): run `customer-mirror init` to write one, or name another with --config',
+    "other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): run 'customer-mirror init' to write one, or name another with --config",
   ])
 })
 

@@ -58,7 +58,7 @@ test('the organization that has most of the customers is named, and what to do i
   const message = report.error?.message ?? ''
   expect(message).toMatch(/^acme: 20 of 20 customers .* known under another organization, most of them under globex\./)
   expect(message).toContain(
-    'If acme is a new id for globex, rename it in the mirror: customer-mirror organizations rename globex acme',
+    "If acme is a new id for globex, rename it in the mirror with 'customer-mirror organizations rename globex acme'",
   )
   expect(message).toContain('If it is the old one, name globex in the configuration.')
 })

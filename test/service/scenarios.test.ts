@@ -30,7 +30,7 @@ test('--scenario names the scenario', async () => {
 test('an unknown scenario is refused with a suggestion', async () => {
   await expect(startSandbox({ scenario: 'insert-delte' })).rejects.toThrow(UsageError)
   await expect(output('--scenario', 'insert-delte')).rejects.toThrow(
-    'There is no scenario "insert-delte" (did you mean "insert-delete"?). customer-mirror sandbox --list-scenarios',
+    `There is no scenario "insert-delte" (did you mean "insert-delete"?). 'customer-mirror sandbox --list-scenarios'`,
   )
 })
 

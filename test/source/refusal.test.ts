@@ -67,7 +67,7 @@ test('the advice names the organization, where that is known', async () => {
   await using server = await faultServer(refusal(401, 'unauthorized', 'No'))
   const { source } = aSource(server, { organization: 'acme' })
 
-  expect(String(await rejection(source.readPage(FIRST, PATIENT)))).toContain('`customer-mirror signing explain acme`')
+  expect(String(await rejection(source.readPage(FIRST, PATIENT)))).toContain("'customer-mirror signing explain acme'")
 })
 
 test('requests refused together for the clock correct it once and are all read', async () => {

@@ -63,6 +63,6 @@ function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: numb
   const left = waiting === held ? '' : ` (${grouped(waiting)} wait for a decision)`
   return [
     `${count(held, 'removal')} held back${left}: ${why}. If they are gone,`,
-    `customer-mirror removals approve ${runId}; if not, customer-mirror removals discard ${runId}.`,
+    `'customer-mirror removals approve ${runId}'; if not, 'customer-mirror removals discard ${runId}'.`,
   ]
 }

@@ -73,7 +73,7 @@ export function olderError(error: unknown, file: string): unknown {
   if (!UNWRITABLE.test(code ?? '')) return fileError(error, file)
   const sentence =
     'the mirror is of an older version, and this user cannot write it here, so cannot bring it to the version of this program. Run ' +
-    'customer-mirror status once as the user who owns the file, where it can be written; then it can be read here.'
+    "'customer-mirror status' once as the user who owns the file, where it can be written; then it can be read here."
   return new MirrorUnusable(`${file}: ${sentence} (${code})`, { code: 'read-only' }, { cause: error })
 }
 

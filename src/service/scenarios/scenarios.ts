@@ -38,6 +38,6 @@ export function scenarioNamed(name: string): Scenario {
   if (scenario) return scenario
   const names = SCENARIOS.map((known) => known.name)
   throw new UsageError(
-    `There is no scenario "${name}"${didYouMean(name, names)}. customer-mirror sandbox --list-scenarios lists them.`,
+    `There is no scenario "${name}"${didYouMean(name, names)}. 'customer-mirror sandbox --list-scenarios' lists them.`,
   )
 }

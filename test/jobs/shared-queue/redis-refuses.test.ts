@@ -76,7 +76,7 @@ describe.each(REFUSALS.slice(0, inject('isDeep') ? 2 : 1))('a Redis that %s', (_
 
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
     expect(stderr).toMatch(/^The queue at redis:\/\/127\.0\.0\.1:\d+ cannot be used: /)
-    for (const part of [reason, remedy, '`customer-mirror sync` needs no queue']) expect(stderr).toContain(part)
+    for (const part of [reason, remedy, "'customer-mirror sync' needs no queue"]) expect(stderr).toContain(part)
     expect(stderr).not.toMatch(/defect|Unexpected|^\s+at /m)
     expect(stderr).not.toContain(PASSWORD)
   })

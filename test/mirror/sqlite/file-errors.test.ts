@@ -84,7 +84,7 @@ test.each([
   const error = olderError(cause, FILE)
 
   expect(error).toMatchObject({ code })
-  expect(/is of an older version.*Run customer-mirror status once as the user who owns/.test(String(error))).toBe(
+  expect(/is of an older version.*Run 'customer-mirror status' once as the user who owns/.test(String(error))).toBe(
     isOlder,
   )
 })

@@ -41,7 +41,7 @@ export async function openSchema(database: Database, access: 'read' | 'write', c
 }
 
 const OLDER =
-  'the mirror is of an older version, and the server accepts no writes. Run customer-mirror status once with the primary server as mirror, which brings it to this version.'
+  "the mirror is of an older version, and the server accepts no writes. Run 'customer-mirror status' once with the primary server as mirror, which brings it to this version."
 
 async function isComplete(session: Session, { isThere }: Completion): Promise<boolean> {
   if ((await session.first('SELECT FROM fingerprint_key')) === undefined || !(await isThere(session))) return false
@@ -81,7 +81,7 @@ async function requireOwner(session: Session, address: string): Promise<void> {
   if (other === undefined) return
   throw new MirrorUnusable(
     `${address}: the mirror is of an older version, and this user does not own it, so cannot bring it to the version of this program. ` +
-      `Run customer-mirror status once as its owner, who is ${other.owner}; the rights of other users stay as they are.`,
+      `Run 'customer-mirror status' once as its owner, who is ${other.owner}; the rights of other users stay as they are.`,
     { code: 'unreadable' },
   )
 }
