@@ -9,8 +9,8 @@ type Cell = string | number | bigint
 
 /**
  * A table for people, without frames: aligned columns of text under a head, ending in a new line. On a narrow terminal, empty
- * columns are left out, then columns move closer together, then ids that are too long take a line of their own, and at last each
- * row becomes a block. Files and pipes get every column. The first cell of a row is the title of its block, unless what it says depends on the name of its column.
+ * columns are left out, then columns move closer together, then ids that are too long take a line of their own, then many columns
+ * are folded into a few lines, and at last each row becomes a block. Files and pipes get every column. The first cell of a row is the title of its block, unless what it says depends on the name of its column.
  */
 export function renderTable(
   head: readonly string[],
@@ -28,6 +28,7 @@ export function renderTable(
   const tables = [
     ...[2, 1].map((gap) => drawTable(usedHead, usedRows, { gap })),
     ...[2, 1].flatMap((gap) => (isTitled ? drawWithLongIds(usedHead, usedRows, gap, screen) : [])),
+    ...(isTitled && rows.length > 1 ? drawFolded(usedHead, usedRows, screen) : []),
   ]
   return (
     tables.find((table) => fits(table, screen)) ??
@@ -79,6 +80,35 @@ function drawWithLongIds(
   )
   const room = columns - Math.max(...rest.split('\n').map(columnsOf))
   return [drawTable(head, rows, { gap, ids: { column, room: room < LONG.length ? 0 : room } })]
+}
+
+/** As a table whose head and rows take a few lines each, with three columns or more in a line; those below the first are indented. */
+function drawFolded(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { columns: width }: TableScreen,
+): string[] {
+  const folds: string[][] = []
+  for (let from = 0; from < head.length;) {
+    const indent = from === 0 ? '' : '  '
+    const columns = { columns: width - indent.length }
+    const draw = (to: number) =>
+      drawTable(
+        head.slice(from, to),
+        rows.map((row) => row.slice(from, to)),
+      )
+    let to = from + 1
+    while (to < head.length && fits(draw(to + 1), columns)) to += 1
+    folds.push(
+      draw(to)
+        .split('\n')
+        .map((line) => (line === '' ? '' : `${indent}${line}\n`)),
+    )
+    from = to
+  }
+  const isWhole = folds.every(({ length }) => length === rows.length + 2)
+  if (!isWhole || folds.length > head.length / 3) return []
+  return [[head, ...rows].map((_, line) => folds.map((lines) => lines[line]).join('')).join('')]
 }
 
 /** The column of ids, and how wide it may be. */

@@ -71,6 +71,32 @@ test('300 organizations whose ids are UUIDs are a table of runs on 120 columns, 
   for (const id of ids) expect(table).toContain(id)
 })
 
+test('if that is not enough, many columns are folded', () => {
+  const runs = [2500, 12].map((received, index) => ({
+    ...emptyReport({ organization: index === 0 ? 'acme' : 'globex', trigger: 'sync', startedAtMs: START_MS }),
+    ...{ runId: index + 7, received, inserted: received, updated: 3, unchanged: 40, requests: 29, durationMs: 5100 },
+    ...({ status: 'complete', proof: 'proven' } as const),
+  }))
+
+  expect(runsTable(runs, { columns: 80 }, { withStart: true }))
+    .toBe(`run  started (UTC)        organization  status    customers    new  changed
+  unchanged  requests  took   proof
+#7   2026-01-05 02:00:00  acme          complete      2,500  2,500        3
+         40        29  5.1 s  proven
+#8   2026-01-05 02:00:00  globex        complete         12     12        3
+         40        29  5.1 s  proven
+`)
+})
+
+test('many columns are folded around an id of 63 letters too', () => {
+  const head = ['run', 'started (UTC)', 'organization', 'status', 'customers', 'changed', 'requests', 'took', 'proof']
+  const row = ['#7', '2026-01-05 02:00:00', 'a'.repeat(63), 'complete', 2500, 3, 29, '5.1 s', 'proven']
+  const lines = renderTable(head, [row, row], { columns: 80 }).split('\n')
+
+  expect(lines).toHaveLength(3 * 3 + 1)
+  expect(lines[4]).toBe(`  ${'a'.repeat(63)}  complete`)
+})
+
 test('if that is not enough, each row is a block', () => {
   expect(renderTable(HEAD, ROWS, { columns: 30 })).toBe(`acme
   status  complete
