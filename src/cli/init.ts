@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'
 
 /** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
@@ -20,10 +21,13 @@ Examples:
       const { writeStarterFile } = await import('../config/starter-file.ts')
       await writeStarterFile(file)
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
-      stderr.write(`Wrote ${file}. Next:
+      say(
+        stderr,
+        `Wrote ${file}. Next:
   1. Put the address of your organization into ${file}.
   2. export ACME_API_KEY=… ACME_SECRET=…
   3. customer-mirror check${option}
-`)
+`,
+      )
     })
 }

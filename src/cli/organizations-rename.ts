@@ -5,6 +5,7 @@ import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { jsonDocument } from './reading.ts'
 
 /** `customer-mirror organizations rename`: gives an organization another id. */
@@ -31,7 +32,7 @@ export function organizationsRenameCommand(io: Io) {
         `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
         `  ${update}\n`
       io.stdout.write(json ? jsonDocument({ organization: to, before: from, ...renamed, update }) : said)
-      io.stderr.write(whatToConfigure(from, to, config))
+      say(io.stderr, whatToConfigure(from, to, config))
     })
 }
 

@@ -3,6 +3,7 @@ import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { jsonDocument } from './reading.ts'
 
 /** `customer-mirror organizations retire`: marks the customers of an organization as removed. */
@@ -26,12 +27,11 @@ export function organizationsRetireCommand(io: Io) {
         if (isConfigured(config, id)) throw new UsageError(stillConfigured(id, config.file))
         return organizations.retire(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
       })
-      io.stdout.write(
-        json
-          ? jsonDocument({ organization: id, retired: true, removed })
-          : `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
-              'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n',
-      )
+      const said =
+        `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
+        'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
+      if (json) io.stdout.write(jsonDocument({ organization: id, retired: true, removed }))
+      else say(io.stdout, said)
     })
 }
 

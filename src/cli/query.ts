@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { csvOption, fileToRead, jsonLinesOption, jsonOption, layoutOf, type ReadingOptions } from './reading-options.ts'
 import { startReading, type Reading } from './run-reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
@@ -67,7 +68,8 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
     throw unknownOrganization(end[1], file.configured)
   }
   if (end?.[0] === 'done' && end[1].more && limit === undefined)
-    io.stderr.write(
+    say(
+      io.stderr,
       `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --csv or --json.\n`,
     )
 }

@@ -9,6 +9,7 @@ import { isOfDemo, markedAsDemo } from './demo-mark.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
+import { say } from './output/say.ts'
 import { configOption, shellWord } from './output/shell-word.ts'
 import { workOnce } from './work-once.ts'
 
@@ -30,7 +31,8 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
   try {
     const settings = { mirror: './customers.db', queue: 'embedded', schedule: SCHEDULE }
     await writeConfig(config, sandbox, { ...settings, finished: markedAsDemo })
-    io.stderr.write(
+    say(
+      io.stderr,
       `A sandbox with three organizations listens at ${sandbox.origin}.\n` +
         'They are scheduled for every night at two; the queue is kept beside the mirror, with no server installed.\n\n' +
         'First run: every customer is new.\n',
@@ -39,7 +41,7 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
     io.exitWith(exitCodeOfAll(first))
     if (io.signal.aborted) return
 
-    io.stderr.write('Second run: nothing changed, so no customer is written again.\n')
+    say(io.stderr, 'Second run: nothing changed, so no customer is written again.\n')
     const second = await runAll(config, io)
     io.exitWith(exitCodeOfAll([...first, ...second]))
     io.stdout.write(`Mirror: ${mirror}\n\n${nextSteps(config, mirror)}`)

@@ -16,7 +16,9 @@ import {
 } from '../source/signing.ts'
 import type { Recipe } from '../source/signing.ts'
 import { durationArgument } from './duration-argument.ts'
-import type { Io } from './io.ts'
+import { screenOf, type Io } from './io.ts'
+import { hanging } from './output/fit-text.ts'
+import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'
 import { grouped } from './output/wording.ts'
 import { wholeNumber } from './whole-number-argument.ts'
@@ -54,7 +56,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
     .addHelpText('after', EXAMPLES)
     .action(async ({ rateLimit, forbid, latency, writeConfig: file, listScenarios, ...options }) => {
       if (listScenarios) {
-        stdout.write(await scenarioList())
+        stdout.write(await scenarioList(screenOf(stdout)?.columns))
         return
       }
       const [{ startSandbox }, { writeConfig }] = await Promise.all([
@@ -72,7 +74,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
       try {
         if (file !== undefined) await writeConfig(file, sandbox)
         stdout.write(describe(sandbox))
-        stderr.write(nextSteps(sandbox, file, options.scenario))
+        say(stderr, nextSteps(sandbox, file, options.scenario))
         if (!signal.aborted) await once(signal, 'abort')
       } finally {
         await sandbox.close()
@@ -110,15 +112,15 @@ function describe({ organizations }: Sandbox): string {
 }
 
 /** A line for each scenario: its name, then what it does. */
-async function scenarioList(): Promise<string> {
+async function scenarioList(columns = Number.POSITIVE_INFINITY): Promise<string> {
   const { SCENARIOS } = await import('../service/scenarios/scenarios.ts')
   const width = Math.max(...SCENARIOS.map(({ name }) => name.length))
-  return SCENARIOS.map(({ name, says }) => `${name.padEnd(width)}  ${says}\n`).join('')
+  return SCENARIOS.map(({ name, says }) => `${hanging(`${name.padEnd(width)}  `, says, columns)}\n`).join('')
 }
 
 function nextSteps({ origin }: Sandbox, file: string | undefined, scenario: string | undefined): string {
   const written =
-    file === undefined ? '' : `Wrote ${file}. In another terminal: customer-mirror sync${configOption(file)}\n`
+    file === undefined ? '' : `Wrote ${file}. In another terminal:\n  customer-mirror sync${configOption(file)}\n`
   const playing = scenario === undefined ? '' : ` and plays the scenario ${scenario}`
   return `\nThe sandbox listens at ${origin}${playing}. Ctrl-C stops it.\n${written}`
 }

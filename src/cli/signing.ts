@@ -1,6 +1,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { screenOf, type Io } from './io.ts'
+import { say } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
@@ -78,7 +79,7 @@ function solveCommand(io: Io) {
         apiKey,
       })
       if (solutions.length === 0) {
-        io.stderr.write(NOTHING_FOUND)
+        say(io.stderr, NOTHING_FOUND)
         io.exitWith(3)
         return
       }
@@ -89,10 +90,10 @@ function solveCommand(io: Io) {
     })
 }
 
-const NOTHING_FOUND = `No preset makes this signature from this request with this secret. Check that address, timestamp and signature are
-from the same request, byte for byte, and that the secret is not the API key. If the API key may be part of the signed
-string, add --api-key-env. Otherwise the service signs another string: write it as signing.template.
-`
+const NOTHING_FOUND =
+  'No preset makes this signature from this request with this secret. Check that address, timestamp and signature are from the same ' +
+  'request, byte for byte, and that the secret is not the API key. If the API key may be part of the signed string, add --api-key-env. ' +
+  'Otherwise the service signs another string: write it as signing.template.\n'
 
 const SOLVE_EXAMPLES = `
 Examples:

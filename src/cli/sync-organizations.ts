@@ -16,6 +16,7 @@ import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
+import { say } from './output/say.ts'
 import { SILENT, type ProgressReporter } from './output/progress-reporter.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
@@ -96,7 +97,7 @@ function openInTime(address: string, { organizations, dryRun, quick, signal, std
   const open = () => (dryRun ? rehearseMirror(address, ids, { withLists: quick === true }) : openMirror(address))
   const onAway = (error: unknown, longestWaitMs: number) =>
     log === undefined
-      ? stderr.write(awaitedText(error, longestWaitMs))
+      ? say(stderr, awaitedText(error, longestWaitMs))
       : log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited')
   return openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
 }

@@ -5,6 +5,7 @@ import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
+import { say } from './output/say.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
 /** What `worker --once` did; `published` is undefined where no copy for readers is configured. */
@@ -21,7 +22,7 @@ export async function workOnce(
   const { openOnce } = await import('../../jobs/commands/run-once.ts')
   const worker = await openOnce(options, {
     signal,
-    onMirrorAway: (error, longestWaitMs) => stderr.write(awaitedText(error, longestWaitMs)),
+    onMirrorAway: (error, longestWaitMs) => say(stderr, awaitedText(error, longestWaitMs)),
   })
   try {
     const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { readConfig } from '../../src/config/read-config.ts'
+import { initCommand } from '../../src/cli/init.ts'
 import { runCli } from '../support/run-cli.ts'
+import { runOnScreen } from '../support/run-on-screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('init writes a valid, private and commented configuration, and prints the next steps', async () => {
@@ -23,6 +25,14 @@ test('init quotes a name that the shell would take apart', async () => {
   const { stderr } = await runCli(['init', "Ada's new.yaml"], { cwd: temporaryFolder() })
 
   expect(stderr).toContain(String.raw`customer-mirror check --config 'Ada'\''s new.yaml'`)
+})
+
+test('on a narrow terminal, what init says is broken between words, and the command to copy is not', async () => {
+  const file = join(temporaryFolder(), 'customer-mirror.yaml')
+  const { lines } = await runOnScreen(initCommand, [file], { columns: 40 })
+
+  expect(lines).toContain('    organization into')
+  expect(lines.join('')).toContain(`  3. customer-mirror check --config ${file}`)
 })
 
 test('init never overwrites', async () => {

@@ -15,9 +15,7 @@ test('a sandbox writes a configuration that mirrors it, and stops when asked', a
   const cwd = temporaryFolder()
   const options = ['--port', '0', '--customers', '230,7,0', '--write-config', 'my trial.yaml']
   const sandbox = startCli(['sandbox', ...options], { cwd })
-  await sandbox.lineOnStderr(
-    /^Wrote my trial\.yaml\. In another terminal: customer-mirror sync --config 'my trial\.yaml'$/,
-  )
+  await sandbox.lineOnStderr(/^ {2}customer-mirror sync --config 'my trial\.yaml'$/)
   const { code, stdout } = await runCli(['sync', '--config', 'my trial.yaml', '--json'], { cwd })
   sandbox.send('SIGINT')
   const ended = await sandbox.ended

@@ -51,9 +51,10 @@ test('for any text, no line is too long and nothing is lost; a cut text fits', (
   )
 })
 
-test.each(['  customer-mirror removals approve 12', '    fix: chmod 600 /run/secrets/acme-key'])(
-  'a command stays whole, to be copied: %s',
-  (line) => {
-    expect(wrapLines(line, 24)).toBe(line)
-  },
-)
+test.each([
+  '  customer-mirror removals approve 12',
+  '  3. customer-mirror check --config shops.yaml',
+  '    fix: chmod 600 /run/secrets/acme-key',
+])('a command stays whole, to be copied: %s', (line) => {
+  expect(wrapLines(line, 24)).toBe(line)
+})
