@@ -105,8 +105,8 @@ function outputOf({ stdout, stderr }: Io): OutputConfiguration {
 
 const EXAMPLES = `
 Examples:
-  $ customer-mirror init            write a commented configuration to fill in
-  $ customer-mirror sync            mirror every organization of the configuration
+  $ customer-mirror init  write a commented configuration to fill in
+  $ customer-mirror sync  mirror every organization of the configuration
 `
 
 function exitCodes(): string {
