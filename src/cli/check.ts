@@ -19,7 +19,8 @@ export function checkCommand(io: Io) {
       for await (const finding of checkEverything(ids, config, io.signal)) {
         const mark = finding.error !== undefined ? '✖' : finding.isWarning ? '!' : '✔'
         const fix = finding.fix === undefined ? '' : `\n    fix: ${finding.fix}`
-        say(io.stdout, `${mark} ${finding.what}: ${finding.said}${fix}\n`)
+        const said = finding.said.replaceAll('\n', '\n    ')
+        say(io.stdout, `${mark} ${finding.what}: ${said}${fix}\n`)
         findings.push(finding)
       }
       io.exitWith(exitCodeOfFindings(findings))

@@ -53,6 +53,13 @@ test('asks only the organizations that are named', async () => {
   expect(server.requests).toHaveLength(1)
 })
 
+test('all that an organization lacks stands below its name', async () => {
+  const secrets = { apiKey: { env: 'NO_SUCH_KEY' }, secret: { env: 'NO_SUCH_SECRET' } }
+  const { stdout } = await check(aWorkplace([organizationAt(await aFaultServer(list(1)), secrets)]))
+
+  expect(stdout).toMatch(/^✖ acme: .* NO_SUCH_KEY .*\n {4}environment NO_SUCH_SECRET .*\n {4}fix: /m)
+})
+
 test('an unknown organization ends with 2, with a suggestion', async () => {
   const { code, stderr } = await check(aWorkplace(organizationsOf(await aSandbox({ customers: [1] }))), 'acmee')
 
