@@ -84,7 +84,9 @@ function solveCommand(io: Io) {
         return
       }
       io.stderr.write(
-        solutions.length === 1 ? 'Found. In the configuration:\n' : 'Any of these fits; take the first.\n',
+        solutions.length === 1
+          ? 'Found. In the configuration, under defaults or in the organization:\n'
+          : 'Any of these fits; take the first.\n',
       )
       io.stdout.write(solutions.map(configurationOf).join('---\n'))
     })

@@ -4,7 +4,7 @@ import { stringify } from 'yaml'
 import { isLoopback } from '../config/base-url.ts'
 import { UsageError } from '../errors/errors.ts'
 import { makeFolder } from '../machine/make-folder.ts'
-import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, recipeOf } from '../source/signing.ts'
+import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, unlikePresets } from '../source/signing.ts'
 import type { Recipe } from '../source/signing.ts'
 import type { Sandbox } from './sandbox.ts'
 import { codeOf } from '../errors/code-of.ts'
@@ -55,15 +55,12 @@ function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | '
 
 /** The settings that differ from the default recipe. */
 function signingSettings(recipe: Recipe): Record<string, unknown> {
-  const standard = recipeOf(DEFAULT_PRESET)
   const preset = Object.entries(PRESETS).find(([, template]) => template === recipe.template)?.[0]
   const headers = Object.entries(recipe.headers).filter(([name, value]) => !isDefaultHeader(name, value))
   return {
-    ...(recipe.template !== standard.template && (preset === undefined ? { template: recipe.template } : { preset })),
-    ...(recipe.encoding !== standard.encoding && { encoding: recipe.encoding }),
-    ...(recipe.prefix !== standard.prefix && { prefix: recipe.prefix }),
-    ...(recipe.secretEncoding !== standard.secretEncoding && { secretEncoding: recipe.secretEncoding }),
-    ...(recipe.timestamp !== standard.timestamp && { timestamp: recipe.timestamp }),
+    ...(recipe.template !== PRESETS[DEFAULT_PRESET] &&
+      (preset === undefined ? { template: recipe.template } : { preset })),
+    ...unlikePresets(recipe),
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
   }
 }

@@ -90,6 +90,17 @@ export function recipeOf(preset: PresetName): Recipe {
   }
 }
 
+/** The settings of a recipe that no preset has. */
+export function unlikePresets(recipe: Omit<Recipe, 'headers'>): Partial<Recipe> {
+  const standard = recipeOf(DEFAULT_PRESET)
+  return {
+    ...(recipe.encoding !== standard.encoding && { encoding: recipe.encoding }),
+    ...(recipe.prefix !== standard.prefix && { prefix: recipe.prefix }),
+    ...(recipe.secretEncoding !== standard.secretEncoding && { secretEncoding: recipe.secretEncoding }),
+    ...(recipe.timestamp !== standard.timestamp && { timestamp: recipe.timestamp }),
+  }
+}
+
 /** A request as its signature sees it. `url` is exactly what is sent. */
 export type SignableRequest = { method: string; url: SignableUrl; body?: string }
 

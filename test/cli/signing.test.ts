@@ -143,7 +143,7 @@ test('solve as a process reads the secret from the environment, and prints nothi
   })
 
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'signing:\n  preset: laravel-path\n  encoding: base64\n' })
-  expect(stderr).toBe('Found. In the configuration:\n')
+  expect(stderr).toBe('Found. In the configuration, under defaults or in the organization:\n')
 })
 
 test('solve with the wrong secret ends with 3, prints no configuration, and explains what to check', async () => {

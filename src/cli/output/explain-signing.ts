@@ -4,7 +4,7 @@ import type { Organization } from '../../config/organization.ts'
 import { isOurs } from '../../errors/errors.ts'
 import { hanging } from './fit-text.ts'
 import { customersUrl } from '../../source/customers-url.ts'
-import { DEFAULT_PRESET, PRESETS, recipeOf, stringToSign, usesNonce, type Recipe } from '../../source/signing.ts'
+import { PRESETS, stringToSign, unlikePresets, usesNonce, type Recipe } from '../../source/signing.ts'
 import type { Solution } from '../../source/solve-signing.ts'
 
 /**
@@ -42,15 +42,7 @@ ${text
 
 /** The configuration for a solution, as YAML. */
 export function configurationOf({ preset, recipe }: Solution): string {
-  const standard = recipeOf(DEFAULT_PRESET)
-  const settings = {
-    preset,
-    ...(recipe.encoding !== standard.encoding && { encoding: recipe.encoding }),
-    ...(recipe.prefix !== standard.prefix && { prefix: recipe.prefix }),
-    ...(recipe.secretEncoding !== standard.secretEncoding && { secretEncoding: recipe.secretEncoding }),
-    ...(recipe.timestamp !== standard.timestamp && { timestamp: recipe.timestamp }),
-  }
-  return stringify({ signing: settings })
+  return stringify({ signing: { preset, ...unlikePresets(recipe) } })
 }
 
 function recipeName({ template }: Recipe): string {
