@@ -197,21 +197,10 @@ function describe(
     writtenAt: written_at,
     isNew,
     organizations: organizations.map(
-      ({ organization, object, rows, active, bytes, sha256, run, proof, data_as_of }) => {
-        const isNewObject = chosen.made.has(organization)
-        return {
-          organization,
-          object,
-          isNew: isNewObject,
-          run,
-          proof,
-          dataAsOf: data_as_of,
-          customers: rows,
-          active,
-          bytes,
-          sha256,
-        }
-      },
+      ({ organization, object, rows, active, bytes, sha256, run, proof, data_as_of }) => ({
+        ...{ organization, object, isNew: chosen.made.has(organization), run, proof },
+        ...{ dataAsOf: data_as_of, customers: rows, active, bytes, sha256 },
+      }),
     ),
     gone,
     replaced: replaced.length,
