@@ -11,6 +11,7 @@ import { fingerprintKey } from './fingerprint-key.ts'
 import { makeMissingViews } from './missing-views.ts'
 import { createReadingIndexes } from './reading-indexes.ts'
 import { requireRegularFile } from './regular-file.ts'
+import { withRoomToSort } from './sorted-indexes.ts'
 import { forgetStamp } from './update-stamp.ts'
 
 export type Connection = Database.Database
@@ -136,7 +137,7 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
       // A restore may have had the old file locked until a moment ago. From here on it finds this one in use.
       if (identityOf(file) !== before) throw replacedMeanwhile(file)
       db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-      db.transaction(() => {
+      const complete = () => {
         // A newer version may have migrated it while this one waited for the write lock.
         refuseNewer(db, file)
         db.pragma(`application_id = ${APPLICATION_ID}`)
@@ -144,7 +145,8 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
         db.exec('DROP TABLE IF EXISTS backup_mark')
         migrate(db)
         writeDictionary(db)
-      }).immediate()
+      }
+      withRoomToSort(db, () => db.transaction(complete).immediate())
     }
     db.pragma('legacy_alter_table = OFF')
     db.pragma('foreign_keys = ON')

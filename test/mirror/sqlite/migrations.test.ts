@@ -2,11 +2,12 @@ import Database from 'better-sqlite3'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { APPLICATION_ID, LATEST_VERSION } from '../../../src/mirror/sqlite/database.ts'
+import { APPLICATION_ID, LATEST_VERSION, openDatabase } from '../../../src/mirror/sqlite/database.ts'
 import { openToExport } from '../../../src/reading/export/open-to-export.ts'
 import { listRecordedRuns } from '../../../src/reading/publish/recorded-runs.ts'
 import { aCustomer, anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { fillTemporaryFolder } from '../../support/room-to-sort.ts'
 import { fateOf, night } from '../nights.ts'
 
 const NEW_MIRROR = fileURLToPath(new URL('../../../src/mirror/sqlite/new-mirror.sql', import.meta.url))
@@ -144,6 +145,19 @@ test.each(VERSIONS)(
     await mirror.finishRun(run, anEnding({ status: 'partial', proof: 'settled', trustedPages: 7 }), START_MS)
     expect(await mirror.findRun(12)).toMatchObject({ status: 'partial', proof: 'settled', trustedPages: 7 })
     expect(rowsOf(file, 'SELECT id FROM runs WHERE trusted_pages IS NOT NULL')).toEqual([{ id: 12 }])
+  },
+)
+
+test.each(VERSIONS.slice(0, -1))(
+  'a mirror of version %d is migrated although the folder for temporary files is full',
+  (version) => {
+    const file = anOldMirror(version, fillRuns)
+    fillTemporaryFolder(/CREATE (UNIQUE )?INDEX/)
+
+    openDatabase(file, 'read').close()
+
+    expect(valueOf(file, 'PRAGMA user_version')).toBe(LATEST_VERSION)
+    expect(valueOf(file, 'SELECT COUNT(*) FROM customers')).toBe(2)
   },
 )
 
