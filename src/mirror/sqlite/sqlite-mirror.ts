@@ -108,7 +108,8 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
-      const saved = writeInPlace(() => savePages(db, run, pages, nowMs))
+      // Where another program wrote to the file, the index of ids is created here.
+      const saved = withRoomToSort(db, () => writeInPlace(() => savePages(db, run, pages, nowMs)))
       addSaved(run, saved)
       wal?.wrote(saved.records.inserted + saved.records.updated)
       return saved

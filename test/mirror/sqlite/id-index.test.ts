@@ -9,6 +9,7 @@ import { FIND_BY_ROW } from '../../../src/mirror/sqlite/stored-customers.ts'
 import type { Mirror } from '../../../src/store.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { fillTemporaryFolder } from '../../support/room-to-sort.ts'
 
 const hasIndex = ({ file }: Mirror) =>
   rowsOf(file, `SELECT name FROM sqlite_schema WHERE name = 'customers_by_id' AND sql LIKE 'CREATE UNIQUE%'`).length ===
@@ -177,6 +178,20 @@ test('indexes are created with their keys in memory where the folder for tempora
       throw new SqliteError('', 'SQLITE_BUSY')
     }),
   ).toThrow(SqliteError)
+})
+
+test('a run goes on where another program writes to its mirror and the folder for temporary files is full', async () => {
+  const mirror = await aMirror()
+  const run = await started(mirror)
+  const [first = [], second = []] = SAVES
+  await mirror.savePages(run, first, START_MS)
+  tamper(mirror.file, 'CREATE TABLE of_another_program (x)')
+  fillTemporaryFolder(/customers_by_id/)
+
+  await mirror.savePages(run, second, START_MS)
+
+  expect(hasIndex(mirror)).toBe(true)
+  expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 73, duplicates: 24 })
 })
 
 test('ids are found among hundreds of thousands, and others hardly ever', () => {
