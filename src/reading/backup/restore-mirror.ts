@@ -109,12 +109,24 @@ async function copyBackup(
   } finally {
     copy.close()
   }
-  const mirror = openDatabase(path, 'write')
+  const mirror = openCopy(path, file)
   try {
     mirror.pragma('journal_mode = DELETE')
     return countCustomers(mirror)
   } finally {
     mirror.close()
+  }
+}
+
+/** Brings the copy into the form of this program. Its private name says nothing to anyone: errors name the backup in its place. */
+function openCopy(path: string, file: string): Database.Database {
+  try {
+    return openDatabase(path, 'write')
+  } catch (error) {
+    if (!(error instanceof MirrorUnusable)) throw error
+    if (isRoom(error.cause)) throw error.cause
+    error.message = error.message.replace(path, file)
+    throw error
   }
 }
 
@@ -217,7 +229,7 @@ function isRoom(error: unknown): boolean {
 function noRoom(mirror: string, cause: unknown): MirrorUnusable {
   return new MirrorUnusable(
     `${mirror}: the disk is full, a quota is used up, or the disk failed. Nothing was restored; the mirror is as it was. A restore ` +
-      'needs room for the backup beside the mirror.',
+      'needs room for the backup beside the mirror, and up to four times as much for one of an older version.',
     { code: 'full' },
     { cause },
   )

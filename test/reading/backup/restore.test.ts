@@ -16,6 +16,7 @@ import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mir
 import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
+import { fillDisk } from '../../support/room-to-sort.ts'
 
 describe('a restore', () => {
   test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
@@ -40,6 +41,30 @@ describe('a restore', () => {
     expect(report).toMatchObject({ status: 'complete', inserted: 1, unchanged: 10 })
     expect(rowsOf(mirror, 'SELECT change FROM changes').map(({ change }) => change)).toEqual(['added'])
     expect(valueOf(mirror, `SELECT count(*) FROM sqlite_schema WHERE name = 'backup_mark'`)).toBe(0)
+  })
+
+  test('of an older version says that the mirror is as it was where the disk has no room to migrate it', async () => {
+    const { mirror, backup } = await aBackup()
+    tamper(backup, 'DROP INDEX full_runs')
+    tamper(backup, 'PRAGMA user_version = 14')
+    fillDisk((_db, sql) => sql.includes('CREATE INDEX full_runs'))
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'mirror-full',
+      message: expect.stringMatching(/customers\.db: the disk is full.*Nothing was restored; the mirror is as it was/),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(12)
+    expect(namesBeside(mirror)).toEqual(['customers.db'])
+  })
+
+  test('of an older version names the backup where a name that someone added to it is needed now', async () => {
+    const { mirror, backup } = await aBackup()
+    tamper(backup, 'PRAGMA user_version = 14')
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'mirror-foreign',
+      message: expect.stringContaining(`${backup}: holds a table, view or index "full_runs" that someone added`),
+    })
   })
 
   test('gives no number of a run or a change out again, and no earlier updated_at', async () => {
