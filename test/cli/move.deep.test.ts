@@ -5,6 +5,7 @@ import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { move } from '../support/move-command.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
+import { fillTemporaryFolder } from '../support/room-to-sort.ts'
 
 const CUSTOMERS = 'SELECT organization, id, name, removed_at, updated_at FROM customers ORDER BY organization, id'
 
@@ -30,6 +31,17 @@ test('a mirror moves to PostgreSQL and back, whole, and each time the command na
   expect(rowsOf(back, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
   expect(statSync(back).mode & 0o777).toBe(0o600)
   expect(readdirSync(dirname(back)).toSorted()).toEqual(['.move.lock', 'customers.db'])
+})
+
+test('a mirror moves to a file although the folder for temporary files is full', async () => {
+  const file = await aFullMirror()
+  const [there, back] = [aPostgresMirror(), join(dirname(file), 'back.db')]
+  await move(file, there)
+  fillTemporaryFolder(/^CREATE INDEX IF NOT EXISTS customers_by/)
+
+  expect(await move(there, back)).toMatchObject({ code: 0, stderr: '' })
+  expect(rowsOf(back, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
+  expect(rowsOf(back, `SELECT 1 FROM sqlite_schema WHERE name = 'customers_by_update'`)).toHaveLength(1)
 })
 
 test('a place that holds a mirror is left as it is', async () => {

@@ -10,6 +10,7 @@ import type { Session } from '../../mirror/postgres/session.ts'
 import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { createReadingIndexes } from '../../mirror/sqlite/reading-indexes.ts'
+import { withRoomToSort } from '../../mirror/sqlite/sorted-indexes.ts'
 import { removeUnfinished, unfinishedFile } from '../backup/unfinished-file.ts'
 import { JOURNALS } from '../target-place.ts'
 import { flushFolder } from '../flush.ts'
@@ -87,9 +88,9 @@ async function fill(path: string, { session, from, moving }: Filling): Promise<M
     db.exec('BEGIN IMMEDIATE')
     const place = shownMirror(from)
     const moved = await carry(postgresSide(session, place), sqliteSide(db, path), { ...moving, forPostgres: false })
-    createReadingIndexes(db)
     requireSound(db, place)
     db.exec('COMMIT')
+    withRoomToSort(db, () => createReadingIndexes(db))
     return moved
   } finally {
     db.close()
