@@ -5,7 +5,7 @@ import { systemCode } from '../../errors/code-of.ts'
 import { MirrorUnusable, type MirrorCode } from '../../errors/errors.ts'
 import { viewMissing, VIEWS } from '../views.ts'
 
-const FULL = 'the disk is full. Nothing of this step was kept; free some space, then run the command again.'
+const KEPT_NOTHING = 'Nothing of this step was kept; free some space, then run the command again.'
 
 /** The meaning of SQLite's and the system's codes for the mirror, each with its fix. */
 const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
@@ -15,9 +15,15 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
     'corrupt',
     'is damaged. Put back a backup, or move it away and sync anew; sqlite3 can save what is readable with .recover',
   ],
-  ['SQLITE_FULL', 'full', FULL],
+  // SQLite does not pass on which of the two.
+  ['SQLITE_FULL', 'full', `the disk (or the folder for temporary files) is full. ${KEPT_NOTHING}`],
   // The `-shm` file could not grow.
-  ['SQLITE_IOERR_SHMSIZE', 'full', FULL],
+  ['SQLITE_IOERR_SHMSIZE', 'full', `the disk is full. ${KEPT_NOTHING}`],
+  [
+    'SQLITE_IOERR_GETTEMPPATH',
+    'unreadable',
+    'there is no folder for temporary files that this user can write. Let TMPDIR name one, then run the command again.',
+  ],
   ['SQLITE_READONLY', 'read-only', 'cannot be written. Make the file and its folder writable for this user.'],
   ['SQLITE_CANTOPEN', 'unreadable', 'cannot be opened. Check that this user may read and write it and its folder.'],
   ['SQLITE_PERM', 'unreadable', 'may not be opened by this user.'],

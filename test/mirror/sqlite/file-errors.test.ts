@@ -57,6 +57,15 @@ test.each(['SQLITE_FULL', 'SQLITE_IOERR_READ'])('what to do about %s is right fo
 })
 
 test.each([
+  ['SQLITE_FULL', 'mirror-full', /the disk \(or the folder for temporary files\) is full/],
+  ['SQLITE_IOERR_GETTEMPPATH', 'mirror-unreadable', /no folder for temporary files that this user can write.*TMPDIR/],
+])('%s may be about the folder for temporary files, and says so', (code, expected, said) => {
+  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => ({ bytes: 1e9, files: 1e3 }))
+
+  expect(error).toMatchObject({ code: expected, message: expect.stringMatching(said) })
+})
+
+test.each([
   ['SQLITE_IOERR_WRITE', { bytes: 0, files: 1000 }, 'mirror-full'],
   ['SQLITE_IOERR_FSYNC', { bytes: 28 * 1024, files: undefined }, 'mirror-full'],
   ['SQLITE_CANTOPEN', { bytes: 10 ** 9, files: 0 }, 'mirror-full'],
