@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
+import { noteAdditions } from './additions.ts'
 import { writeDictionary } from './dictionary.ts'
 import { fileError, olderError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
@@ -213,10 +214,22 @@ function migrate(db: Connection): void {
   const version = versionOf(db)
   // The migrations leave a new file the same, in four times the time.
   const isNew = version === 0 && isEmpty(db)
-  const names = isNew ? ['new-mirror.sql'] : MIGRATIONS.slice(version).map((name) => `migrations/${name}`)
-  for (const name of names) db.exec(readFileSync(new URL(name, import.meta.url), 'utf8'))
-  if (version > 0 && version < LATEST_VERSION) createReadingIndexes(db)
+  if (isNew) db.exec(script('new-mirror.sql'))
+  else if (version < LATEST_VERSION) {
+    const putBackAdditions = noteAdditions(db, MIGRATIONS.slice(0, version).map(migration).join('\n'))
+    for (const name of MIGRATIONS.slice(version)) db.exec(migration(name))
+    putBackAdditions()
+    createReadingIndexes(db)
+  }
   makeMissingViews(db)
   fingerprintKey(db)
   if (version < LATEST_VERSION) db.pragma(`user_version = ${LATEST_VERSION}`)
+}
+
+function migration(name: string): string {
+  return script(`migrations/${name}`)
+}
+
+function script(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8')
 }

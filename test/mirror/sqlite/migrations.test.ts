@@ -121,6 +121,54 @@ test.each(VERSIONS)(
   },
 )
 
+test.each(VERSIONS.slice(0, -1))(
+  'a mirror of version %d keeps the indexes and the triggers that someone added to its tables',
+  async (version) => {
+    const added = `CREATE INDEX mine ON customers (name);
+      CREATE INDEX yours ON runs (status);
+      CREATE TABLE noted (id);
+      CREATE TRIGGER noting AFTER INSERT ON runs BEGIN INSERT INTO noted VALUES (NEW.id); END;
+      CREATE TRIGGER noting_customers AFTER INSERT ON customers BEGIN INSERT INTO noted VALUES (NEW.id); END`
+    const mirror = await aMirror(anOldMirror(version, (db) => db.exec(added)))
+    await night(mirror, 0, customers(1, 3))
+
+    const names = `SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('mine', 'yours')`
+    expect(rowsOf(mirror.file, names)).toHaveLength(2)
+    expect(rowsOf(mirror.file, 'SELECT * FROM noted')).toHaveLength(4)
+  },
+)
+
+test.each([
+  [6, 'customers'],
+  [12, 'runs'],
+])(
+  'a mirror of version %d is left as it is where someone added a column to %s, which is written anew',
+  async (version, table) => {
+    const file = anOldMirror(version, (db) => {
+      fillRuns(db)
+      db.exec(`ALTER TABLE ${table} ADD COLUMN remark TEXT; UPDATE ${table} SET remark = 'kept'`)
+    })
+
+    await expect(aMirror(file)).rejects.toMatchObject({
+      code: 'mirror-foreign',
+      message: expect.stringMatching(`the column "remark" of ${table} that someone added.*drop it, and try again`),
+    })
+    expect(rowsOf(file, `SELECT DISTINCT remark FROM ${table}`)).toEqual([{ remark: 'kept' }])
+    tamper(file, `ALTER TABLE ${table} DROP COLUMN remark`)
+    await aMirror(file)
+  },
+)
+
+test('a column that someone added to a table that stays is kept', async () => {
+  const { file } = await aMirror(
+    anOldMirror(14, (db) =>
+      db.exec('ALTER TABLE customers ADD COLUMN remark TEXT; ALTER TABLE runs ADD COLUMN remark TEXT'),
+    ),
+  )
+
+  expect(rowsOf(file, 'SELECT customers.remark, runs.remark FROM customers, runs')).toEqual([])
+})
+
 test.each(VERSIONS)(
   'a mirror of version %d keeps every run, column by column, and what refers to one',
   async (version) => {
