@@ -1,16 +1,13 @@
 import Database from 'better-sqlite3'
-import { chmodSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
-import { noteAdditions } from './additions.ts'
 import { writeDictionary } from './dictionary.ts'
 import { fileError, olderError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
-import { fingerprintKey } from './fingerprint-key.ts'
-import { makeMissingViews } from './missing-views.ts'
-import { createReadingIndexes } from './reading-indexes.ts'
+import { isEmpty, LATEST_VERSION, migrate, versionOf } from './migrate.ts'
 import { requireRegularFile } from './regular-file.ts'
 import { withRoomToSort } from './sorted-indexes.ts'
 import { forgetStamp } from './update-stamp.ts'
@@ -34,27 +31,6 @@ export const CHECKPOINT_PAGES = 32_768
  * million would not fit into any reasonable cache, and a night hardly reads it.
  */
 export const CACHE_KB = 8_000
-
-/** The migrations in order; a file's place here is the `user_version` after it. */
-const MIGRATIONS = [
-  '0001-initial.sql',
-  '0002-scan.sql',
-  '0003-remembered-pages.sql',
-  '0004-remembered-rows.sql',
-  '0005-trust.sql',
-  '0006-lists.sql',
-  '0007-reading.sql',
-  '0008-privacy.sql',
-  '0009-organizations.sql',
-  '0010-forgotten.sql',
-  '0011-retention.sql',
-  '0012-order-facts.sql',
-  '0013-settled.sql',
-  '0014-quick-runs.sql',
-  '0015-full-runs.sql',
-]
-
-export const LATEST_VERSION = MIGRATIONS.length
 
 /** Opens the mirror at `file`, and migrates an older one. Throws MirrorUnusable without having changed anything. */
 export function openDatabase(file: string, access: 'read' | 'write'): Connection {
@@ -86,6 +62,26 @@ export function openTemporary(): Connection {
   const db = new Database('')
   migrate(db)
   return db
+}
+
+/** Opens the mirror at `file` to read, an older one as it is. Throws MirrorUnusable. */
+export function openAsItIs(file: string): Connection {
+  if (isMissing(file)) throw missing(file)
+  try {
+    requireRegularFile(file)
+    return openChecked(file, 'read')
+  } catch (error) {
+    throw fileError(error, file)
+  }
+}
+
+/** Brings a temporary mirror to the version of this program. */
+export function migrateTemporary(db: Connection): void {
+  db.pragma('foreign_keys = OFF')
+  db.pragma('legacy_alter_table = ON')
+  db.transaction(() => migrate(db)).immediate()
+  db.pragma('legacy_alter_table = OFF')
+  db.pragma('foreign_keys = ON')
 }
 
 /** Runs `work` in one immediate transaction: all of its writes, or none. */
@@ -179,10 +175,6 @@ function missing(file: string): MirrorUnusable {
   })
 }
 
-function isEmpty(db: Connection): boolean {
-  return db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
-}
-
 function refuseForeign(db: Connection, file: string): void {
   const applicationId = Number(db.pragma('application_id', { simple: true }))
   if (applicationId !== APPLICATION_ID && !(applicationId === 0 && isEmpty(db))) {
@@ -203,33 +195,4 @@ export function refuseNewer(db: Connection, file: string): void {
       'Upgrade this program, or name another file.',
     { code: 'newer' },
   )
-}
-
-function versionOf(db: Connection): number {
-  return Number(db.pragma('user_version', { simple: true }))
-}
-
-/** Applies the missing migrations, and creates the key and views that were dropped. The caller holds the transaction. */
-function migrate(db: Connection): void {
-  const version = versionOf(db)
-  // The migrations leave a new file the same, in four times the time.
-  const isNew = version === 0 && isEmpty(db)
-  if (isNew) db.exec(script('new-mirror.sql'))
-  else if (version < LATEST_VERSION) {
-    const putBackAdditions = noteAdditions(db, MIGRATIONS.slice(0, version).map(migration).join('\n'))
-    for (const name of MIGRATIONS.slice(version)) db.exec(migration(name))
-    putBackAdditions()
-    createReadingIndexes(db)
-  }
-  makeMissingViews(db)
-  fingerprintKey(db)
-  if (version < LATEST_VERSION) db.pragma(`user_version = ${LATEST_VERSION}`)
-}
-
-function migration(name: string): string {
-  return script(`migrations/${name}`)
-}
-
-function script(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8')
 }

@@ -1,25 +1,31 @@
+import Database from 'better-sqlite3'
 import { ifThere } from '../if-there.ts'
 import { quoted } from '../quoted.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
-import { openDatabase, openTemporary, type Connection } from './database.ts'
+import { migrateTemporary, openAsItIs, openTemporary, type Connection } from './database.ts'
 import { fileError } from './file-errors.ts'
+import { makeTables } from './migrate.ts'
 
-/** A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. */
+/**
+ * A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. Only the copy of an older mirror
+ * is migrated: the mirror itself stays as it is, for the older program that may write it.
+ */
 export async function openRehearsal(
   file: string,
   organizations: readonly string[],
   lists: { withLists?: boolean } = {},
 ): Promise<Connection> {
-  const isThere = await ifThere(migrate(file))
-  const db = openTemporary()
+  if ((await ifThere(requireMirror(file))) === undefined) return openTemporary()
+  const db = new Database('')
   try {
-    if (isThere === undefined) return db
     db.prepare('ATTACH ? AS original').run(file)
     // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
+      makeTables(db, Number(db.pragma('original.user_version', { simple: true })))
       for (const table of rehearsedTables(lists)) copyRows(db, table, organizations)
     })()
     db.exec('DETACH original')
+    migrateTemporary(db)
     return db
   } catch (error) {
     db.close()
@@ -27,21 +33,22 @@ export async function openRehearsal(
   }
 }
 
-/** An older mirror is migrated before it is copied. */
-async function migrate(file: string): Promise<true> {
-  openDatabase(file, 'read').close()
+async function requireMirror(file: string): Promise<true> {
+  openAsItIs(file).close()
   return true
 }
 
+/** An older mirror may not have the table, and someone may have added a column to it. */
 function copyRows(db: Connection, table: string, organizations: readonly string[]): void {
-  const columns = db
-    .prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'original')`)
-    .pluck()
-    .all(table)
-    .map(quoted)
-    .join(', ')
+  const columns = columnsOf(db, table, 'original').filter((column) => columnsOf(db, table, 'main').includes(column))
+  if (columns.length === 0) return
+  const names = columns.map(quoted).join(', ')
   db.prepare(
-    `INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM original.${table}
+    `INSERT INTO main.${table} (${names}) SELECT ${names} FROM original.${table}
      WHERE organization IN (SELECT value FROM json_each(?))`,
   ).run(JSON.stringify(organizations))
+}
+
+function columnsOf(db: Connection, table: string, schema: 'original' | 'main'): string[] {
+  return db.prepare<[string, string], string>('SELECT name FROM pragma_table_info(?, ?)').pluck().all(table, schema)
 }

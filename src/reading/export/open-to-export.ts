@@ -1,4 +1,5 @@
-import { APPLICATION_ID, LATEST_VERSION, migrateOlder, type Connection } from '../../mirror/sqlite/database.ts'
+import { APPLICATION_ID, migrateOlder, type Connection } from '../../mirror/sqlite/database.ts'
+import { LATEST_VERSION } from '../../mirror/sqlite/migrate.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 
 /**

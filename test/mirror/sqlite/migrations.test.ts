@@ -1,12 +1,15 @@
 import Database from 'better-sqlite3'
 import { readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { APPLICATION_ID, LATEST_VERSION, openDatabase } from '../../../src/mirror/sqlite/database.ts'
+import { APPLICATION_ID, openDatabase } from '../../../src/mirror/sqlite/database.ts'
+import { LATEST_VERSION } from '../../../src/mirror/sqlite/migrate.ts'
+import { rehearseMirror } from '../../../src/mirror/mirror.ts'
 import { openToExport } from '../../../src/reading/export/open-to-export.ts'
 import { listRecordedRuns } from '../../../src/reading/publish/recorded-runs.ts'
 import { aCustomer, anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
-import { aMirror, aMirrorFile, dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { fillTemporaryFolder } from '../../support/room-to-sort.ts'
 import { fateOf, night } from '../nights.ts'
 
@@ -206,6 +209,25 @@ test.each(VERSIONS.slice(0, -1))(
 
     expect(valueOf(file, 'PRAGMA user_version')).toBe(LATEST_VERSION)
     expect(valueOf(file, 'SELECT COUNT(*) FROM customers')).toBe(2)
+  },
+)
+
+test.each(VERSIONS)(
+  'a rehearsal leaves a mirror of version %d as it is, and counts what the real run would do',
+  async (version) => {
+    const file = anOldMirror(version, (db) => {
+      fillRuns(db)
+      db.exec('ALTER TABLE customers ADD COLUMN remark TEXT')
+    })
+    const before = readFileSync(file)
+
+    const rehearsal = await rehearseMirror(file, ['acme'], { withLists: true })
+    const report = await mirrorPages(rehearsal, [customers(1, 10)])
+    await rehearsal.close()
+
+    expect(report).toMatchObject({ status: 'complete', received: 10, inserted: 8 })
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(file))).toEqual(['customers.db'])
   },
 )
 
