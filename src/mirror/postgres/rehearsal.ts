@@ -18,7 +18,8 @@ export async function rehearseMirror(
 ): Promise<Mirror> {
   const { rehearseElsewhere } = await import('../sqlite/sqlite-mirror.ts')
   const tables = rehearsedTables(lists)
-  const database = await ifThere(openDatabase(address, 'read'))
+  // Every version so far has the same tables.
+  const database = await ifThere(openDatabase(address, 'read', { isLeftOlder: true }))
   try {
     return await rehearseElsewhere(shownMirror(address), async (db) => {
       const to = sqliteSide(db, 'the copy')

@@ -13,6 +13,8 @@ import { onceTransactions, transaction } from './transaction.ts'
 export type Opening = {
   /** The dictionary, if none is given. */
   completion?: Completion | undefined
+  /** Whether an older mirror that is opened to read stays as it is, and is not migrated. */
+  isLeftOlder?: boolean | undefined
   /** The connections to the database at an address. */
   connect?: ((address: string) => Connections) | undefined
 }
@@ -24,13 +26,13 @@ export type Opening = {
 export async function openDatabase(
   address: string,
   access: 'read' | 'write',
-  { completion = DICTIONARY, connect = openPool }: Opening = {},
+  { completion = DICTIONARY, isLeftOlder = false, connect = openPool }: Opening = {},
 ): Promise<Database> {
   const shown = shownMirror(address)
   const connections = await described(shown, async () => connect(address))
   const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
   try {
-    await openSchema(database, access, completion)
+    await openSchema(database, isLeftOlder ? 'as-it-is' : access, completion)
     return access === 'read' ? { ...database, write: () => refuse(shown), maintain: () => refuse(shown) } : database
   } catch (error) {
     await database.close()

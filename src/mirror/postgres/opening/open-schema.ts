@@ -18,16 +18,21 @@ export type Completion = {
 }
 
 /**
- * Makes or migrates the mirror in its schema, or requires that it is there. What is complete is opened without a lock and without a
- * write. Throws MirrorUnusable without having changed anything.
+ * Makes or migrates the mirror in its schema, or requires that it is there; `as-it-is` leaves an older one alone. What is complete is opened
+ * without a lock and without a write. Throws MirrorUnusable without having changed anything.
  */
-export async function openSchema(database: Database, access: 'read' | 'write', completion: Completion): Promise<void> {
+export async function openSchema(
+  database: Database,
+  access: 'as-it-is' | 'read' | 'write',
+  completion: Completion,
+): Promise<void> {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
-    requireServer(found, database.address, access)
+    requireServer(found, database.address, access === 'write' ? 'write' : 'read')
     requireMirror(found, database)
     if (access === 'write') return found.version === LATEST_VERSION && (await isComplete(session, completion))
     requireReadable(found, database)
+    if (access === 'as-it-is') return true
     if (found.version < LATEST_VERSION && found.is_read_only)
       throw new MirrorUnusable(`${database.address}: ${OLDER}`, { code: 'read-only' })
     return found.version === LATEST_VERSION
