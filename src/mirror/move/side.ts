@@ -46,8 +46,21 @@ export async function* pagesOf(side: Side, table: MovedTable, scope: Scope): Asy
   }
 }
 
+/**
+ * The columns by which the rows after another one are found. Rows of one organization are found by the rest of their key, since an index
+ * then begins at the next of them: by the whole key, it would begin at the first one of the organization for every page.
+ */
+export function columnsAfter({ key }: MovedTable, scope: Scope): string[] {
+  return key.filter((name) => name !== 'organization' || scope?.length !== 1 || key.length === 1)
+}
+
 /** The values of the key of a row. */
-export function keyOf({ columns, key }: MovedTable, row: Row): Value[] {
+export function keyOf(table: MovedTable, row: Row): Value[] {
+  return valuesOf(table, table.key, row)
+}
+
+/** The values of some columns of a row. */
+export function valuesOf({ columns }: MovedTable, of: readonly string[], row: Row): Value[] {
   const names = Object.keys(columns)
-  return key.map((name) => row[names.indexOf(name)] ?? null)
+  return of.map((name) => row[names.indexOf(name)] ?? null)
 }

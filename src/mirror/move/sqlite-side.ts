@@ -1,7 +1,7 @@
 import { quoted } from '../quoted.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { NUMBERED, type MovedTable } from './moved-tables.ts'
-import { keyOf, ORGANIZATIONS, type Row, type Scope, type Side, type Value } from './side.ts'
+import { columnsAfter, ORGANIZATIONS, type Row, type Scope, type Side, type Value, valuesOf } from './side.ts'
 
 /** A mirror in SQLite. The caller holds its transaction. */
 export function sqliteSide(db: Connection, place: string): Side {
@@ -48,13 +48,14 @@ export function sqliteSide(db: Connection, place: string): Side {
 type Binding = { scope?: string }
 
 function readPage(db: Connection, table: MovedTable, scope: Scope, after: Row | undefined): Row[] {
-  const key = table.key.map(quoted).join(', ')
-  const from = after === undefined ? '' : ` AND (${key}) > (${table.key.map((_, at) => `@k${at}`).join(', ')})`
-  const values = after === undefined ? [] : keyOf(table, after).map((value, at) => [`k${at}`, value] as const)
+  const key = columnsAfter(table, scope)
+  const marks = key.map((_, at) => `@k${at}`).join(', ')
+  const from = after === undefined ? '' : ` AND (${key.map(quoted).join(', ')}) > (${marks})`
+  const values = after === undefined ? [] : valuesOf(table, key, after).map((value, at) => [`k${at}`, value] as const)
   return db
     .prepare<[Record<string, Value>], Value[]>(
       `SELECT ${Object.keys(table.columns).map(quoted).join(', ')} FROM ${table.name}
-       WHERE ${condition(table, scope)}${from} ORDER BY ${key} LIMIT ${table.atOnce}`,
+       WHERE ${condition(table, scope)}${from} ORDER BY ${table.key.map(quoted).join(', ')} LIMIT ${table.atOnce}`,
     )
     .raw()
     .all({ ...scopeOf(scope), ...Object.fromEntries(values) })

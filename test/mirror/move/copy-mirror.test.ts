@@ -3,9 +3,9 @@ import Database from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import { compareMirrors } from '../../../src/mirror/move/compare-mirrors.ts'
 import { copyMirror, type Copied, type Copying } from '../../../src/mirror/move/copy-mirror.ts'
-import { MOVED_TABLES } from '../../../src/mirror/move/moved-tables.ts'
+import { MOVED_TABLES, type MovedTable } from '../../../src/mirror/move/moved-tables.ts'
 import { postgresSide } from '../../../src/mirror/move/postgres-side.ts'
-import type { Side } from '../../../src/mirror/move/side.ts'
+import { pagesOf, type Side } from '../../../src/mirror/move/side.ts'
 import { sqliteSide } from '../../../src/mirror/move/sqlite-side.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import type { Database as Postgres } from '../../../src/mirror/postgres/session.ts'
@@ -13,6 +13,7 @@ import { rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aFullMirror, aSqliteMirror } from '../../support/full-mirror.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { rowsRead, stockCustomers } from '../../support/postgres/rows-read.ts'
 
 let server: PGlite
 beforeAll(async () => {
@@ -129,6 +130,49 @@ test('a value that differs in the copy is found, in whatever table and column it
   expect(await database.read(compare)).toMatchObject({ table: 'changes' })
   db.close()
 })
+
+test('each row is read once from a table in PostgreSQL that was never analyzed, however many pages there are', async () => {
+  const [stocked, table] = [20_000, tableOf('customers')]
+  const database = await aDatabase()
+  const counted = await database.write(async (session) => {
+    await stockCustomers(session, stocked)
+    const side = postgresSide(session, 'there')
+    let pages = 0
+    const read = await rowsRead(session, table.name, async () => {
+      for await (const _ of pagesOf(side, table, ['acme'])) pages += 1
+    })
+    return { pages, read }
+  })
+
+  expect(counted).toEqual({ pages: stocked / table.atOnce, read: stocked })
+})
+
+test('the index of a file leads to the next customers of an organization, past those of the pages before', async () => {
+  const file = await aFullMirror()
+  const db = new Database(file, { readonly: true })
+  const statements: string[] = []
+  const asked = Object.assign(Object.create(db), {
+    prepare: (sql: string) => {
+      statements.push(sql)
+      return db.prepare(sql)
+    },
+  })
+  const table = { ...tableOf('customers'), atOnce: 10 }
+  for await (const _ of pagesOf(sqliteSide(asked, file), table, ['acme']));
+  const plans = statements.map((sql) => db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all({ scope: '[]', k0: '', k1: '' }))
+  db.close()
+
+  expect(plans.length).toBeGreaterThan(2)
+  expect(plans.at(-1)).toContainEqual(
+    expect.objectContaining({ detail: 'SEARCH customers USING INDEX customers_by_id (organization=? AND id>?)' }),
+  )
+})
+
+function tableOf(name: string): MovedTable {
+  const table = MOVED_TABLES.find((one) => one.name === name)
+  if (table === undefined) throw new Error(`${name} is not moved`)
+  return table
+}
 
 const SQLITE_COLUMNS = `SELECT tables.name AS "table", columns.name AS "column" FROM sqlite_schema AS tables
   JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'`

@@ -8,6 +8,7 @@ import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
 import { PAGES } from '../../support/documents.ts'
 import { inPostgres, inSqlite, insertRow, sortedRows } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
+import { rowsRead, stockCustomers } from '../../support/postgres/rows-read.ts'
 import { randomTables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
 
@@ -58,19 +59,10 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
 
 test('which ids belong to another organization is looked up by their index alone, in a table that was never analyzed', async () => {
   const database = await inPostgres(server, {})
-  const stocked = 20_000
   const found = await database.write(async (session) => {
-    await session.run(`INSERT INTO runs (id, organization, trigger, started_at, data_as_of, status)
-      VALUES (1, 'acme', 'sync', now(), now(), 'running')`)
-    await session.run(`INSERT INTO customers (organization, row_id, id, first_seen_at, changed_at, updated_at, last_run_id)
-      SELECT 'acme', number, number::text, now(), now(), now(), 1 FROM generate_series(1, ${stocked}) AS number`)
+    await stockCustomers(session, 20_000)
     const ids = Array.from({ length: 64 }, (_, place) => String(place + 1))
-    const read =
-      "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) AS rows FROM pg_stat_xact_user_tables WHERE relname = 'customers'"
-    const before = await session.first<{ rows: number }>(read)
-    await findKnownElsewhere(session, 'acme', ids)
-    const after = await session.first<{ rows: number }>(read)
-    return Number(after?.rows) - Number(before?.rows)
+    return rowsRead(session, 'customers', () => findKnownElsewhere(session, 'acme', ids))
   })
 
   expect(found).toBeGreaterThan(0)
