@@ -40,32 +40,54 @@ export function findGone(db: Connection, run: Run, rowIds: readonly number[]): C
 /** The customers with the names to search for, those of before included. */
 function asCandidates(db: Connection, run: Run, rows: readonly Absent[]): Candidate[] {
   const shown = shownNames(run)
-  return rows.map((row) => ({ ...shown(row), earlier: findEarlier(db, run.organization, row.id).map(shown) }))
+  const rejected = findRejected(db, run.organization, rows)
+  return rows.map((row) => {
+    const names = [...(rejected.get(row.id) ?? []), ...findEarlier(db, run.organization, row.id)]
+    return { ...shown(row), earlier: names.map(shown) }
+  })
+}
+
+/**
+ * The names in the latest reject of each customer who has one, by id. For all customers at once: rejects that are resolved are in no index
+ * by their ids, so all of them are read.
+ */
+function findRejected(db: Connection, organization: string, rows: readonly Absent[]): Map<string, Named[]> {
+  if (rows.length === 0) return new Map()
+  const ids = JSON.stringify(rows.map(({ id }) => id))
+  const rejected = statement<[Record<string, unknown>], Named & { id: string }>(
+    db,
+    `SELECT id, payload ->> '$.name' AS name, payload ->> '$.username' AS username, payload ->> '$.email' AS email, MAX(seen_at)
+     FROM (
+       SELECT record_id AS id, payload, seen_at FROM rejects
+       WHERE organization = @organization AND resolved_at IS NULL AND record_key IN (SELECT value FROM json_each(@ids))
+       UNION ALL SELECT record_id, payload, seen_at FROM rejects
+       WHERE organization = @organization AND resolved_at IS NOT NULL AND record_id IN (SELECT value FROM json_each(@ids))
+     )
+     WHERE json_valid(payload) GROUP BY id`,
+  )
+  return new Map(rejected.all({ organization, ids }).map(({ id, ...names }) => [id, [texts(names)]]))
 }
 
 /** How many changes of one customer are read. Each has two values of a field. */
 const MOST_CHANGES = 3
 
-/**
- * Earlier names of a customer that differ from its row: the row may have been edited by hand, a record may have been rejected, and
- * a change may have been reverted.
- */
+/** The names after the latest changes of a customer, then those before them. */
 function findEarlier(db: Connection, organization: string, id: string): Named[] {
   return statement<[Record<string, unknown>], Named>(
     db,
     `WITH latest AS (
        SELECT fields FROM changes
        WHERE organization = @organization AND id = @id AND json_valid(fields) ORDER BY seq DESC LIMIT ${MOST_CHANGES}
-     ), reject AS (
-       SELECT payload FROM rejects
-       WHERE organization = @organization AND record_id = @id AND json_valid(payload) ORDER BY seen_at DESC LIMIT 1
      )
-     SELECT payload ->> '$.name' AS name, payload ->> '$.username' AS username, payload ->> '$.email' AS email FROM reject
-     UNION ALL SELECT fields ->> '$.name[1]', fields ->> '$.username[1]', fields ->> '$.email[1]' FROM latest
+     SELECT fields ->> '$.name[1]' AS name, fields ->> '$.username[1]' AS username, fields ->> '$.email[1]' AS email FROM latest
      UNION ALL SELECT fields ->> '$.name[0]', fields ->> '$.username[0]', fields ->> '$.email[0]' FROM latest`,
   )
     .all({ organization, id })
-    .map(({ name, username, email }) => ({ name: textOf(name), username: textOf(username), email: textOf(email) }))
+    .map(texts)
+}
+
+function texts({ name, username, email }: Named): Named {
+  return { name: textOf(name), username: textOf(username), email: textOf(email) }
 }
 
 /** A field of a rejected record may be anything. */
