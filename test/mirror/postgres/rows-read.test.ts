@@ -1,10 +1,14 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, expect, test } from 'vitest'
+import { RowSet } from '../../../src/list/row-set.ts'
 import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names.ts'
+import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
 import type { Session } from '../../../src/mirror/postgres/session.ts'
+import type { Run } from '../../../src/run.ts'
 import { inPostgres } from '../../support/both-stores.ts'
+import { START_MS } from '../../support/builders.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
-import { rowsRead } from '../../support/postgres/rows-read.ts'
+import { rowsRead, stockCustomers } from '../../support/postgres/rows-read.ts'
 
 /*
  * In tables that the server never analyzed: it knows how large they are, and nothing of what is in them.
@@ -29,10 +33,44 @@ test('the names in rejects are read once for all customers that are about to be 
   expect(read).toBeLessThanOrEqual(rejects)
 })
 
+test('a customer newer than the absent ones is looked for among the first and the last rows alone', async () => {
+  const stocked = 20_000
+  const { read, unjudged } = await inAcme(async (session) => {
+    await stockCustomers(session, stocked)
+    await session.run(`UPDATE customers SET created_at_utc = '2020-01-01' WHERE row_id < ${stocked}`)
+    await session.run(`UPDATE customers SET created_at_utc = '2025-01-01' WHERE row_id = ${stocked}`)
+    await session.run('CREATE INDEX customers_by_language ON customers (organization, language, removed_at)')
+    const absent = [{ rowId: 700, createdAtUtc: '2021-01-01 00:00:00' }]
+    let found = new Set<number>()
+    const run = aRun({ seen: rowSet(stocked), startedAtMs: START_MS })
+    return {
+      read: await rowsRead(session, 'customers', async () => (found = await findUnjudged(session, run, absent))),
+      unjudged: found,
+    }
+  })
+
+  expect(unjudged).toEqual(new Set())
+  expect(read).toBeGreaterThan(0)
+  expect(read).toBeLessThanOrEqual(200)
+})
+
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
   return (await inPostgres(server, {})).write(work)
 }
 
+/** A run of acme, with what the function under test asks of it. */
+function aRun(given: Partial<Run>): Run {
+  const run: Partial<Run> = { id: 1, organization: 'acme', ...given }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return run as Run
+}
+
 function numbers(to: number): number[] {
   return Array.from({ length: to }, (_, index) => index + 1)
+}
+
+function rowSet(to: number): RowSet {
+  const rows = new RowSet()
+  for (const row of numbers(to)) rows.add(row)
+  return rows
 }

@@ -13,6 +13,14 @@ export async function findUnjudged(session: Session, run: Run, absent: readonly 
 /** The newest customers are mostly the first or the last rows. */
 const LOOKED_AT = 100
 
+/** Row by row: in a table that was never analyzed the server would rather read all customers of the organization that are not removed. */
+const NEWER = `
+  SELECT created_at_utc FROM unnest($2::bigint[]) AS given
+  CROSS JOIN LATERAL (
+    SELECT created_at_utc, removed_at FROM customers WHERE organization = $1 AND row_id = given LIMIT 1
+  ) AS known
+  WHERE removed_at IS NULL AND created_at_utc > $3::timestamptz AND created_at_utc <= $4::timestamptz LIMIT 1`
+
 /**
  * The creation time of the newest received customer, rejects included, or of any received customer that is newer than the newest absent
  * one. Every customer that is not absent was received.
@@ -23,15 +31,7 @@ async function findNewestListed(
   absent: readonly Dated[],
   { than, last }: Newest,
 ): Promise<string | undefined> {
-  const newer = await session.first<Created>(
-    `SELECT created_at_utc FROM customers
-     WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND removed_at IS NULL
-       AND created_at_utc > $3::timestamptz AND created_at_utc <= $4::timestamptz LIMIT 1`,
-    organization,
-    seen.ends(LOOKED_AT),
-    storableTime(than),
-    last,
-  )
+  const newer = await session.first<Created>(NEWER, organization, seen.ends(LOOKED_AT), storableTime(than), last)
   if (newer?.created_at_utc != null) return secondOf(newer.created_at_utc)
   const newest = await session.first<Created>(
     `SELECT max(created_at_utc) AS created_at_utc FROM customers
