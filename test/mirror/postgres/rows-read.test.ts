@@ -1,8 +1,10 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, expect, test } from 'vitest'
+import { EMPTY_LIST } from '../../../src/list/list-as-read.ts'
 import { RowSet } from '../../../src/list/row-set.ts'
 import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names.ts'
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
+import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
 import type { Session } from '../../../src/mirror/postgres/session.ts'
 import type { Run } from '../../../src/run.ts'
 import { inPostgres } from '../../support/both-stores.ts'
@@ -52,6 +54,17 @@ test('a customer newer than the absent ones is looked for among the first and th
   expect(unjudged).toEqual(new Set())
   expect(read).toBeGreaterThan(0)
   expect(read).toBeLessThanOrEqual(200)
+})
+
+test('the customers in the windows of an interrupted run are each read once', async () => {
+  const stocked = 45_000
+  const read = await inAcme(async (session) => {
+    await stockCustomers(session, stocked)
+    const run = aRun({ resumedFrom: 1, seen: rowSet(stocked), list: EMPTY_LIST })
+    return rowsRead(session, 'customers', () => recallWindows(session, run))
+  })
+
+  expect(read).toBe(stocked)
 })
 
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
