@@ -4,6 +4,7 @@ import { EMPTY_LIST } from '../../../src/list/list-as-read.ts'
 import { RowSet } from '../../../src/list/row-set.ts'
 import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names.ts'
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
+import { findDoubts } from '../../../src/mirror/postgres/run/doubted-rows.ts'
 import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
 import type { Session } from '../../../src/mirror/postgres/session.ts'
 import type { Run } from '../../../src/run.ts'
@@ -67,8 +68,39 @@ test('the customers in the windows of an interrupted run are each read once', as
   expect(read).toBe(stocked)
 })
 
+test('what quick runs changed since the list was read is found without the changes from before', async () => {
+  const [stocked, changed] = [5000, 3]
+  const { read, doubts } = await inAcme(async (session) => {
+    await stockCustomers(session, stocked)
+    await session.run(`INSERT INTO changes (run_id, organization, id, change, fields, at)
+      SELECT 1, 'acme', number::text, 'changed', '{}', now() FROM generate_series(1, ${stocked}) AS number`)
+    await session.run(
+      `INSERT INTO lists (organization, run_id, reader, customers, warnings) VALUES ('acme', 1, '', 0, '')`,
+    )
+    await quickRun(session, 2, changed)
+    let found: Awaited<ReturnType<typeof findDoubts>> | undefined
+    return {
+      read: await rowsRead(session, 'changes', async () => (found = await findDoubts(session, 'acme'))),
+      doubts: found,
+    }
+  })
+
+  expect([...(doubts?.changedSince ?? [])]).toEqual(numbers(changed))
+  expect(read).toBeLessThan(10 * changed)
+})
+
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
   return (await inPostgres(server, {})).write(work)
+}
+
+/** A quick run that changed the first customers. */
+async function quickRun(session: Session, id: number, changed: number): Promise<void> {
+  await session.run(`INSERT INTO runs (id, organization, trigger, started_at, data_as_of, status, trusted_pages, updated)
+    VALUES (${id}, 'acme', 'sync', now(), now(), 'partial', 1, ${changed})`)
+  await session.run(`SET LOCAL customer_mirror.unnoticed = 'on'`)
+  await session.run(`UPDATE customers SET last_run_id = ${id} WHERE row_id <= ${changed}`)
+  await session.run(`INSERT INTO changes (run_id, organization, id, change, fields, at)
+    SELECT ${id}, 'acme', number::text, 'changed', '{}', now() FROM generate_series(1, ${changed}) AS number`)
 }
 
 /** A run of acme, with what the function under test asks of it. */

@@ -30,10 +30,22 @@ type Found = { doubted: Buffer | null; changed: Buffer | null; edits: string }
 
 const WROTE_SINCE = `SELECT FROM runs, list WHERE runs.organization = $1 AND runs.id > list.run_id`
 
-/** The run that stored the list; each condition on `runs` is asked once, and spares the look at customers. */
+const QUICKLY = `${IS_QUICK} AND updated > 0`
+
+/**
+ * The run that stored the list; each condition on `runs` is asked once, and spares the look at customers. The changes of those whom quick
+ * runs wrote are looked up one by one: the server would rather begin with all changes that there ever were.
+ */
 const FIND_DOUBTS = `
   WITH list AS (SELECT run_id FROM lists WHERE organization = $1),
-  edited AS (SELECT row_id, edit FROM edited_customers WHERE organization = $1)
+  edited AS (SELECT row_id, edit FROM edited_customers WHERE organization = $1),
+  written AS MATERIALIZED (
+    SELECT row_id, id, last_run_id FROM customers
+    WHERE organization = $1 AND EXISTS (${WROTE_SINCE} AND ${QUICKLY}) AND last_run_id > (SELECT run_id FROM list)
+      AND last_run_id = ANY (ARRAY(SELECT runs.id FROM runs, list
+        WHERE runs.organization = $1 AND runs.id > list.run_id AND ${QUICKLY}))
+      AND row_id NOT IN (SELECT row_id FROM edited)
+  )
   SELECT (
       SELECT ${rowsAsBytes('row_id')} FROM (
         SELECT row_id FROM customers
@@ -45,16 +57,10 @@ const FIND_DOUBTS = `
       ) AS rows
     ) AS doubted,
     (
-      SELECT ${rowsAsBytes('row_id')} FROM customers
-      WHERE organization = $1
-        AND EXISTS (${WROTE_SINCE} AND ${IS_QUICK} AND updated > 0)
-        AND last_run_id IN (
-          SELECT runs.id FROM runs, list
-          WHERE runs.organization = $1 AND runs.id > list.run_id AND ${IS_QUICK} AND updated > 0)
-        AND EXISTS (
-          SELECT FROM changes WHERE changes.organization = $1 AND changes.id = customers.id
-            AND changes.run_id = customers.last_run_id AND change = 'changed')
-        AND row_id NOT IN (SELECT row_id FROM edited)
+      SELECT ${rowsAsBytes('row_id')} FROM written
+      WHERE (
+        SELECT true FROM changes
+        WHERE changes.organization = $1 AND changes.id = written.id AND run_id = last_run_id AND change = 'changed' LIMIT 1)
     ) AS changed,
     (
       SELECT json_build_object('rowIds', coalesce(json_agg(row_id ORDER BY edit), '[]'),
