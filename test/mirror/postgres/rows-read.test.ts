@@ -4,6 +4,7 @@ import { EMPTY_LIST } from '../../../src/list/list-as-read.ts'
 import { RowSet } from '../../../src/list/row-set.ts'
 import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names.ts'
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
+import { writtenMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
 import { findDoubts } from '../../../src/mirror/postgres/run/doubted-rows.ts'
 import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
 import type { Session } from '../../../src/mirror/postgres/session.ts'
@@ -87,6 +88,24 @@ test('what quick runs changed since the list was read is found without the chang
 
   expect([...(doubts?.changedSince ?? [])]).toEqual(numbers(changed))
   expect(read).toBeLessThan(10 * changed)
+})
+
+test('what several quick runs wrote while a scan was interrupted is found in one reading of the customers', async () => {
+  const stocked = 5000
+  const { read, written } = await inAcme(async (session) => {
+    await stockCustomers(session, stocked)
+    for (const id of [2, 3, 4]) await quickRun(session, id, id)
+    let found = new Set<number>()
+    const run = aRun({ resumedFrom: 1 })
+    return {
+      read: await rowsRead(session, 'customers', async () => (found = await writtenMeanwhile(session, run))),
+      written: found,
+    }
+  })
+
+  expect([...written].toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4])
+  // Each row that was written left one from before.
+  expect(read).toBeLessThan(stocked + 100)
 })
 
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {

@@ -6,7 +6,8 @@ import { FORGET_ABSENCES } from './forget-absences.ts'
 
 /**
  * The customers that quick runs wrote while the scan of this run was interrupted. They are listed, and may stand in a part that was read
- * before, where the scan does not look again: not to have read them is no absence.
+ * before, where the scan does not look again: not to have read them is no absence. As an array, so that customers are read once, and not
+ * for each of those runs.
  */
 export async function writtenMeanwhile(
   session: Session,
@@ -18,9 +19,9 @@ export async function writtenMeanwhile(
        SELECT $2::bigint
        UNION ALL SELECT resumed_from FROM runs JOIN scan ON runs.id = scan.id WHERE resumed_from IS NOT NULL
      )
-     SELECT row_id FROM customers WHERE organization = $1 AND last_run_id IN (
+     SELECT row_id FROM customers WHERE organization = $1 AND last_run_id = ANY (ARRAY(
        SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated > 0
-         AND id > (SELECT min(id) FROM scan))`,
+         AND id > (SELECT min(id) FROM scan)))`,
     organization,
     resumedFrom,
   )
