@@ -5,6 +5,7 @@ import { RowSet } from '../../../src/list/row-set.ts'
 import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names.ts'
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
 import { writtenMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
+import { markMissing, removeRows } from '../../../src/mirror/postgres/removals/removals.ts'
 import { findDoubts } from '../../../src/mirror/postgres/run/doubted-rows.ts'
 import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
 import type { Session } from '../../../src/mirror/postgres/session.ts'
@@ -106,6 +107,25 @@ test('what several quick runs wrote while a scan was interrupted is found in one
   expect([...written].toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4])
   // Each row that was written left one from before.
   expect(read).toBeLessThan(stocked + 100)
+})
+
+test('a few customers that are found absent are marked and removed without a look at the others', async () => {
+  const [stocked, absent] = [20_000, 64]
+  const read = await inAcme(async (session) => {
+    await stockCustomers(session, stocked)
+    const run = aRun({})
+    const missing = numbers(absent).map((rowId) => ({
+      row: { rowId, missingProven: 0, missingScans: 0 },
+      isCounted: true,
+    }))
+    return rowsRead(session, 'customers', async () => {
+      await markMissing(session, run, missing, { isProven: true, nowMs: START_MS })
+      await removeRows(session, run, numbers(absent), START_MS + 1)
+    })
+  })
+
+  expect(read).toBeGreaterThanOrEqual(2 * absent)
+  expect(read).toBeLessThan(10 * absent)
 })
 
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {

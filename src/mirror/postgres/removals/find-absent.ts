@@ -3,6 +3,7 @@ import { areTooMany } from '../../removal-rule.ts'
 import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { sqlTime } from '../../sql-time.ts'
+import { GIVEN_ROWS } from '../given-rows.ts'
 import { rangesOf } from './row-ranges.ts'
 import type { Session } from '../session.ts'
 import { secondOf } from '../stored-time.ts'
@@ -59,7 +60,7 @@ export async function findListedBefore(session: Session, run: Run, rowIds: reado
   const unseen = rowIds.filter((rowId) => !run.seen.has(rowId))
   if (unseen.length === 0) return []
   const rows = await session.all<AbsentColumns>(
-    `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ANY ($2::bigint[])`,
+    `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ANY ${GIVEN_ROWS}`,
     run.organization,
     unseen,
   )

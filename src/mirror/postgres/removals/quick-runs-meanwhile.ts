@@ -1,5 +1,6 @@
 import type { Run } from '../../../run.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
+import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { FORGET_ABSENCES } from './forget-absences.ts'
@@ -61,7 +62,7 @@ export async function markRowsListed(
   await session.run(
     `WITH present AS (${FORGET_ABSENCES})
      UPDATE customers SET missing_since = NULL, updated_at = $3::timestamptz
-     WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND missing_since IS NOT NULL`,
+     WHERE organization = $1 AND row_id = ANY ${GIVEN_ROWS} AND missing_since IS NOT NULL`,
     organization,
     rowIds,
     await updateStamp(session, nowMs),

@@ -4,6 +4,7 @@ import type { Missing } from '../../removal-rule.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
 import { requireTaken } from '../../rows-taken.ts'
 import { sqlTime } from '../../sql-time.ts'
+import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { FORGET_ABSENCES, RELEASE } from './forget-absences.ts'
@@ -87,10 +88,10 @@ export async function markMissing(
   const counted = (isCounted: boolean) => (isCounted ? 1 : 0)
   const found = await session.first<{ unmarked: number; marked: number; counted: number }>(
     `WITH unmarked AS (
-       SELECT row_id FROM customers WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND missing_since IS NULL
+       SELECT row_id FROM customers WHERE organization = $1 AND row_id = ANY ${GIVEN_ROWS} AND missing_since IS NULL
      ), marked AS (
        UPDATE customers SET missing_since = $5::timestamptz, updated_at = $6::timestamptz
-       WHERE organization = $1 AND row_id = ANY ($2::bigint[]) AND missing_since IS NULL RETURNING 1
+       WHERE organization = $1 AND row_id = ANY ${GIVEN_ROWS} AND missing_since IS NULL RETURNING 1
      ), counted AS (
        INSERT INTO absences (organization, row_id, proven, scans)
        SELECT $1, row_id, proven, scans FROM unnest($2::bigint[], $3::integer[], $4::integer[]) AS counted (row_id, proven, scans)
@@ -122,7 +123,7 @@ export async function removeRows(
     `WITH gone AS (
        UPDATE customers SET missing_since = coalesce(missing_since, $4::timestamptz), removed_at = $4::timestamptz,
          last_run_id = $3::bigint, updated_at = $5::timestamptz
-       WHERE organization = $1 AND row_id = ANY ($2::bigint[])
+       WHERE organization = $1 AND row_id = ANY ${GIVEN_ROWS}
        RETURNING row_id, id, missing_since
      ), forgotten AS (${FORGET_ABSENCES}), released AS (${RELEASE}), fed AS (
        INSERT INTO changes (run_id, organization, id, change, at, missing_since)

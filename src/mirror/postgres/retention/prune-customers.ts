@@ -1,5 +1,6 @@
 import { requireTaken } from '../../rows-taken.ts'
 import { timeBefore } from '../../retention-rule.ts'
+import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Deletion } from './prune.ts'
 
 /**
@@ -29,13 +30,13 @@ export function customersPruning(organization: string, beforeMs: number): Deleti
     )
     await session.run(
       `UPDATE changes SET fields = '{ }'
-       WHERE organization = $1 AND id = ANY ($2::text[]) AND fields::text IS DISTINCT FROM '{ }'`,
+       WHERE organization = $1 AND id = ANY (ARRAY(SELECT unnest($2::text[]))) AND fields::text IS DISTINCT FROM '{ }'`,
       organization,
       ids,
     )
     await session.run('DELETE FROM rejects WHERE organization = $1 AND record_id = ANY ($2::text[])', organization, ids)
     const deleteFrom = (table: string) =>
-      session.run(`DELETE FROM ${table} WHERE organization = $1 AND row_id = ANY ($2::bigint[])`, organization, rowIds)
+      session.run(`DELETE FROM ${table} WHERE organization = $1 AND row_id = ANY ${GIVEN_ROWS}`, organization, rowIds)
     await deleteFrom('held_removals')
     requireTaken({ organization }, 'customers', { given: old.length, taken: await deleteFrom('customers') })
     return old.length

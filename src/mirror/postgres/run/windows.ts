@@ -6,6 +6,7 @@ import {
   type StoredWindow,
   type WindowColumns,
 } from '../../stored-windows.ts'
+import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Session } from '../session.ts'
 
 /** The recorded windows of a run, in the order of their positions. */
@@ -30,16 +31,13 @@ function* recordedWindows(windows: readonly StoredWindow[], find: FindCustomer):
   for (const window of windows) yield recordedWindow(window, find)
 }
 
-/**
- * The customers that the run has received, read at once. The planner does not see how many rows there are, so it looks them up: for
- * thousands it would read the whole organization each time.
- */
+/** The customers that the run has received, read at once. */
 async function findCustomers(session: Session, { organization, seen }: Run): Promise<FindCustomer> {
   const found: ReturnType<FindCustomer>[] = []
   for (const rowIds of parts([...seen], CUSTOMERS_AT_ONCE)) {
     const rows = await session.all<{ row_id: number; id: string; created_at: string | null }>(
       `SELECT row_id, id, created_at FROM customers
-       WHERE organization = $1 AND row_id = ANY (ARRAY(SELECT unnest($2::bigint[])))`,
+       WHERE organization = $1 AND row_id = ANY ${GIVEN_ROWS}`,
       organization,
       rowIds,
     )
