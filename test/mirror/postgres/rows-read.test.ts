@@ -2,6 +2,8 @@ import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, expect, test } from 'vitest'
 import { EMPTY_LIST } from '../../../src/list/list-as-read.ts'
 import { RowSet } from '../../../src/list/row-set.ts'
+import { REWRITTEN_AT_ONCE } from '../../../src/mirror/hidden-rows.ts'
+import { rewriteSome } from '../../../src/mirror/postgres/privacy/rewrite-hidden.ts'
 import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names.ts'
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
 import { writtenMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
@@ -9,6 +11,8 @@ import { markMissing, removeRows } from '../../../src/mirror/postgres/removals/r
 import { findDoubts } from '../../../src/mirror/postgres/run/doubted-rows.ts'
 import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
 import type { Session } from '../../../src/mirror/postgres/session.ts'
+import { hiddenValues } from '../../../src/privacy/hidden-values.ts'
+import { NOTHING_HIDDEN, privacyPolicy } from '../../../src/privacy/privacy-policy.ts'
 import type { Run } from '../../../src/run.ts'
 import { inPostgres } from '../../support/both-stores.ts'
 import { START_MS } from '../../support/builders.ts'
@@ -128,8 +132,27 @@ test('a few customers that are found absent are marked and removed without a loo
   expect(read).toBeLessThan(10 * absent)
 })
 
+test('each step of a changed privacy policy reads the next changes alone', async () => {
+  const read = await inAcme(async (session) => {
+    await stockChanges(session, 20_000)
+    const hidden = hiddenValues(NOTHING_HIDDEN, privacyPolicy({ drop: ['address'] }))
+    if (hidden === undefined) throw new Error('the policy hides nothing')
+    const step = { hidden, place: { table: 'changes', row: 0 }, nowMs: START_MS }
+    return rowsRead(session, 'changes', () => rewriteSome(session, aRun({}), step))
+  })
+
+  expect(read).toBeGreaterThanOrEqual(REWRITTEN_AT_ONCE)
+  expect(read).toBeLessThan(3 * REWRITTEN_AT_ONCE)
+})
+
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
   return (await inPostgres(server, {})).write(work)
+}
+
+/** Changes of a year ago. */
+async function stockChanges(session: Session, changes: number): Promise<void> {
+  await session.run(`INSERT INTO changes (run_id, organization, id, change, fields, at)
+    SELECT 1, 'acme', number::text, 'changed', '{"name":["Ada","Eve"]}', '2025-01-01' FROM generate_series(1, ${changes}) AS number`)
 }
 
 /** A quick run that changed the first customers. */
