@@ -8,9 +8,10 @@ import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
 import { writtenMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
 import { markMissing, removeRows } from '../../../src/mirror/postgres/removals/removals.ts'
+import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
 import { findDoubts } from '../../../src/mirror/postgres/run/doubted-rows.ts'
 import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
-import type { Session } from '../../../src/mirror/postgres/session.ts'
+import type { Database, Session } from '../../../src/mirror/postgres/session.ts'
 import { hiddenValues } from '../../../src/privacy/hidden-values.ts'
 import { NOTHING_HIDDEN, privacyPolicy } from '../../../src/privacy/privacy-policy.ts'
 import type { Run } from '../../../src/run.ts'
@@ -145,6 +146,30 @@ test('each step of a changed privacy policy reads the next changes alone', async
   expect(read).toBeLessThan(3 * REWRITTEN_AT_ONCE)
 })
 
+test('each step of retention reads no more changes than it deletes', async () => {
+  const database = await inPostgres(server, {})
+  const steps: number[] = []
+  const pruned = await database.write(async (session) => {
+    await stockChanges(session, 50_000)
+    const inSteps: Database = {
+      ...database,
+      read: (work) => work(session),
+      write: async <Result>(work: (session: Session) => Promise<Result>) => {
+        const before = await entriesRead(session, 'changes')
+        const result = await work(session)
+        steps.push((await entriesRead(session, 'changes')) - before)
+        return result
+      },
+    }
+    const retention = { changesMs: 1, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: undefined }
+    return retentionVerbs(inSteps).prune('acme', retention, { asOfMs: START_MS, isConfirmed: true })
+  })
+
+  expect(pruned).toMatchObject({ changes: 50_000, error: undefined })
+  // Later steps also pass what those before them have deleted, in this one transaction.
+  expect(steps[0]).toBeLessThan(10_000)
+})
+
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
   return (await inPostgres(server, {})).write(work)
 }
@@ -153,6 +178,15 @@ async function inAcme<Result>(work: (session: Session) => Promise<Result>): Prom
 async function stockChanges(session: Session, changes: number): Promise<void> {
   await session.run(`INSERT INTO changes (run_id, organization, id, change, fields, at)
     SELECT 1, 'acme', number::text, 'changed', '{"name":["Ada","Eve"]}', '2025-01-01' FROM generate_series(1, ${changes}) AS number`)
+}
+
+/** How many entries of the indexes of a table the server has read in this transaction. */
+async function entriesRead(session: Session, table: string): Promise<number> {
+  const found = await session.first<{ entries: number }>(
+    'SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid)) AS entries FROM pg_index WHERE indrelid = to_regclass($1)',
+    table,
+  )
+  return Number(found?.entries)
 }
 
 /** A quick run that changed the first customers. */

@@ -26,12 +26,19 @@ export function retentionVerbs(database: Database): Pick<Mirror, 'prune'> {
       })
       const deletions = [...deletionsOf(organization, retention, { reckoning, day })]
       const inOneTransaction = (deletion: Deletion): Step => {
-        return (most) => database.write((session) => deletion(session, most))
+        return (most) =>
+          database.write(async (session) => {
+            await session.run(FIRST_FOUND)
+            return deletion(session, most)
+          })
       }
       return pruneInSteps(deletions.map(([kind, deletion]) => [kind, inOneTransaction(deletion)]))
     },
   }
 }
+
+/** A bitmap would be made of all rows that are old enough, at each step. For this transaction. */
+const FIRST_FOUND = 'SET LOCAL enable_bitmapscan = off'
 
 /** The first of the last days with a complete run; undefined without one. */
 async function soberDay(session: Session, organization: string): Promise<string | undefined> {
