@@ -8,6 +8,7 @@ import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
 import { writtenMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
 import { markMissing, removeRows } from '../../../src/mirror/postgres/removals/removals.ts'
+import { changesPruning } from '../../../src/mirror/postgres/retention/prune-changes.ts'
 import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
 import { findDoubts } from '../../../src/mirror/postgres/run/doubted-rows.ts'
 import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
@@ -168,6 +169,21 @@ test('each step of retention reads no more changes than it deletes', async () =>
   expect(pruned).toMatchObject({ changes: 50_000, error: undefined })
   // Later steps also pass what those before them have deleted, in this one transaction.
   expect(steps[0]).toBeLessThan(10_000)
+})
+
+test('each step of retention looks up what it deletes, in a table that was analyzed too', async () => {
+  const [stocked, most] = [20_000, 500]
+  const read = await inAcme(async (session) => {
+    await stockChanges(session, stocked)
+    await session.run('ANALYZE changes')
+    const deletion = changesPruning('acme', { beforeMs: START_MS, asOfMs: START_MS })
+    // It looks first where to stop.
+    await deletion(session, 0)
+    return rowsRead(session, 'changes', () => deletion(session, most))
+  })
+
+  expect(read).toBeGreaterThanOrEqual(most)
+  expect(read).toBeLessThan(5 * most)
 })
 
 async function inAcme<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {

@@ -45,7 +45,10 @@ async function lastOldChange(session: Session, [organization, day, last]: Days):
   return found?.seq ?? undefined
 }
 
-/** Old ones, and those between them that a clock far ahead has dated into the future. */
+/**
+ * Old ones, and those between them that a clock far ahead has dated into the future. As an array, so that each is looked up: joined, the server
+ * reads all changes at each step.
+ */
 async function deleteUntil(
   session: Session,
   [organization, day, last]: Days,
@@ -53,8 +56,8 @@ async function deleteUntil(
 ): Promise<number> {
   const deleteSome = (condition: string, time: string, number: number) =>
     session.run(
-      `DELETE FROM changes WHERE seq IN (
-         SELECT seq FROM changes WHERE organization = $1 AND ${condition} AND seq <= $3 LIMIT $4)`,
+      `DELETE FROM changes WHERE seq = ANY (ARRAY(
+         SELECT seq FROM changes WHERE organization = $1 AND ${condition} AND seq <= $3 LIMIT $4))`,
       ...[organization, time, seq, number],
     )
   const old = await deleteSome('at < $2::timestamptz', day, most)

@@ -5,9 +5,9 @@ import type { Deletion } from './prune.ts'
 export function rejectsPruning(organization: string, beforeMs: number): Deletion {
   return (session, most) =>
     session.run(
-      `DELETE FROM rejects WHERE reject_id IN (
+      `DELETE FROM rejects WHERE reject_id = ANY (ARRAY(
          SELECT reject_id FROM rejects
-         WHERE organization = $1 AND resolved_at < $2::timestamptz AND resolved_at >= first_seen_at LIMIT $3)`,
+         WHERE organization = $1 AND resolved_at < $2::timestamptz AND resolved_at >= first_seen_at LIMIT $3))`,
       organization,
       timeBefore(beforeMs),
       most,
