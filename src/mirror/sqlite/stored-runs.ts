@@ -25,12 +25,15 @@ export function listRuns(
   db: Connection,
   { organization, limit }: { organization?: string | undefined; limit: number },
 ): Report[] {
-  return statement<[Record<string, unknown>], RunColumns>(
-    db,
-    `SELECT * FROM runs WHERE organization = coalesce(@organization, organization) ORDER BY id DESC LIMIT @limit`,
-  )
-    .all({ organization: organization ?? null, limit })
-    .map(reportOf)
+  const newest = 'ORDER BY id DESC LIMIT @limit'
+  const rows =
+    organization === undefined
+      ? statement<[Record<string, unknown>], RunColumns>(db, `SELECT * FROM runs ${newest}`).all({ limit })
+      : statement<[Record<string, unknown>], RunColumns>(
+          db,
+          `SELECT * FROM runs WHERE organization = @organization ${newest}`,
+        ).all({ organization, limit })
+  return rows.map(reportOf)
 }
 
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */

@@ -1,0 +1,16 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { listRuns } from '../../../src/mirror/sqlite/stored-runs.ts'
+import { aFullMirror } from '../../support/full-mirror.ts'
+import { notingStatements, planOf } from '../../support/noted-statements.ts'
+
+test('the latest runs of an organization are found without those of the others', async () => {
+  const db = new Database(await aFullMirror(), { readonly: true })
+  const { noting, statements } = notingStatements(db)
+  const runs = listRuns(noting, { organization: 'globex', limit: 2 })
+  const plans = statements.map((sql) => planOf(db, sql))
+  db.close()
+
+  expect(runs.map(({ organization }) => organization)).toEqual(['globex', 'globex'])
+  expect(plans).toEqual([['SEARCH runs USING INDEX runs_by_organization (organization=?)']])
+})
