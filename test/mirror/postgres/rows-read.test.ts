@@ -115,6 +115,15 @@ test('what several quick runs wrote while a scan was interrupted is found in one
   expect(read).toBeLessThan(stocked + 100)
 })
 
+test('no customer is read where no quick run wrote while a scan was interrupted', async () => {
+  const read = await inAcme(async (session) => {
+    await stockCustomers(session, 1000)
+    return rowsRead(session, 'customers', () => writtenMeanwhile(session, aRun({ resumedFrom: 1 })))
+  })
+
+  expect(read).toBe(0)
+})
+
 test('a few customers that are found absent are marked and removed without a look at the others', async () => {
   const [stocked, absent] = [20_000, 64]
   const read = await inAcme(async (session) => {

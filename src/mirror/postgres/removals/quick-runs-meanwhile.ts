@@ -7,27 +7,26 @@ import { FORGET_ABSENCES } from './forget-absences.ts'
 
 /**
  * The customers that quick runs wrote while the scan of this run was interrupted. They are listed, and may stand in a part that was read
- * before, where the scan does not look again: not to have read them is no absence. As an array, so that customers are read once, and not
- * for each of those runs.
+ * before, where the scan does not look again: not to have read them is no absence.
  */
 export async function writtenMeanwhile(
   session: Session,
   { organization, resumedFrom }: Pick<Run, 'organization' | 'resumedFrom'>,
 ): Promise<Set<number>> {
   if (resumedFrom === undefined) return new Set()
-  const written = await session.all<{ row_id: number }>(
-    `WITH RECURSIVE scan (id) AS (
-       SELECT $2::bigint
-       UNION ALL SELECT resumed_from FROM runs JOIN scan ON runs.id = scan.id WHERE resumed_from IS NOT NULL
-     )
-     SELECT row_id FROM customers WHERE organization = $1 AND last_run_id = ANY (ARRAY(
-       SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated > 0
-         AND id > (SELECT min(id) FROM scan)))`,
-    organization,
-    resumedFrom,
-  )
+  const written = await session.all<{ row_id: number }>(WRITTEN, organization, resumedFrom)
   return new Set(written.map(({ row_id }) => row_id))
 }
+
+const WROTE = `SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated > 0 AND id > (SELECT min(id) FROM scan)`
+
+/** Customers are looked at only where there was such a run; as an array, so that they are then read once, and not for each of those runs. */
+const WRITTEN = `
+  WITH RECURSIVE scan (id) AS (
+    SELECT $2::bigint
+    UNION ALL SELECT resumed_from FROM runs JOIN scan ON runs.id = scan.id WHERE resumed_from IS NOT NULL
+  )
+  SELECT row_id FROM customers WHERE organization = $1 AND EXISTS (${WROTE}) AND last_run_id = ANY (ARRAY(${WROTE}))`
 
 /**
  * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows

@@ -11,17 +11,24 @@ import { forgetAbsences } from './absences.ts'
  */
 export function writtenMeanwhile(db: Connection, run: Pick<Run, 'organization' | 'resumedFrom'>): Set<number> {
   if (run.resumedFrom === undefined) return new Set()
-  const written = statement<[Record<string, unknown>], number>(
+  const { organization, resumedFrom } = run
+  const runs = statement<[Record<string, unknown>], number>(db, WROTE).pluck().all({ organization, resumedFrom })
+  // Without one, no customer is read.
+  if (runs.length === 0) return new Set()
+  const written = statement<[string, string], number>(
     db,
-    `WITH RECURSIVE scan (id) AS (
-       SELECT @resumedFrom UNION ALL SELECT resumed_from FROM runs JOIN scan USING (id) WHERE resumed_from IS NOT NULL
-     )
-     SELECT row_id FROM customers WHERE organization = @organization AND last_run_id IN (
-       SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND inserted + updated > 0
-         AND id > (SELECT MIN(id) FROM scan))`,
+    'SELECT row_id FROM customers WHERE organization = ? AND last_run_id IN (SELECT value FROM json_each(?))',
   ).pluck()
-  return new Set(written.all({ organization: run.organization, resumedFrom: run.resumedFrom }))
+  return new Set(written.all(organization, JSON.stringify(runs)))
 }
+
+/** The quick runs since the first run of the scan that have written. */
+const WROTE = `
+  WITH RECURSIVE scan (id) AS (
+    SELECT @resumedFrom UNION ALL SELECT resumed_from FROM runs JOIN scan USING (id) WHERE resumed_from IS NOT NULL
+  )
+  SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND inserted + updated > 0
+    AND id > (SELECT MIN(id) FROM scan)`
 
 /**
  * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows
