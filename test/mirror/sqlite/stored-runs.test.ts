@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { listLastRuns } from '../../../src/mirror/sqlite/last-runs.ts'
 import { listRuns } from '../../../src/mirror/sqlite/stored-runs.ts'
 import { aFullMirror } from '../../support/full-mirror.ts'
 import { notingStatements, planOf } from '../../support/noted-statements.ts'
@@ -13,4 +14,15 @@ test('the latest runs of an organization are found without those of the others',
 
   expect(runs.map(({ organization }) => organization)).toEqual(['globex', 'globex'])
   expect(plans).toEqual([['SEARCH runs USING INDEX runs_by_organization (organization=?)']])
+})
+
+test('the last run of each organization is found without its earlier ones', async () => {
+  const db = new Database(await aFullMirror(), { readonly: true })
+  const { noting, statements } = notingStatements(db)
+  const runs = listLastRuns(noting)
+  const plan = statements.flatMap((sql) => planOf(db, sql))
+  db.close()
+
+  expect(runs.map(({ organization }) => organization)).toEqual(['acme', 'globex'])
+  expect(plan.filter((step) => step.startsWith('SCAN')).map((step) => step.split(' ')[1])).not.toContain('runs')
 })
