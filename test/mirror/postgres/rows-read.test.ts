@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, expect, test } from 'vitest'
 import { EMPTY_LIST } from '../../../src/list/list-as-read.ts'
@@ -28,6 +31,15 @@ import { rowsRead, stockCustomers } from '../../support/postgres/rows-read.ts'
 let server: PGlite
 beforeAll(async () => {
   server = await startPglite()
+})
+
+test('no row is compared with each of many given ones, as PostgreSQL 14 does for <> ALL', () => {
+  const folder = fileURLToPath(new URL('../../../src/mirror/postgres', import.meta.url))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const slow = files.filter((name) => /<> ALL \(/.test(readFileSync(join(folder, name), 'utf8')))
+
+  expect(files.length).toBeGreaterThan(50)
+  expect(slow).toEqual([])
 })
 
 test('the names in rejects are read once for all customers that are about to be removed', async () => {

@@ -109,7 +109,7 @@ async function rewriteRejects(session: Session, run: Run, { hidden, after }: Ste
   const open = new Map(rewritten.filter(({ is_open }) => is_open).map((row) => [row.key, row.reject_id]))
   const written = rewritten.filter((row) => !row.is_open || open.get(row.key) === row.reject_id)
   await session.run(
-    `DELETE FROM rejects WHERE organization = $1 AND resolved_at IS NULL AND reject_id <> ALL ($2::bigint[])
+    `DELETE FROM rejects WHERE organization = $1 AND resolved_at IS NULL AND reject_id NOT IN (SELECT unnest($2::bigint[]))
        AND (record_key = ANY ($3::text[]) OR reject_id = ANY ($4::bigint[]))`,
     run.organization,
     written.map(({ reject_id }) => reject_id),

@@ -35,7 +35,7 @@ async function findNewestListed(
   if (newer?.created_at_utc != null) return secondOf(newer.created_at_utc)
   const newest = await session.first<Created>(
     `SELECT max(created_at_utc) AS created_at_utc FROM customers
-     WHERE organization = $1 AND removed_at IS NULL AND created_at_utc <= $2::timestamptz AND row_id <> ALL ($3::bigint[])`,
+     WHERE organization = $1 AND removed_at IS NULL AND created_at_utc <= $2::timestamptz AND row_id NOT IN (SELECT unnest($3::bigint[]))`,
     organization,
     last,
     absent.map(({ rowId }) => rowId),

@@ -51,7 +51,7 @@ export async function discardRemovals(session: Session, runId: number): Promise<
 export async function holdBack(session: Session, run: Run, absent: readonly Absent[]): Promise<void> {
   const rowIds = absent.map(({ rowId }) => rowId)
   await session.run(
-    'DELETE FROM held_removals WHERE organization = $1 AND row_id <> ALL ($2::bigint[])',
+    'DELETE FROM held_removals WHERE organization = $1 AND row_id NOT IN (SELECT unnest($2::bigint[]))',
     run.organization,
     rowIds,
   )
