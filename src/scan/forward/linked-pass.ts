@@ -201,14 +201,12 @@ export class LinkedPass implements Pass {
     const read = pending.read
     if (reason === 'page-mismatch' && this.#end.reach > 0 && this.#repair.lookBack(pending, reason, this.#end)) return
     this.flaws.add(reason)
-    if (reason === 'short-page') {
-      // A page without rows is no progress: otherwise a list with too high a total would have no end.
-      const isProgress = read !== undefined && read.all.length > 0 && read.reach > this.#end.reach
-      return isProgress
-        ? this.#link(pending, read, this.#end.last && overlapBetween(this.#end.last, read))
-        : this.#skip(pending, reason)
-    }
-    if (reason === 'hole') return this.#skip(pending, reason)
+    // A page without rows is no progress: otherwise a list with too high a total would have no end.
+    const isProgress = read !== undefined && read.all.length > 0 && read.reach > this.#end.reach
+    // Without a total, a page that lacks a row looks like the last one: the window behind it shows whether it is.
+    const mayGoOn = reason === 'short-page' || (reason === 'total-mismatch' && read?.total === undefined)
+    if (mayGoOn && isProgress) return this.#link(pending, read, this.#end.last && overlapBetween(this.#end.last, read))
+    if (reason === 'short-page' || reason === 'hole') return this.#skip(pending, reason)
     const isPromised = startOf(pending.window) < this.#findings.total
     if (isPromised && read !== undefined && isBlank(read)) return this.#stopAt(pending.window, 'not-found')
     if (reason === 'page-mismatch' || reason === 'repeated-page') return this.#stopAt(pending.window, reason)
