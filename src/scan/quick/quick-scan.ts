@@ -138,7 +138,8 @@ class BisectingScan implements QuickScan {
     return conclude({
       ...{ cuts: this.#cuts, comparison: this.#compared(), size },
       ...{ expected: this.#options.expected, pending: this.#options.pending },
-      isEndKnown: end.length !== undefined,
+      // Without a total, a page from which one row was left out looks like the last one.
+      isEndKnown: end.length !== undefined && this.#total !== undefined,
       orderStays: this.#witnesses.believed(size).length > 0,
     })
   }

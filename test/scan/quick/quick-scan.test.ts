@@ -175,6 +175,22 @@ describe('services that answer oddly', () => {
     expect(laterOrder).toEqual(list.rows)
   })
 
+  test('without a total, no row is gone: the first page may be short because a row was left out of it', () => {
+    const list = new QuickList(1000)
+
+    const { gone, pending } = readQuickly(list, list.rows, {
+      service: {
+        answer(window) {
+          const { rows, ...answer } = list.answer(window)
+          return { ...answer, rows: rows.filter((_, place) => window.page > 1 || place !== 50), total: undefined }
+        },
+      },
+    })
+
+    expect(gone).toEqual([])
+    expect(pending).toContain(51)
+  })
+
   test('a total of 2^53 - 1, behind which rows are answered too, ends the scan at its limit', () => {
     const total = Number.MAX_SAFE_INTEGER
     const list = new QuickList(5000)
