@@ -94,7 +94,7 @@ export class Passes {
     this.#restarting = false
     this.#stoppedAt = undefined
     this.#count += 1
-    budget.startPass(sizes.isKnown ? findings.total : undefined)
+    budget.startPass(sizes.isKnown && findings.total > 0 ? findings.total : undefined)
     coverage.startPass()
     if (sizes.isKnown) this.#current = nextPass(findings, this.#count, sizes.isFixed, caps)
     else this.beginAnew()

@@ -8,6 +8,8 @@ export class RequestBudget {
   #spentInPass = 0
   /** The total the pass began with: a service that raises its total with every answer does not raise the limit. */
   #rows: number | undefined
+  /** Where no total was stated, the limit follows these. */
+  #found = 0
 
   constructor(most: number) {
     this.#most = most
@@ -22,6 +24,7 @@ export class RequestBudget {
   /** `found` rows were found so far: behind a total that stands at a round cap, the limit follows them. */
   answered(total: number | undefined, found: number): void {
     this.#rows ??= total
+    this.#found = found
     if (total !== undefined && isRoundCap(total) && found > total) this.#rows = Math.max(this.#rows ?? 0, found)
   }
 
@@ -31,6 +34,6 @@ export class RequestBudget {
   }
 
   allowsOneMore(pageSize: number): boolean {
-    return this.#spent < this.#most && this.#spentInPass < passCap(this.#rows ?? 0, pageSize)
+    return this.#spent < this.#most && this.#spentInPass < passCap(this.#rows ?? this.#found, pageSize)
   }
 }
