@@ -227,11 +227,13 @@ export class LinkedPass implements Pass {
     this.#plan.pending.removeUpTo(endOf(pending.window))
     this.#end = { last: undefined, reach: Math.max(this.#end.reach, endOf(pending.window)) }
     this.#repair.cut()
+    const isPromised = this.#findings.total > 0
     // Behind the rows promised, a service may refuse whatever reaches there.
-    if (reason === 'hole' && this.#end.reach >= this.#findings.total && this.#plan.pending.empty)
+    if (reason === 'hole' && isPromised && this.#end.reach >= this.#findings.total && this.#plan.pending.empty)
       return this.#conclude()
     const { count, emptied } = this.#unread
-    if (reason !== 'short-page' || count <= FEW_TRIES) return
+    const isLikelyEnd = reason === 'short-page' || (reason === 'hole' && !isPromised)
+    if (!isLikelyEnd || count <= FEW_TRIES) return
     if (emptied === undefined) this.#conclude()
     else this.#stopAt(emptied, 'not-found')
   }
