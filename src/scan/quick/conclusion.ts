@@ -42,7 +42,8 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap((gap) => leftFrom(gap, expected))
   const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => !read.has(rowId))
-  const isWhole = evidence.isEndKnown && gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
+  const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
+  const isWhole = evidence.isEndKnown && areExplained && !isAnyMetTwice(cuts)
   const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
   const known = rowsIn(cuts.flatMap(({ blocks }) => blocks))
   const hasOrder = known <= MOST_MOVED * rowsIn(kept)
@@ -57,6 +58,22 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
 
 /** Among rows in no order, some always stand as expected. With so many known rows to each of these, the list stands in another order. */
 const MOST_MOVED = 5
+
+/**
+ * Whether a row stands in two parts of the list that share no position. Then the counts explain nothing: as the one row was met twice, another
+ * one that is listed was not met at all.
+ */
+function isAnyMetTwice(cuts: readonly Cut[]): boolean {
+  const metIn = new Map<number, Cut>()
+  for (const cut of cuts) {
+    for (const rowId of cut.rowIds) {
+      const other = rowId === 0 ? undefined : metIn.get(rowId)
+      if (other !== undefined && (other.reach <= cut.start || cut.reach <= other.start)) return true
+      metIn.set(rowId, cut)
+    }
+  }
+  return false
+}
 
 /** The rows that one answer shows to be gone from their places; none where a record there may be one of them. */
 function leftFrom({ unseen, nameless }: Gap, expected: ExpectedOrder): number[] {

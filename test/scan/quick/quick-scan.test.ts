@@ -142,6 +142,40 @@ describe('in other orders', () => {
 
     expect(found).toMatchObject({ requests: 40, gone: [], reasons: ['quick', 'quick-budget'], laterOrder: undefined })
   })
+
+  test('where two customers of one time change places between two pages, both are listed, and none is gone', () => {
+    const list = new QuickList(300)
+    const before = [...list.rows]
+    const left = list.delete(0)
+    const answer = (window: Window) => {
+      list.rows.splice(199, 2, ...(window.page === 3 ? [202, 201] : [201, 202]))
+      return list.answer(window)
+    }
+
+    const { gone, pending, orderStays } = readQuickly(list, before, { service: { answer } })
+
+    expect({ gone, pending, orderStays }).toEqual({ gone: [], pending: [left, 202], orderStays: true })
+  })
+
+  test.each([150, 259, 400])(
+    'of %d in another order at every answer none is gone, though all pages are read',
+    (size) => {
+      const chance = dice(11)
+      for (let turn = 0; turn < 20; turn += 1) {
+        const list = new QuickList(size)
+        const before = [...list.rows]
+        const answer = (window: Window) => {
+          shuffle(list, chance)
+          return list.answer(window)
+        }
+
+        const { gone, read } = readQuickly(list, before, { turn, service: { answer }, pageSize: 20 })
+
+        expect(gone).toEqual([])
+        expect(read.size).toBeLessThan(size)
+      }
+    },
+  )
 })
 
 describe('services that answer oddly', () => {
