@@ -30,9 +30,9 @@ function readWhile(
 }
 
 /** A window that lists these rows from position `start`. */
-function windowOf(rows: string, start: number, coverage: Coverage): ReadWindow {
+function windowOf(rows: string, start: number, coverage: Coverage, total = 100): ReadWindow {
   const window = { page: start + 1, size: 1 }
-  const answer = { window, rows: Array.from(rows, (id) => ({ id, createdAt: undefined })), total: 100, perPage: 1 }
+  const answer = { window, rows: Array.from(rows, (id) => ({ id, createdAt: undefined })), total, perPage: 1 }
   const read = { ...prepareWindow({ ...answer, beyondEnd: false }, coverage), window: { page: 1, size: 12 } }
   coverage.add(read)
   return read
@@ -70,6 +70,19 @@ test.each([
   const overlap = overlapBetween(windowOf(left, 0, coverage), windowOf(right, start, coverage))
   expect(isFirm(overlap)).toBe(isTrue)
 })
+
+test.each([
+  ['22 customers left above them', 78, true],
+  ['one customer came', 101, false],
+] as const)(
+  'two rows, further up in a window that was read later, are firm only if %s meanwhile',
+  (_, total, isTrue) => {
+    const coverage = new Coverage(seenIds())
+    const right = windowOf('mnopqrstuvab', 24, coverage)
+    const left = windowOf('abcdefghijkl', 12, coverage, total)
+    expect(isFirm(overlapBetween(left, right))).toBe(isTrue)
+  },
+)
 
 test.each([
   ['5 inserts and a rename', 5, 0, 1],

@@ -77,12 +77,20 @@ function overlapByDefinition(...windows: readonly [ReadWindow, ReadWindow]): Ove
     pushed: Math.max(0, ...shared.map(({ moved }) => moved)),
     grown: (right.total ?? left.total ?? 0) - (left.total ?? right.total ?? 0),
     still: shared.length > 0 && left.total === right.total && inPlace && readable === shared.length,
-    displaced: left.total === right.total && shared.some(({ moved }) => Math.abs(moved) >= left.window.size / 2),
+    displaced: shared.some(({ moved }) => farByDefinition(left, right, moved) >= left.window.size / 2),
     reordered: shared.some(({ place }, index) => place < (shared[index - 1]?.place ?? -1)),
     redated: shared.some(({ row, before }) => row.createdAt !== before.createdAt),
     ends: left.rows.length > 0 && right.rows.length > 0 ? compareRows(right.rows[0]!, left.rows.at(-1)!) : undefined,
     atBeginning: right.window.page === 1,
   }
+}
+
+/** By how many places a row moved that the totals do not explain. */
+function farByDefinition(left: ReadWindow, right: ReadWindow, moved: number): number {
+  if (left.total === right.total) return Math.abs(moved)
+  if (left.total === undefined || right.total === undefined) return 0
+  const [earlier, later, risen] = left.turn < right.turn ? [left, right, -moved] : [right, left, moved]
+  return risen - Math.max(0, (earlier.total ?? 0) - (later.total ?? 0))
 }
 
 function spreadByDefinition(left: number, right: number, shared: readonly { index: number; place: number }[]): number {

@@ -19,7 +19,10 @@ export type Overlap = {
   readonly pushed: number
   /** By how many rows the total is greater in the right one; 0 where it is unknown. */
   readonly grown: number
-  /** Shared ids stand half a window away from where they stood, although the total is the same. */
+  /**
+   * Shared ids stand half a window away from where they stood, although the total is the same; or they rose so far, and the total has
+   * not become as much smaller: then it is they that moved.
+   */
   readonly displaced: boolean
   /** Two shared ids stand in a different order. */
   readonly reordered: boolean
@@ -49,8 +52,11 @@ export function overlapBetween(left: ReadWindow, right: ReadWindow): Overlap {
     pushed = Math.max(pushed, shift)
     previous = inLeft
   }
-  const displaced = left.total === right.total && Math.max(pulled, pushed) >= left.window.size / 2
   const grown = left.total === undefined || right.total === undefined ? 0 : right.total - left.total
+  const [risen, shrunk] = right.turn > left.turn ? [pulled, -grown] : [pushed, grown]
+  const unexplained = grown === 0 ? 0 : risen - Math.max(0, shrunk)
+  const far = left.total === right.total ? Math.max(pulled, pushed) : unexplained
+  const displaced = far >= left.window.size / 2
   const [last, first] = [left.rows.findLast(isPlaced), right.rows.find(isPlaced)]
   const ends = last === undefined || first === undefined ? undefined : compareRows(rowOf(first), rowOf(last))
   const atBeginning = right.start === 0
