@@ -62,7 +62,9 @@ test.each(['read', 'write'] as const)(
     await server.exec('SET ROLE postgres; DROP OWNED BY writer; DROP ROLE writer')
     expect(opening).toMatchObject({
       code: 'mirror-unreadable',
-      message: expect.stringMatching(/of an older version, .* 'customer-mirror status' once as its owner, who is postgres;/),
+      message: expect.stringMatching(
+        /of an older version, .* 'customer-mirror status' once as its owner, who is postgres;/,
+      ),
     })
     await openDatabase(address, 'read', { connect })
     expect(await database.read((session) => session.first('SELECT version FROM mirror_schema'))).toEqual({
