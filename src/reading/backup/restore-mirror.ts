@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { Interrupted, MirrorUnusable, UsageError } from '../../errors/errors.ts'
+import { Interrupted, isOurs, MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage, openDatabase } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
@@ -123,7 +123,7 @@ function openCopy(path: string, file: string): Database.Database {
   try {
     return openDatabase(path, 'write')
   } catch (error) {
-    if (!(error instanceof MirrorUnusable)) throw error
+    if (!isOurs(error)) throw error
     if (isRoom(error.cause)) throw error.cause
     error.message = error.message.replace(path, file)
     throw error
