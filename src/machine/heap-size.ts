@@ -5,10 +5,11 @@ import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'n
 const HALF_MB = 8
 
 /**
- * By how much old objects grow before they are looked through: by half, in percent, and at least by so many MB. A night at rest, whose
- * heap is small, is then over before: it takes a tenth less processor time. A large heap would take too much memory if it doubled.
+ * By how much old objects grow before they are looked through, in percent. A night at rest, whose heap is small, is then over before: it
+ * takes a tenth less processor time. A heap that has become large would take too much memory if it grew so on.
  */
-const LEAST_GROWTH = { percent: 50, mb: 32 }
+const GROWTH = { small: 200, large: 50 }
+const LARGE_MB = 40
 const MB = 1024 * 1024
 
 /**
@@ -21,18 +22,18 @@ export function setHeapSize(): void {
   setFlagsFromString(`--semi-space-growth-factor=${HALF_MB}`)
   growYoungRoom()
   setFlagsFromString('--semi-space-growth-factor=1')
-  boundGrowth()
-  // V8 takes the growth in percent, so it has to follow the size: young objects are collected many times before old ones are.
-  new PerformanceObserver(boundGrowth).observe({ entryTypes: ['gc'] })
+  // The same at each start: V8 refuses what an earlier start compiled under other flags.
+  setGrowth(GROWTH.small)
+  const observer = new PerformanceObserver(() => {
+    if (getHeapStatistics().used_heap_size < LARGE_MB * MB) return
+    observer.disconnect()
+    setGrowth(GROWTH.large)
+  })
+  observer.observe({ entryTypes: ['gc'] })
 }
 
-function boundGrowth(): void {
-  setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size)}`)
-}
-
-/** By how much a heap of so many bytes may grow. */
-export function growthPercent(usedBytes: number): number {
-  return Math.max(LEAST_GROWTH.percent, Math.ceil((100 * LEAST_GROWTH.mb * MB) / usedBytes))
+function setGrowth(percent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`)
 }
 
 /** Objects that live on make it grow: 2 MB of them at first, in a few milliseconds; 32 MB are far too many. */

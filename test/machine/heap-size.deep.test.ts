@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { YOUNG_MEGABYTES } from '../support/heap-room.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 
 const MODULE = fileURLToPath(new URL('../../src/machine/heap-size.ts', import.meta.url))
 
@@ -54,6 +57,33 @@ test('a large heap is looked through before it has doubled', async () => {
   expect(most).toBeGreaterThan(100)
   expect(most).toBeLessThan(250)
 })
+
+test('what one start compiled is taken by the next one, also where the heap became large', async () => {
+  const folder = temporaryFolder()
+  const [cache, program] = [join(folder, 'cache'), join(folder, 'program.mjs')]
+  writeFileSync(join(folder, 'library.mjs'), 'export const twice = (number) => 2 * number\n')
+  writeFileSync(
+    program,
+    `const { setHeapSize } = await import(${JSON.stringify(MODULE)})
+    setHeapSize()
+    await import('./library.mjs')
+    ${LARGE.replace(/import \{(.*)\} from '(.*)'/, "const {$1} = await import('$2')")}`,
+  )
+  const start = () => promisify(execFile)(process.execPath, [program], { env: { NODE_COMPILE_CACHE: cache } })
+  await start()
+  const written = timesIn(cache)
+  await start()
+
+  expect(written.length).toBeGreaterThanOrEqual(3)
+  expect(timesIn(cache)).toEqual(written)
+})
+
+/** When each file below a folder was written. */
+function timesIn(folder: string): [name: string, ms: number][] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .toSorted()
+    .map((name) => [name, statSync(join(folder, name)).mtimeMs])
+}
 
 async function numberPrinted(program: string): Promise<number> {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { growthPercent } from '../../src/machine/heap-size.ts'
 import { startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { YOUNG_MEGABYTES } from '../support/heap-room.ts'
@@ -12,13 +11,4 @@ test('a command that reads lists has this room, however it is started', async ()
   expect(code).toBe(0)
   expect(Number(stderr)).toBeGreaterThanOrEqual(8)
   expect(Number(stderr)).toBeLessThanOrEqual(32)
-})
-
-test.each([
-  ['a small heap', 16, 200],
-  ['one of a night at rest', 20, 160],
-  ['the smallest that grows by half', 64, 50],
-  ['a large one', 400, 50],
-])('%s grows by 32 MB or by half, whichever is more', (_, usedMb, percent) => {
-  expect(growthPercent(usedMb * 1024 ** 2)).toBe(percent)
 })
