@@ -8,8 +8,9 @@ const HALF_MB = 8
  * By how much old objects grow before they are looked through, in percent. A night at rest, whose heap is small, is then over before: it
  * takes a tenth less processor time. A heap that has become large would take too much memory if it grew so on.
  */
-const GROWTH = { small: 200, large: 50 }
-const LARGE_MB = 40
+const GROWTH = { small: 100, large: 50 }
+/** With what objects hold outside the heap, such as the bytes of pages and of lists, which are not given back before either. */
+const LARGE_MB = 48
 const MB = 1024 * 1024
 
 /**
@@ -25,7 +26,8 @@ export function setHeapSize(): void {
   // The same at each start: V8 refuses what an earlier start compiled under other flags.
   setGrowth(GROWTH.small)
   const observer = new PerformanceObserver(() => {
-    if (getHeapStatistics().used_heap_size < LARGE_MB * MB) return
+    const { used_heap_size: used, external_memory: held } = getHeapStatistics()
+    if (used + held < LARGE_MB * MB) return
     observer.disconnect()
     setGrowth(GROWTH.large)
   })
