@@ -33,8 +33,8 @@ const WROTE_SINCE = `SELECT FROM runs, list WHERE runs.organization = $1 AND run
 const QUICKLY = `${IS_QUICK} AND updated > 0`
 
 /**
- * The run that stored the list; each condition on `runs` is asked once, and spares the look at customers. The changes of those whom quick
- * runs wrote are looked up one by one: the server would rather begin with all changes that there ever were.
+ * The run that stored the list; each condition on `runs` is asked once, and spares the look at customers. The changes of customers that
+ * quick runs wrote are looked up one by one: the server would rather begin with all changes that there ever were.
  */
 const FIND_DOUBTS = `
   WITH list AS (SELECT run_id FROM lists WHERE organization = $1),
