@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -18,29 +17,6 @@ export function createIndexes(db: Connection, indexes: readonly Index[]): void {
   } finally {
     db.pragma(`cache_size = ${String(cacheSize)}`)
   }
-}
-
-/**
- * Does what creates indexes, in transactions of its own. Keys are sorted in temporary files; where there is no room for them, it is done once
- * more with the keys in memory: a mirror with room for its rows needs no other folder.
- */
-export function withRoomToSort<Result>(db: Connection, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    if (!lacksRoom(error)) throw error
-    db.pragma('temp_store = MEMORY')
-    try {
-      return work()
-    } finally {
-      db.pragma('temp_store = DEFAULT')
-    }
-  }
-}
-
-function lacksRoom(error: unknown): boolean {
-  const cause = error instanceof Error ? (error.cause ?? error) : error
-  return cause instanceof Database.SqliteError && /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(cause.code)
 }
 
 /** Whether there is an index of this name. */

@@ -16,7 +16,7 @@ import type * as Rehearsal from './rehearsal.ts'
 import type * as Retention from './retention/retention-verbs.ts'
 import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../../machine/process-name.ts'
-import { createIdIndex, forgetInitialIds, lacksIdIndex } from './id-index.ts'
+import { createIdIndex, forgetInitialIds, initialIdsOf, lacksIdIndex } from './id-index.ts'
 import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved } from '../page-accounting.ts'
@@ -32,7 +32,7 @@ import { damagedViews } from './missing-views.ts'
 import { listLatestRuns, listUnderway } from './overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
-import { withRoomToSort } from './sorted-indexes.ts'
+import { withRoomToSort, withUndoInMemory } from './temporary-files.ts'
 import type { Upkeep } from './upkeep/upkeep.ts'
 import { recallWindows } from './windows.ts'
 
@@ -108,8 +108,9 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
-      // Where another program wrote to the file, the index of ids is created here.
-      const saved = withRoomToSort(db, () => writeInPlace(() => savePages(db, run, pages, nowMs)))
+      // Where another program wrote to the file in an initial sync, the index of ids is created here.
+      const withRoom = initialIdsOf(run) === undefined ? withUndoInMemory : withRoomToSort
+      const saved = withRoom(db, () => writeInPlace(() => savePages(db, run, pages, nowMs)))
       addSaved(run, saved)
       wal?.wrote(saved.records.inserted + saved.records.updated)
       return saved
@@ -129,7 +130,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
       // What ends a run reads all ids of its organization, and the next one needs their index.
       if (lacksIdIndex(db)) await createBeside(db, writing, createIdIndex)
-      const report = writeInPlace(finish)
+      const report = withUndoInMemory(db, () => writeInPlace(finish))
       if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, writing)
       return report
     },

@@ -3,7 +3,7 @@ import { markMissing } from './absences.ts'
 import { NONE_GONE, type Gone } from '../../absences-found.ts'
 import type { Connection } from '../database.ts'
 import { findUnjudged } from '../older-list.ts'
-import { areTooManyAbsent, findListedBefore } from './removals.ts'
+import { areTooManyAbsent, findListedBefore } from './find-absent.ts'
 
 /**
  * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs

@@ -3,7 +3,7 @@ import type { Connection } from '../database.ts'
 import { findUnjudged } from '../older-list.ts'
 import { searchedNames, shownNames } from '../../shown-names.ts'
 import { isCandidate } from '../../removal-rule.ts'
-import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './removals.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './find-absent.ts'
 import { statement } from '../statement.ts'
 
 /**
