@@ -11,10 +11,13 @@ export type Index = { readonly name: string; readonly on: string; readonly isUni
 export function createIndexes(db: Connection, indexes: readonly Index[]): void {
   const cacheSize = db.pragma('cache_size', { simple: true })
   db.pragma(`cache_size = -${SORTING_KB}`)
+  // One more sorts while this one reads: a sixth less time.
+  db.pragma('threads = 1')
   try {
     for (const { name, on, isUnique = false } of indexes)
       db.exec(`CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${name} ON ${on}`)
   } finally {
+    db.pragma('threads = 0')
     db.pragma(`cache_size = ${String(cacheSize)}`)
   }
 }
