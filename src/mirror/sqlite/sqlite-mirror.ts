@@ -109,10 +109,12 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
       // Where another program wrote to the file in an initial sync, the index of ids is created here.
-      const withRoom = initialIdsOf(run) === undefined ? withUndoInMemory : withRoomToSort
-      const saved = withRoom(db, () => writeInPlace(() => savePages(db, run, pages, nowMs)))
+      const isInitial = initialIdsOf(run) !== undefined
+      const saved = (isInitial ? withRoomToSort : withUndoInMemory)(db, () =>
+        writeInPlace(() => savePages(db, run, pages, nowMs)),
+      )
       addSaved(run, saved)
-      wal?.wrote(saved.records.inserted + saved.records.updated)
+      wal?.wrote(saved.records.inserted + saved.records.updated, isInitial ? 'inARow' : 'anywhere')
       return saved
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
