@@ -100,19 +100,19 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       place?.requireInPlace()
       return result
     })
+  const writeRows = <Result>(work: () => Result): Result => withUndoInMemory(db, () => writeInPlace(work))
   const writing = { writeInPlace, upkeep }
   return {
     file,
     standing: () => place?.standing() ?? 'same',
     startRun: async (start) => beginRun(db, { start, holder }, writing),
-    ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
+    ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace: writeRows }),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
       // Where another program wrote to the file in an initial sync, the index of ids is created here.
       const isInitial = initialIdsOf(run) !== undefined
-      const saved = (isInitial ? withRoomToSort : withUndoInMemory)(db, () =>
-        writeInPlace(() => savePages(db, run, pages, nowMs)),
-      )
+      const save = () => savePages(db, run, pages, nowMs)
+      const saved = isInitial ? withRoomToSort(db, () => writeInPlace(save)) : writeRows(save)
       addSaved(run, saved)
       wal?.wrote(saved.records.inserted + saved.records.updated, isInitial ? 'inARow' : 'anywhere')
       return saved
@@ -132,14 +132,15 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
       // What ends a run reads all ids of its organization, and the next one needs their index.
       if (lacksIdIndex(db)) await createBeside(db, writing, createIdIndex)
-      const report = withUndoInMemory(db, () => writeInPlace(finish))
+      const report = writeRows(finish)
       if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, writing)
       return report
     },
-    approveRemovals: async (runId, nowMs) => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs)),
+    approveRemovals: async (runId, nowMs) =>
+      withUndoInMemory(db, () => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs))),
     discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
     ...readingVerbs(db, file),
-    ...rareVerbs(db, file, { isKept: place !== undefined, writeInPlace }),
+    ...rareVerbs(db, file, { isKept: place !== undefined, writeInPlace: writeRows }),
     close: async () => {
       place?.letGo(db)
       await wal?.close()
