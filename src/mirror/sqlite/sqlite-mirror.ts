@@ -112,7 +112,9 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       // Where another program wrote to the file in an initial sync, the index of ids is created here.
       const isInitial = initialIdsOf(run) !== undefined
       const save = () => savePages(db, run, pages, nowMs)
-      const saved = isInitial ? withRoomToSort(db, () => writeInPlace(save)) : writeRows(save)
+      // Where all customers are known, hardly a row is written.
+      const isAnySorted = pages.some(({ customers }) => customers.length > 0)
+      const saved = isAnySorted && !isInitial ? writeRows(save) : withRoomToSort(db, () => writeInPlace(save))
       addSaved(run, saved)
       wal?.wrote(saved.records.inserted + saved.records.updated, isInitial ? 'inARow' : 'anywhere')
       return saved
