@@ -1,23 +1,14 @@
 import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Reckoning, Retention } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
-import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
-import { aPlan, publishAll } from '../support/publishing.ts'
-import { runCli } from '../support/run-cli.ts'
+import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { storedText } from '../support/mirror-reader.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night, quickRun } from './nights.ts'
+import { prune, nightsOfRenames, horizon } from '../support/pruned-nights.ts'
 
-const FOREVER: Retention = {
-  changesMs: undefined,
-  resolvedRejectsMs: undefined,
-  runsMs: undefined,
-  removedCustomersMs: undefined,
-}
 const RULE = { after: 2, maxShare: 1 }
 
 describe('changes', () => {
@@ -132,31 +123,6 @@ describe('what is left does not lie', () => {
     ])
   })
 })
-
-test.skipIf(sqliteAlone.readersOfTheFile)(
-  'an export of changes or of a time before the horizon is refused, from the mirror and from a copy of it',
-  async () => {
-    const mirror = await nightsOfRenames(8)
-    await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
-    const { file: copy = '' } = publishAll(aPlan(mirror.file)).copies[0] ?? {}
-    const cwd = dirname(mirror.file)
-    const ends = []
-    for (const file of [mirror.file, copy]) {
-      const run = async (...args: string[]) => (await runCli(['export', '--mirror', file, ...args], { cwd })).code
-      ends.push([
-        await run('--format', 'jsonl', '--changes-since', '3'),
-        await run('--format', 'jsonl', '--changes-since', '4'),
-        await run('--format', 'csv', '--as-of', '2026-01-09T12:00:00Z'),
-        await run('--format', 'csv', '--as-of', '2026-01-10T12:00:00Z'),
-      ])
-    }
-
-    expect(ends).toEqual([
-      [2, 0, 2, 0],
-      [2, 0, 2, 0],
-    ])
-  },
-)
 
 describe('removed customers', () => {
   test('are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {
@@ -378,19 +344,6 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-type Limits = Partial<Retention>
-
-async function prune(mirror: Mirror, limits: Limits, n: number, { isConfirmed = true }: Partial<Reckoning> = {}) {
-  return mirror.prune('acme', { ...FOREVER, ...limits }, { asOfMs: START_MS + n * DAY_MS, isConfirmed })
-}
-
-/** Four customers, of which the first has another name each night. */
-async function nightsOfRenames(nights: number): Promise<Mirror> {
-  const mirror = await aMirror()
-  for (let n = 0; n < nights; n += 1) await night(mirror, n, [aCustomer(1, { name: `Name ${n}` }), ...customers(2, 4)])
-  return mirror
-}
-
 /** Lists on which customers appear, are gone for three nights, and return. */
 async function nightsThatComeAndGo(nights: number): Promise<Mirror> {
   const mirror = await aMirror()
@@ -399,10 +352,6 @@ async function nightsThatComeAndGo(nights: number): Promise<Mirror> {
     await night(mirror, n, list, { rule: RULE })
   }
   return mirror
-}
-
-function horizon(mirror: Mirror): Record<string, unknown> | undefined {
-  return rowsOf(mirror.file, `SELECT * FROM horizons WHERE organization = 'acme'`)[0]
 }
 
 /** Without what goes on while the test runs, and what may become less exact. */

@@ -14,9 +14,9 @@ import { aFullMirror, aSqliteMirror } from '../../support/full-mirror.ts'
 import { notingStatements, planOf } from '../../support/noted-statements.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
-import { rowsRead, stockCustomers } from '../../support/postgres/rows-read.ts'
 
 let server: PGlite
+
 beforeAll(async () => {
   server = await startPglite()
 })
@@ -132,22 +132,6 @@ test('a value that differs in the copy is found, in whatever table and column it
   db.close()
 })
 
-test('each row is read once from a table in PostgreSQL that was never analyzed, however many pages there are', async () => {
-  const [stocked, table] = [20_000, tableOf('customers')]
-  const database = await aDatabase()
-  const counted = await database.write(async (session) => {
-    await stockCustomers(session, stocked)
-    const side = postgresSide(session, 'there')
-    let pages = 0
-    const read = await rowsRead(session, table.name, async () => {
-      for await (const _ of pagesOf(side, table, ['acme'])) pages += 1
-    })
-    return { pages, read }
-  })
-
-  expect(counted).toEqual({ pages: stocked / table.atOnce, read: stocked })
-})
-
 test('the index of a file leads to the next customers of an organization, past those of the pages before', async () => {
   const file = await aFullMirror()
   const db = new Database(file, { readonly: true })
@@ -169,6 +153,7 @@ function tableOf(name: string): MovedTable {
 
 const SQLITE_COLUMNS = `SELECT tables.name AS "table", columns.name AS "column" FROM sqlite_schema AS tables
   JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'`
+
 const POSTGRES_COLUMNS = `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
   JOIN information_schema.tables USING (table_schema, table_name)
   WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`
@@ -178,10 +163,12 @@ const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN cu
   UNION SELECT 'held', organization, id FROM held_removals JOIN customers USING (organization, row_id)
   UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
   ORDER BY 1, 2, 3`
+
 /** The customers that the order of a list names. */
 const ORDER = `SELECT json_extract(later_order, '$.parts[2]') AS known,
   (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.parts[1]')) AS moved,
   (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.pending[0]')) AS pending FROM lists`
+
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
 
 async function aDatabase(): Promise<Postgres> {

@@ -7,21 +7,19 @@ import { eraseTraces } from '../../../src/mirror/postgres/forget/erase.ts'
 import { organizationsIn } from '../../../src/mirror/postgres/organizations/organizations.ts'
 import { rehearseMirror } from '../../../src/mirror/postgres/rehearsal.ts'
 import { rareVerbs } from '../../../src/mirror/postgres/rare-verbs.ts'
-import type { Database } from '../../../src/mirror/postgres/session.ts'
 import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { randomTables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
+import { NOW_MS, CLOCKS, CUSTOMER, NO_TRACES } from '../../support/postgres/rare-verbs.ts'
 
 let server: PGlite
+
 beforeAll(async () => {
   server = await startPglite()
 })
 
-const NOW_MS = Date.UTC(2026, 2, 3)
 const DAY_MS = 86_400_000
-const CLOCKS = { nowMs: NOW_MS, monotonicMs: 1 }
-const CUSTOMER = { organization: 'acme', id: 'bbbbbbbb-0000-4000-8000-000000000000', ...CLOCKS }
 
 /** What the tables hold, in the form of SQLite. */
 const TABLES: Record<string, string> = {
@@ -51,6 +49,7 @@ const DEEDS: [string, (verbs: Verbs) => Promise<unknown>][] = [
   ['rename to a name that is taken', ({ organizations }) => organizations.rename({ from: 'acme', to: 'zeta' }, CLOCKS)],
   ['forget an organization', ({ organizations }) => organizations.forget('acme', CLOCKS)],
 ]
+
 const RETENTION = {
   changesMs: 2 * DAY_MS,
   resolvedRejectsMs: 3 * DAY_MS,
@@ -99,75 +98,7 @@ describe('what deleted rows leave', () => {
 
     expect(await eraseTraces(database, NO_TRACES)).toBe('released')
   })
-
-  test('is in none of the samples that the server keeps of values', async () => {
-    const database = await inPostgres(server, randomTables(3))
-    const count = () =>
-      database.read((session) =>
-        session.first(`SELECT count(*) AS found FROM pg_stats
-          WHERE schemaname = current_schema() AND pg_stats::text LIKE '%bbbbbbbb-0000%'`),
-      )
-    await database.maintain(`ANALYZE ${database.schema}.customers, ${database.schema}.changes`)
-    const before = await count()
-    for (const organization of ['acme', 'Birch', 'Österreich', 'zeta'])
-      await rareVerbs(database)
-        .forgetCustomer({ ...CUSTOMER, organization })
-        .catch(() => {})
-
-    expect(await eraseTraces(database, NO_TRACES)).toBe('released')
-    expect([before, await count()]).toEqual([{ found: 2 }, { found: 0 }])
-  })
-
-  test('is in no sample of a table that has become empty either', async () => {
-    const database = await inPostgres(server, randomTables(3))
-    const samples = () =>
-      database.read((session) =>
-        session.first(`SELECT count(*) > 0 AS found FROM pg_stats
-          WHERE schemaname = current_schema() AND tablename = 'customers' AND pg_stats::text LIKE '%Ann%'`),
-      )
-    await database.maintain(`ANALYZE ${database.schema}.customers`)
-    const before = await samples()
-    await database.write((session) => session.run('DELETE FROM customers; DELETE FROM edited_customers'))
-
-    expect(await eraseTraces(database, NO_TRACES)).toBe('released')
-    expect([before, await samples()]).toEqual([{ found: true }, { found: false }])
-    expect(
-      await database.read((session) =>
-        session.all('SELECT row_id FROM customers UNION ALL SELECT row_id FROM edited_customers'),
-      ),
-    ).toEqual([])
-  })
-
-  test('waits for a transaction that began before, and the next try releases it', async () => {
-    const database = await inPostgres(server, randomTables(3))
-
-    expect(await eraseTraces(withReader(database, { reads: 99 }), NO_TRACES, { patienceMs: 0 })).toBe('busy')
-    expect(await eraseTraces(withReader(database, { reads: 2 }), NO_TRACES)).toBe('released')
-  })
 })
-
-const NO_TRACES = { id: [], values: [] }
-
-/** A database in which a transaction of another program is under way for so many looks. */
-function withReader(database: Database, { reads }: { reads: number }): Database {
-  let left = reads
-  return {
-    ...database,
-    read: (work) =>
-      database.read((session) =>
-        work({
-          ...session,
-          // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-          first: async <Row>(sql: string, ...parameters: unknown[]) => {
-            if (!sql.includes('pg_stat_activity')) return session.first<Row>(sql, ...parameters)
-            left -= 1
-            // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-            return left >= 0 ? ({ pid: 1 } as Row) : session.first<Row>(sql, ...parameters)
-          },
-        }),
-      ),
-  }
-}
 
 test('a rehearsal of a mirror on a server that is not there says so', async () => {
   const rehearsing = rehearseMirror('postgres://127.0.0.1:1/none', ['acme'])

@@ -1,8 +1,15 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { A_RUN, A_CUSTOMER } from '../../support/postgres/first-rows.ts'
+import { expect, onTestFinished, test, beforeAll, describe } from 'vitest'
 import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { customers } from '../../support/builders.ts'
 import { mirrorPages } from '../../support/mirror-file.ts'
+import type { PGlite } from '@electric-sql/pglite'
+import { findKnownElsewhere } from '../../../src/mirror/postgres/reading/known-elsewhere.ts'
+import { inPostgres, insertRow } from '../../support/both-stores.ts'
+import { startPglite } from '../../support/pglite-connections.ts'
+import { rowsRead, stockCustomers } from '../../support/postgres/rows-read.ts'
+import { randomTables } from '../../support/random-tables.ts'
 
 test.skipIf(postgresPrograms() === undefined)(
   'first runs of several workers that end at the same moment are all complete',
@@ -19,3 +26,72 @@ test.skipIf(postgresPrograms() === undefined)(
     expect(reports.map(({ status }) => status)).toEqual(mirrors.map(() => 'complete'))
   },
 )
+
+let server: PGlite
+
+beforeAll(async () => {
+  server = await startPglite()
+})
+
+test('which ids belong to another organization is looked up by their index alone, in a table that was never analyzed', async () => {
+  const database = await inPostgres(server, {})
+  const found = await database.write(async (session) => {
+    await stockCustomers(session, 20_000)
+    const ids = Array.from({ length: 64 }, (_, place) => String(place + 1))
+    return rowsRead(session, 'customers', () => findKnownElsewhere(session, 'acme', ids))
+  })
+
+  expect(found).toBeGreaterThan(0)
+  expect(found).toBeLessThan(1000)
+})
+
+test('days are those of UTC, whatever the time zone of a reader', async () => {
+  const database = await inPostgres(server, randomTables(1))
+  const read = (zone: string) =>
+    database.read(async (session) => {
+      await session.run(`SET LOCAL timezone = '${zone}'`)
+      return session.all('SELECT * FROM customers_daily ORDER BY organization, day')
+    })
+
+  expect(await read('Pacific/Kiritimati')).toEqual(await read('UTC'))
+})
+
+describe('history', () => {
+  test('is read where a change holds U+0000, which PostgreSQL does not read', async () => {
+    const database = await inPostgres(server, randomTables(1))
+    await database.write(async (session) => {
+      await session.run(`DELETE FROM changes; DELETE FROM customers; DELETE FROM horizons`)
+      await insertRow(session, 'customers', { ...A_CUSTOMER, extra: '{"b":"\\u0000"}' })
+      await insertRow(session, 'changes', {
+        ...{ seq: 900, run_id: 1, organization: 'acme', id: 'x', change: 'changed', at: '2026-03-01 00:00:00' },
+        fields: String.raw`{"name":["A\u0000\u0000\\u0000","B"],"extra":["{\"a\":\"\\u0000\"}",null]}`,
+      })
+    })
+
+    const [first] = await database.read((session) =>
+      session.all(`SELECT name, extra::text AS extra FROM customers_history WHERE closed_by IS NOT NULL`),
+    )
+
+    expect(first).toEqual({ name: String.raw`A��\u0000`, extra: String.raw`{"a":"\u0000"}` })
+  })
+})
+
+test('the customers of an organization are counted once for its daily numbers, not once for every day', async () => {
+  const rows = Array.from({ length: 50 }, (_, at) => ({ ...A_CUSTOMER, row_id: at + 1, id: `customer ${at}` }))
+  const database = await inPostgres(server, {
+    runs: [
+      { ...A_RUN, finished_at: '2026-01-01 00:00:00' },
+      { ...A_RUN, id: 2, started_at: '2026-12-01 00:00:00' },
+    ],
+    customers: rows,
+  })
+  const plan = await database.read((session) =>
+    session.all<Record<string, string>>(
+      `EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM customers_daily WHERE organization = 'acme'`,
+    ),
+  )
+  const counting = plan.flatMap((row) => Object.values(row)).filter((line) => /on customers\b/.test(line))
+
+  expect(counting).toHaveLength(2)
+  for (const line of counting) expect(line).toMatch(/loops=1\)/)
+})

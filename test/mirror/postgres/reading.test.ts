@@ -1,18 +1,18 @@
+import { A_RUN, A_CUSTOMER } from '../../support/postgres/first-rows.ts'
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
-import { findKnownElsewhere } from '../../../src/mirror/postgres/reading/known-elsewhere.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading/reading-indexes.ts'
 import { readingVerbs } from '../../../src/mirror/postgres/reading/reading-verbs.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
 import { PAGES } from '../../support/documents.ts'
-import { inPostgres, inSqlite, insertRow, sortedRows } from '../../support/both-stores.ts'
+import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
-import { rowsRead, stockCustomers } from '../../support/postgres/rows-read.ts'
 import { randomTables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
 
 let server: PGlite
+
 beforeAll(async () => {
   server = await startPglite()
 })
@@ -55,69 +55,6 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
     const ids = ['acme', ...(tables['customers']?.map(({ id }) => String(id)) ?? [])]
     expect(await here.findKnownElsewhere('acme', ids)).toEqual(await there.findKnownElsewhere('acme', ids))
   }
-})
-
-test('which ids belong to another organization is looked up by their index alone, in a table that was never analyzed', async () => {
-  const database = await inPostgres(server, {})
-  const found = await database.write(async (session) => {
-    await stockCustomers(session, 20_000)
-    const ids = Array.from({ length: 64 }, (_, place) => String(place + 1))
-    return rowsRead(session, 'customers', () => findKnownElsewhere(session, 'acme', ids))
-  })
-
-  expect(found).toBeGreaterThan(0)
-  expect(found).toBeLessThan(1000)
-})
-
-test('days are those of UTC, whatever the time zone of a reader', async () => {
-  const database = await inPostgres(server, randomTables(1))
-  const read = (zone: string) =>
-    database.read(async (session) => {
-      await session.run(`SET LOCAL timezone = '${zone}'`)
-      return session.all('SELECT * FROM customers_daily ORDER BY organization, day')
-    })
-
-  expect(await read('Pacific/Kiritimati')).toEqual(await read('UTC'))
-})
-
-describe('history', () => {
-  test('is read where a change holds U+0000, which PostgreSQL does not read', async () => {
-    const database = await inPostgres(server, randomTables(1))
-    await database.write(async (session) => {
-      await session.run(`DELETE FROM changes; DELETE FROM customers; DELETE FROM horizons`)
-      await insertRow(session, 'customers', { ...A_CUSTOMER, extra: '{"b":"\\u0000"}' })
-      await insertRow(session, 'changes', {
-        ...{ seq: 900, run_id: 1, organization: 'acme', id: 'x', change: 'changed', at: '2026-03-01 00:00:00' },
-        fields: String.raw`{"name":["A\u0000\u0000\\u0000","B"],"extra":["{\"a\":\"\\u0000\"}",null]}`,
-      })
-    })
-
-    const [first] = await database.read((session) =>
-      session.all(`SELECT name, extra::text AS extra FROM customers_history WHERE closed_by IS NOT NULL`),
-    )
-
-    expect(first).toEqual({ name: String.raw`A��\u0000`, extra: String.raw`{"a":"\u0000"}` })
-  })
-})
-
-test('the customers of an organization are counted once for its daily numbers, not once for every day', async () => {
-  const customers = Array.from({ length: 50 }, (_, at) => ({ ...A_CUSTOMER, row_id: at + 1, id: `customer ${at}` }))
-  const database = await inPostgres(server, {
-    runs: [
-      { ...A_RUN, finished_at: '2026-01-01 00:00:00' },
-      { ...A_RUN, id: 2, started_at: '2026-12-01 00:00:00' },
-    ],
-    customers,
-  })
-  const plan = await database.read((session) =>
-    session.all<Record<string, string>>(
-      `EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM customers_daily WHERE organization = 'acme'`,
-    ),
-  )
-  const counting = plan.flatMap((row) => Object.values(row)).filter((line) => /on customers\b/.test(line))
-
-  expect(counting).toHaveLength(2)
-  for (const line of counting) expect(line).toMatch(/loops=1\)/)
 })
 
 test('numbers above 2^31 are read whole', async () => {
@@ -222,18 +159,3 @@ test('the same columns stand in each public table of both stores', async () => {
 const WRONG_TYPES = `
   SELECT * FROM dictionary JOIN information_schema.columns ON table_schema = current_schema() AND table_name = "table" AND column_name = "column"
   WHERE type <> data_type`
-
-const AT = '2026-03-01 00:00:00.000'
-const A_RUN = { id: 1, organization: 'acme', trigger: 'sync', started_at: AT, data_as_of: AT, status: 'complete' }
-const A_CUSTOMER = {
-  ...{
-    row_id: 1,
-    organization: 'acme',
-    id: 'x',
-    name: 'Ann',
-    first_seen_at: AT,
-    changed_at: AT,
-    last_run_id: 1,
-    updated_at: AT,
-  },
-}

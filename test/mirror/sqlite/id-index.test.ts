@@ -2,8 +2,6 @@ import { SqliteError } from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { openDatabase } from '../../../src/mirror/sqlite/database.ts'
-import { fingerprintWith } from '../../../src/list/fingerprint.ts'
-import { InitialIds } from '../../../src/mirror/sqlite/initial-ids.ts'
 import { withRoomToSort } from '../../../src/mirror/sqlite/temporary-files.ts'
 import { FIND_BY_ROW } from '../../../src/mirror/sqlite/stored-customers.ts'
 import type { Mirror } from '../../../src/store.ts'
@@ -192,18 +190,4 @@ test('a run goes on where another program writes to its mirror and the folder fo
 
   expect(hasIndex(mirror)).toBe(true)
   expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 73, duplicates: 24 })
-})
-
-test('ids are found among hundreds of thousands, and others hardly ever', () => {
-  const ids = new InitialIds(fingerprintWith(Buffer.alloc(16, 7)))
-  for (let n = 1; n <= 200_000; n += 1) ids.add(customerId(n), n)
-  const mistaken: number[] = []
-  for (let n = 1; n <= 200_000; n += 1) {
-    const rows: number[] = []
-    ids.addRowsOf(customerId(n), rows)
-    if (!rows.includes(n)) throw new Error(`${n} is lost`)
-    ids.addRowsOf(customerId(n + 200_000), mistaken)
-  }
-
-  expect(mistaken.length).toBeLessThan(200)
 })
