@@ -1,73 +1,28 @@
-import Database from 'better-sqlite3'
-import { createHmac, hash } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import { hash } from 'node:crypto'
+import { expect, test } from 'vitest'
 import { SourceUnavailable } from '../src/errors/errors.ts'
 import { fingerprintWith } from '../src/list/fingerprint.ts'
-import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
 import { hiddenValues } from '../src/privacy/hidden-values.ts'
 import { rehearseMirror } from '../src/mirror/mirror.ts'
 import { NOTHING_HIDDEN, privacyPolicy, type PrivacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { MAX_NESTING, sortRecords } from '../src/run/sort-records.ts'
-import type { Mirror } from '../src/store.ts'
 import { aCustomer, customers, customerId, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
 import { listedSource } from './support/listed-source.ts'
 import { sqliteAlone } from './support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
-import { storedText } from './support/mirror-reader.ts'
-import { mirroring } from './support/mirroring.ts'
 import { datedCustomers, searchedSource } from './support/searched-service.ts'
-
-const KEY = 'a made-up key of more than thirty-two characters'
-const OTHER_KEY = 'another made-up key of more than 32 characters'
-const POLICY = privacyPolicy({ drop: ['address', 'fax'], hash: ['phone', 'vip'], key: KEY })
-
-function hmac(text: string, key = KEY): string {
-  return `hmac:${createHmac('sha256', key).update(text).digest('hex')}`
-}
-
-let night = 0
-
-/** One run over this list, an hour after the one before. */
-async function mirrorList(
-  mirror: Mirror,
-  list: readonly unknown[],
-  privacy?: PrivacyPolicy,
-  overrides: Partial<Mirroring> = {},
-) {
-  night += 1
-  const nowMs = START_MS + night * 60 * MINUTE_MS
-  const source = listedSource(list)
-  return mirrorOrganization(mirroring(mirror, source, { scan: 'chain', privacy, now: () => nowMs, ...overrides }))
-}
-
-/** The mirror, and a stop that is asked for while a run's first step rewrites what the policy hides. */
-function stoppedWhileItRewrites(mirror: Mirror): { stopping: Mirror; signal: AbortSignal } {
-  const stopped = new AbortController()
-  const applyPrivacy: Mirror['applyPrivacy'] = (run, nowMs) => {
-    stopped.abort()
-    return mirror.applyPrivacy(run, nowMs)
-  }
-  return { stopping: { ...mirror, applyPrivacy }, signal: stopped.signal }
-}
-
-/** Those of these texts that stand anywhere in the mirror. */
-function textsIn(file: string, texts: readonly string[]): string[] {
-  const stored = storedText(file)
-  return texts.filter((text) => stored.includes(Buffer.from(text).toString('latin1')))
-}
-
-function changesOf(mirror: Mirror) {
-  return rowsOf(mirror.file, 'SELECT id, change, fields FROM changes ORDER BY seq')
-}
-
-function rowOf(mirror: Mirror, n: number) {
-  return rowsOf(mirror.file, 'SELECT * FROM customers WHERE id = ?', customerId(n))[0]
-}
-
-async function unapplied(mirror: Mirror) {
-  const policies = await mirror.listPrivacy()
-  return policies.flatMap(({ organization, left }) => (left === 'nothing' ? [] : [{ organization, left }]))
-}
+import {
+  KEY,
+  OTHER_KEY,
+  POLICY,
+  hmac,
+  mirrorList,
+  stoppedWhileItRewrites,
+  textsIn,
+  changesOf,
+  rowOf,
+  unapplied,
+} from './support/private-nights.ts'
 
 const hiddenOf = (list: readonly SentRecord[]) =>
   list.flatMap(({ phone, address }) =>
@@ -277,56 +232,6 @@ test('a customer deleted by retention who comes back has no history from before,
   ])
 })
 
-test('a run that is stopped while it rewrites is continued by the next, and hashes nothing twice', async () => {
-  const mirror = await aMirror()
-  const list = customers(1, 2500)
-  await mirrorList(mirror, list, undefined, { pageSize: 100 })
-  const { stopping, signal } = stoppedWhileItRewrites(mirror)
-  const { report } = await mirrorList(stopping, list, POLICY, { signal, pageSize: 100 })
-
-  expect(report).toMatchObject({ status: 'interrupted', received: 0 })
-  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE phone LIKE 'hmac:%'`)).toBe(2000)
-  expect(await unapplied(mirror)).toEqual([{ organization: 'acme', left: 'values' }])
-
-  const { report: next } = await mirrorList(mirror, list, POLICY, { pageSize: 100 })
-  expect(next).toMatchObject({ status: 'complete', proof: 'proven', updated: 0, unchanged: 2500 })
-  expect(await unapplied(mirror)).toEqual([])
-  expect(textsIn(mirror.file, ['Exampleton', '+1 555 0100'])).toEqual([])
-})
-
-test('a policy that changes again while it is applied leaves no value of either', async () => {
-  const mirror = await aMirror()
-  const list = customers(1, 2500)
-  await mirrorList(mirror, list, undefined, { pageSize: 100 })
-  const { stopping, signal } = stoppedWhileItRewrites(mirror)
-  await mirrorList(stopping, list, POLICY, { signal, pageSize: 100 })
-  const other = privacyPolicy({ drop: ['fax'], hash: ['phone'], key: OTHER_KEY })
-  const { report } = await mirrorList(mirror, list, other, { pageSize: 100 })
-
-  expect(report).toMatchObject({ status: 'complete', updated: 2500 })
-  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE phone LIKE 'hmac:%'`)).toBe(2500)
-  expect(rowOf(mirror, 1)).toMatchObject({
-    phone: hmac('+1 555 0100 1', OTHER_KEY),
-    address: '1 Example Street, Exampleton',
-  })
-  expect(rowOf(mirror, 2500)).toMatchObject({ phone: hmac('+1 555 0100 2500', OTHER_KEY) })
-  expect(changesOf(mirror)).toEqual([])
-  expect(textsIn(mirror.file, ['+1 555 0100', hmac('+1 555 0100 1')])).toEqual([])
-})
-
-test('a worker with the old configuration that was replaced saves nothing after the new policy', async () => {
-  const mirror = await aMirror()
-  await mirrorList(mirror, customers(1, 5))
-  const nowMs = START_MS + 100 * 60 * MINUTE_MS
-  const old = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
-  const { report } = await mirrorList(mirror, customers(1, 5), POLICY, { now: () => nowMs + 5 * MINUTE_MS })
-
-  expect(report).toMatchObject({ status: 'complete' })
-  await expect(mirror.applyPrivacy(old, nowMs + 6 * MINUTE_MS)).resolves.toBe(false)
-  await expect(mirror.savePages(old, [], nowMs + 6 * MINUTE_MS)).rejects.toThrow(/another run took over/)
-  expect(textsIn(mirror.file, ['+1 555 0100'])).toEqual([])
-})
-
 test('a worker that was replaced while it rewrote changes nothing any more', async () => {
   const mirror = await aMirror()
   await mirrorList(mirror, customers(1, 5))
@@ -362,24 +267,6 @@ test('values that stood in free space before the policy are gone too', async () 
   await mirrorList(mirror, customers(1, 200, { address: 'short' }), POLICY)
 
   expect(textsIn(mirror.file, ['moved away from'])).toEqual([])
-})
-
-test.skipIf(sqliteAlone.wal)('a reader that keeps the file busy is waited for by the next run', async () => {
-  const mirror = await aMirror()
-  await mirrorList(mirror, customers(1, 50))
-  const reader = new Database(mirror.file, { readonly: true })
-  onTestFinished(() => void reader.close())
-  reader.exec('BEGIN')
-  reader.prepare('SELECT COUNT(*) FROM customers').get()
-  const { report } = await mirrorList(mirror, customers(1, 50), POLICY)
-
-  expect(report).toMatchObject({ status: 'complete', proof: 'proven' })
-  expect(textsIn(mirror.file, ['Exampleton'])).toEqual(['Exampleton'])
-  expect(await unapplied(mirror)).toEqual([{ organization: 'acme', left: 'free space' }])
-  reader.exec('COMMIT')
-  await mirrorList(mirror, customers(1, 50), POLICY)
-  expect(await unapplied(mirror)).toEqual([])
-  expect(textsIn(mirror.file, ['Exampleton'])).toEqual([])
 })
 
 test.skipIf(sqliteAlone.bytesOfTheFile)('samples that ANALYZE took of hidden values are gone', async () => {

@@ -1,14 +1,11 @@
-import type { Mirror } from '../src/store.ts'
-import { exitCodeOf } from '../src/cli/exit-code.ts'
 import { expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
-import type { Sandbox, SandboxOptions } from '../src/service/sandbox.ts'
-import { onThisMachine } from './support/busy-machine.ts'
-import { activeIds, goneIds, syncSandbox, type Syncing } from './support/mirrored-sandbox.ts'
+import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
+import { staged, searches } from './support/staged-service.ts'
 
 type Proof = 'proven' | 'settled' | 'converged' | 'unproven'
 
@@ -115,20 +112,6 @@ test.each(['ties', 'fixed-sizes'])('%s: in the end exactly the deleted customer 
   expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
 })
 
-test('a deleted customer is removed at the second absence from a converged scan, not the first', async () => {
-  const { sandbox, nightly } = await staged('fixed-sizes')
-  await nightly()
-  sandbox.organization('acme').delete(sandbox.organization('acme').customers[500]?.id ?? '')
-
-  expect((await nightly()).report).toMatchObject({ missing: 1, removed: 0 })
-  const searchesBefore = searches(sandbox)
-  expect((await nightly()).report).toMatchObject({ missing: 0, removed: 1 })
-
-  expect(searchesBefore).toBe(0)
-  // By address, username and name: for a customer who is listed, and for the one who is not.
-  expect(searches(sandbox)).toBe(6)
-})
-
 test('a proven scan searches for a customer before the removal, and not before', async () => {
   const { sandbox, nightly } = await staged('still')
   await nightly()
@@ -151,31 +134,6 @@ test('poison: every customer except one is mirrored, and the certificate names t
   expect(sandbox.truth('acme').listed().difference(activeIds(mirror))).toEqual(new Set([poisoned]))
   const { certificate } = (await mirror.findRun(report.runId ?? 0)) ?? {}
   expect(z.object({ holes: z.unknown() }).parse(certificate)).toEqual({ holes: [{ position: 525, size: 1 }] })
-})
-
-test('a customer hidden by poison never counts as missing', async () => {
-  const { sandbox, mirror, nightly } = await staged('poison')
-  const hidden = sandbox.organization('acme').customers[525]
-  if (hidden === undefined) throw new Error('no customer at that position')
-  // It was mirrored before it went bad.
-  const healthy = await aSandbox({ organizations: 1 })
-  await syncSandbox(healthy, mirror)
-  expect(activeIds(mirror)).toContain(hidden.id)
-
-  for (let night = 1; night <= 3; night += 1) await nightly({ removals: { after: 1, maxShare: 1 } })
-
-  expect(goneIds(mirror)).toEqual(new Set())
-})
-
-test('growing-last-page: a list without end fails its run, keeps the rows read, and is no baseline', async () => {
-  const { mirror, nightly } = await staged('growing-last-page', { customers: 200 })
-
-  const { report, error } = await nightly()
-
-  expect(report).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'page-cap' } })
-  expect(exitCodeOf(error)).toBe(3)
-  expect(activeIds(mirror).size).toBeGreaterThan(200)
-  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined, provenAsOfMs: undefined }])
 })
 
 test.each(
@@ -222,26 +180,3 @@ test.each(someOf([1, 5, 11, 12, 13, 100], { every: 5 }))(
     expect(goneIds(mirror).intersection(sandbox.truth('acme').listed())).toEqual(new Set())
   },
 )
-
-test('a plain scan proves nothing and removes no customer, whatever the service does', async () => {
-  for (const name of someOf(['delete', 'count-lies', 'short-page', 'poison', 'ties'], { every: 4 })) {
-    const { mirror, nightly } = await staged(name)
-    for (let night = 1; night <= 2; night += 1) {
-      const { report } = await nightly({ scan: 'plain', removals: { after: 1, maxShare: 1 } })
-      expect(report).toMatchObject({ proof: 'unproven', missing: 0, removed: 0, held: 0 })
-    }
-    expect(goneIds(mirror)).toEqual(new Set())
-  }
-})
-
-async function staged(scenario: string, options: SandboxOptions = {}) {
-  const sandbox = await aSandbox({ organizations: 1, scenario, ...options })
-  const mirror: Mirror = await aMirror()
-  const requestTimeoutMs = onThisMachine(1000)
-  const nightly = (settings: Syncing = {}) => syncSandbox(sandbox, mirror, { requestTimeoutMs, ...settings })
-  return { sandbox, mirror, nightly }
-}
-
-function searches(sandbox: Sandbox): number {
-  return sandbox.organization('acme').requests.filter(({ search }) => search !== '').length
-}

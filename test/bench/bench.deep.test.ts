@@ -1,9 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, describe } from 'vitest'
 import { atRest, firstLoad, floorOf, type Member } from '../../bench/members.ts'
 import { groupTable } from '../../bench/report.ts'
 import { runRounds } from '../../bench/rounds.ts'
 import { createStage } from '../../bench/stage.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { servedList } from '../../bench/service/served-list.ts'
+import { listEnvelope } from '../../src/source/envelope.ts'
 
 test('a contender and its floor run in turns, make the same requests, and are measured', async () => {
   const dataset = { organizations: 1, customers: 1100 }
@@ -32,4 +34,26 @@ test('a contender and its floor run in turns, make the same requests, and are me
   await expect(stage.run({ ...firstLoad('at rest', dataset), start: 'yesterday' })).rejects.toThrow(
     'inserted 0 of 1100',
   )
+})
+
+describe('the service that is never what is measured', () => {
+  const options = { seed: 'test', count: 1234 } as const
+  const page = (list: ReturnType<typeof servedList>, number: number, size: number) =>
+    listEnvelope.parse(JSON.parse(list.page(number, size, 'http://service.example.com/customers').toString()))
+
+  test('an edition changes a hundredth of the rows, or leaves it out', () => {
+    const texts = (edition: 'base' | 'changed' | 'gone') => {
+      const list = servedList({ ...options, count: 10_000, edition })
+      return page(list, 1, list.total).data.map((record) => JSON.stringify(record))
+    }
+    const base = new Set(texts('base'))
+    const [changed, gone] = [texts('changed'), texts('gone')]
+
+    expect(changed).toHaveLength(10_000)
+    expect(changed.filter((text) => !base.has(text)).length).toBeGreaterThan(50)
+    expect(changed.filter((text) => !base.has(text)).length).toBeLessThan(200)
+    expect(gone.every((text) => base.has(text))).toBe(true)
+    expect(gone.length).toBeGreaterThan(9800)
+    expect(gone.length).toBeLessThan(9950)
+  })
 })

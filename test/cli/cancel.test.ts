@@ -10,6 +10,7 @@ import { runCli } from '../support/run-cli.ts'
 import { startWorker } from '../support/worker-here.ts'
 import { message } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { cancel } from '../support/cancelling.ts'
 
 // Other processes cannot cancel what is in an embedded queue.
 if (!isEmbedded) {
@@ -77,29 +78,6 @@ if (!isEmbedded) {
       expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(0)
       expect(await queues.quick.getJobCountByTypes('waiting', 'delayed')).toBe(0)
       expect(untilMs).toBeGreaterThanOrEqual(Date.now() + delayMs - 600_000)
-    })
-
-    test('a job that waits for the service is ended by its worker, which records it and sends no request', async () => {
-      const sandbox = await aSandbox({
-        customers: [500],
-        rateLimits: [{ organization: 'acme', requests: 2, windowMs: 90_000 }],
-      })
-      const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain' }))
-      const { queues } = await someQueues(place.queue, place.mirror)
-      const worker = startWorker(place)
-      await worker.ran('acme', 'wait')
-      await eventually(
-        () => queues.sync.getJobCountByTypes('delayed'),
-        (jobs) => jobs === 1,
-      )
-
-      expect(await cancel(place, 'acme')).toMatchObject({ code: 0, stdout: expect.stringContaining('Its run ended') })
-      expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs ORDER BY id')).toEqual([
-        { status: 'waiting', error_code: 'rate-limited' },
-        { status: 'failed', error_code: 'cancelled' },
-      ])
-      expect(valueOf(place.mirror, 'SELECT requests FROM runs ORDER BY id DESC LIMIT 1')).toBe(0)
-      expect(await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')).toBe(0)
     })
 
     test('ends the job of an organization that left the configuration, and of no other one', async () => {
@@ -188,8 +166,4 @@ test('an embedded queue cannot be asked, and what to do instead is said', async 
 async function aPlace() {
   const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
   return { place, ...(await someQueues(place.queue, place.mirror)) }
-}
-
-function cancel(place: { config: string; folder: string }, organization: string) {
-  return runCli(['cancel', organization, '--config', place.config], { cwd: place.folder })
 }

@@ -1,9 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { asPlainUser, startCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
@@ -54,20 +53,4 @@ test('a target that must not be replaced is an error, before a night finds out',
   expect(code).toBe(3)
   expect(said[0]).toContain(`✖ publish: ${file}`)
   expect(existsSync(`${file}.sha256`)).toBe(false)
-})
-
-const plainUser = asPlainUser()
-
-test.runIf(plainUser !== undefined)('a folder that this user cannot write is an error', async () => {
-  const shut = join(temporaryFolder(), 'shut')
-  mkdirSync(shut, { mode: 0o755 })
-  chmodSync(shut, 0o555)
-  const sandbox = await aSandbox({ customers: [3] })
-  const { folder, config } = aWorkplace(organizationsOf(sandbox), { publish: { file: join(shut, 'in', 'readers.db') } })
-  for (const path of [join(shut, '..'), folder, join(folder, 'data')]) chmodSync(path, 0o777)
-  chmodSync(config, 0o644)
-
-  const { stdout } = await startCli(['check', '--config', config], { cwd: folder, ...plainUser }).ended
-
-  expect(stdout).toContain(`✖ publish: ${shut}/in/readers.db: this user may not write into ${shut}.`)
 })

@@ -1,15 +1,9 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-
-async function checked(settings: Parameters<typeof aWorkplace>[1]) {
-  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
-  return runCommand(checkCommand, ['--config', config])
-}
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
+import { checked } from '../support/checked-queue.ts'
 
 test.each([undefined, 'embedded'])('there is nothing to report of the queue %s', async (queue) => {
   const { code, stdout } = await checked(queue === undefined ? {} : { queue })
@@ -43,19 +37,6 @@ test('a password in the file is warned of, and one in the environment is not', a
   )
   expect(inFile.stdout).not.toContain('pw123')
   expect(inEnvironment.stdout).not.toContain('! queue')
-})
-
-test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is given up', async (kind) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  const { code, stdout } = await checked({
-    queue: `${kind}://127.0.0.1:${typeof address === 'object' && address?.port}/${kind === 'redis' ? 0 : 'jobs'}`,
-  })
-
-  expect(code).toBe(5)
-  expect(stdout).toMatch(/^✖ queue: .* cannot be used: (no answer within 2 s|.*time)/m)
 })
 
 if (!isEmbedded) {

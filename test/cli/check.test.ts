@@ -3,22 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { bytes, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
-import { asPlainUser, runCli, startCli } from '../support/run-cli.ts'
-import { runCommand, type Done } from '../support/run-command.ts'
-import {
-  aFaultServer,
-  aSandbox,
-  aWorkplace,
-  organizationAt,
-  organizationsOf,
-  type Workplace,
-} from '../support/workplace.ts'
-
-const check = ({ config }: Workplace, ...ids: string[]): Promise<Done> =>
-  runCommand(checkCommand, [...ids, '--config', config])
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+import { check } from '../support/check-command.ts'
 
 test('reports everything a sync needs, asks each organization once, and ends with 0 when all is well', async () => {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1200, 7] })))
@@ -263,21 +253,6 @@ test('a mirror that cannot be used and an organization that is refused end with 
 
   expect((await check(workplace)).code).toBe(3)
 })
-
-const PLAIN_USER = asPlainUser()
-
-if (PLAIN_USER !== undefined) {
-  test('a folder in which no mirror can be created is reported', async () => {
-    const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-    for (const place of [folder, join(folder, 'data'), join(folder, 'customer-mirror.yaml')]) chmodSync(place, 0o555)
-    const done = await startCli(['check'], { cwd: folder, ...PLAIN_USER }).ended
-    for (const place of [folder, join(folder, 'data')]) chmodSync(place, 0o700)
-
-    expect(done.code).toBe(7)
-    expect(done.stdout).toMatch(/^✖ mirror: .*cannot be written by this user/m)
-    expect(done.stdout).toContain('    fix: Make the file and its folder writable.\n')
-  })
-}
 
 function lineOf({ stdout }: { stdout: string }, what: string): string {
   return stdout.split('\n').find((line) => line.slice(2).startsWith(`${what}: `)) ?? `nothing about ${what}: ${stdout}`

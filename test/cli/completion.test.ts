@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { customers } from '../support/builders.ts'
@@ -8,9 +8,7 @@ import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aShellOnTerminal } from '../support/shell-on-terminal.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { LAUNCHER } from '../support/launcher.ts'
-
-const ORGANIZATIONS = 'organizations:\n  - id: acme\n  - id: acme-two\n  - id: globex\n'
+import { ORGANIZATIONS, writeConfigurations, aPlaceFor } from '../support/completing-shell.ts'
 
 describe('the words that may stand at the cursor', () => {
   test.each([
@@ -105,38 +103,6 @@ describe('in a shell', () => {
     await bash.type('--help\r', /Usage: customer-mirror sync/)
   })
 
-  test.runIf(has('fish'))('fish completes commands, options, organizations and files', async () => {
-    const { cwd, env } = await aPlaceFor('fish')
-    const wordsFor = (line: string) =>
-      spawnSync('fish', ['--no-config', '--command', `source completion; complete --do-complete '${line}'`], {
-        cwd,
-        env,
-        encoding: 'utf8',
-      })
-        .stdout.split('\n')
-        .flatMap((text) => text.split('\t')[0] || [])
-
-    expect(wordsFor('customer-mirror --vers')).toEqual(['--version'])
-    expect(wordsFor('customer-mirror sync ac')).toEqual(['acme', 'acme-two'])
-    expect(wordsFor('customer-mirror query --org=gl')).toEqual(['--org=globex'])
-    expect(wordsFor('customer-mirror sync --config=oth')).toEqual(['--config=other.yaml'])
-    expect(wordsFor('customer-mirror sync --config other.yaml ')).toEqual(['initech'])
-  })
-
-  test.runIf(has('zsh'))('zsh completes commands, options, organizations and files', async () => {
-    const { cwd, env } = await aPlaceFor('zsh')
-    const settings = "PS1='ready> '\nunsetopt zle_bracketed_paste prompt_sp\n"
-    writeFileSync(join(cwd, '.zshrc'), `${settings}autoload -Uz compinit\ncompinit -u -D\nsource completion\n`)
-    const zsh = await aShellOnTerminal('zsh -i', { cwd, env: { ...env, ZDOTDIR: cwd }, prompt: /ready> / })
-
-    await zsh.type('customer-mirror --vers\t', /--version/)
-    await zsh.type('\r', /\d+\.\d+\.\d+\s/)
-    await zsh.type('customer-mirror check acme-\t', /acme-two/)
-    await zsh.type('--help\r', /Usage: customer-mirror check/)
-    await zsh.type('customer-mirror check --config=oth\t', /--config=other\.yaml/)
-    await zsh.type('--help\r', /Usage: customer-mirror check/)
-  })
-
   test('only the shells that are known', async () => {
     expect(await runCli(['completion', 'tcsh'], { cwd: temporaryFolder() })).toMatchObject({
       code: 2,
@@ -145,10 +111,6 @@ describe('in a shell', () => {
     })
   })
 })
-
-function has(shell: string): boolean {
-  return spawnSync(shell, ['--version']).status === 0
-}
 
 async function suggested(line: readonly string[], cwd = aFolder()): Promise<string[]> {
   const { code, stdout, stderr } = await runCli(['complete', '--', ...line], { cwd })
@@ -160,22 +122,4 @@ function aFolder(): string {
   const folder = temporaryFolder()
   writeConfigurations(folder)
   return folder
-}
-
-function writeConfigurations(folder: string): void {
-  writeFileSync(join(folder, 'customer-mirror.yaml'), ORGANIZATIONS)
-  writeFileSync(join(folder, 'other.yaml'), 'organizations: [{ id: initech }]\n')
-  writeFileSync(join(folder, 'my own.yaml'), 'organizations: [{ id: umbrella }]\n')
-}
-
-/** A folder with configurations and the script of the shell, and a PATH on which the program is found by its name. */
-async function aPlaceFor(shell: string): Promise<{ cwd: string; env: Record<string, string> }> {
-  const cwd = temporaryFolder()
-  const programs = join(cwd, 'bin')
-  mkdirSync(programs)
-  symlinkSync(LAUNCHER, join(programs, 'customer-mirror'))
-  writeConfigurations(cwd)
-  const { stdout } = await runCli(['completion', shell], { cwd })
-  writeFileSync(join(cwd, 'completion'), stdout)
-  return { cwd, env: { PATH: `${programs}:${dirname(process.execPath)}:${process.env['PATH']}`, HOME: cwd } }
 }

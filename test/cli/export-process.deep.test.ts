@@ -1,6 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, inject } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
 import { night } from '../mirror/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
@@ -10,6 +10,10 @@ import { asPlainUser, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
 import { runInShell } from '../support/run-in-shell.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { eventually } from '../support/eventually.ts'
+import { LAUNCHER } from '../support/launcher.ts'
 
 const PLAIN_USER = asPlainUser()
 
@@ -138,4 +142,61 @@ test('values that other programs stumble over come through every format', async 
     const rows = await (await aDuckDb()).all(`SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM ${table}`)
     expect(rows, format).toEqual([{ rows: String(CUSTOMERS), ids: String(CUSTOMERS) }])
   }
+})
+
+/** Signals that do the same are tried by one of them, except in a deep run. */
+const firstOf = <Case>(signals: readonly Case[]): readonly Case[] => signals.slice(0, inject('isDeep') ? 2 : 1)
+
+beforeEach(async () => {
+  mirror = await aMirror(await aMirrorOfMany())
+  folder = temporaryFolder()
+  file = join(folder, 'customers.csv')
+})
+
+describe('a stop', () => {
+  test.each(
+    firstOf([
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const),
+  )('by %s ends the export while its reader waits', async (signal, exitCode) => {
+    const running = startCli(started(), { cwd: folder, onFirstOutput: () => running.send(signal) })
+    const { code, stderr } = await running.ended
+
+    expect({ code, stderr }).toEqual({ code: exitCode, stderr: 'Stopped: what was written is not all of it.\n' })
+  })
+
+  test.each(firstOf(['SIGHUP', 'SIGQUIT'] as const))(
+    'of the terminal, by %s, leaves nothing behind',
+    async (signal) => {
+      const child = spawn(process.execPath, [LAUNCHER, ...started('-o', file)], { detached: true, stdio: 'ignore' })
+      const ended = once(child, 'exit')
+      while (readdirSync(folder).length === 0 && child.exitCode === null)
+        await new Promise((resolve) => setImmediate(resolve))
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal)
+      await ended
+
+      await eventually(
+        () => readdirSync(folder),
+        (names) => !names.some((name) => name.endsWith('.exporting')),
+      )
+    },
+  )
+})
+
+describe('without room', () => {
+  test('the file from before stays, and the disk is named', () => {
+    writeFileSync(file, 'from before')
+    const { code, stderr } = shell(
+      `ulimit -f 100; customer-mirror export --format csv --mirror '${mirror.file}' -o customers.csv`,
+    )
+
+    expect(code).toBe(5)
+    expect(stderr).toBe(
+      `${file}: the disk is full, a quota is used up, or the disk failed. Nothing was written; a file that was there before is ` +
+        'unchanged. (EFBIG)\n',
+    )
+    expect(readFileSync(file, 'utf8')).toBe('from before')
+    expect(readdirSync(folder)).toEqual(['customers.csv'])
+  })
 })

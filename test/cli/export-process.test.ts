@@ -1,8 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { linkSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
 import { eventually } from '../support/eventually.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
@@ -11,11 +10,7 @@ import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
 import { runInShell } from '../support/run-in-shell.ts'
-import { LAUNCHER } from '../support/launcher.ts'
 import { organizationAt } from '../support/workplace.ts'
-
-/** Signals that do the same are tried by one of them, except in a deep run. */
-const firstOf = <Case>(signals: readonly Case[]): readonly Case[] => signals.slice(0, inject('isDeep') ? 2 : 1)
 
 let mirror: Mirror
 
@@ -47,18 +42,6 @@ describe('a reader', () => {
 })
 
 describe('a stop', () => {
-  test.each(
-    firstOf([
-      ['SIGINT', 130],
-      ['SIGTERM', 143],
-    ] as const),
-  )('by %s ends the export while its reader waits', async (signal, exitCode) => {
-    const running = startCli(started(), { cwd: folder, onFirstOutput: () => running.send(signal) })
-    const { code, stderr } = await running.ended
-
-    expect({ code, stderr }).toEqual({ code: exitCode, stderr: 'Stopped: what was written is not all of it.\n' })
-  })
-
   test.each(someOf(['SIGINT', 'SIGTERM', 'SIGKILL'] as const))(
     'by %s leaves the file from before or a whole one',
     async (signal) => {
@@ -80,40 +63,6 @@ describe('a stop', () => {
       if (code === 0) expect(isWhole).toBe(true)
     },
   )
-
-  test.each(firstOf(['SIGHUP', 'SIGQUIT'] as const))(
-    'of the terminal, by %s, leaves nothing behind',
-    async (signal) => {
-      const child = spawn(process.execPath, [LAUNCHER, ...started('-o', file)], { detached: true, stdio: 'ignore' })
-      const ended = once(child, 'exit')
-      while (readdirSync(folder).length === 0 && child.exitCode === null)
-        await new Promise((resolve) => setImmediate(resolve))
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal)
-      await ended
-
-      await eventually(
-        () => readdirSync(folder),
-        (names) => !names.some((name) => name.endsWith('.exporting')),
-      )
-    },
-  )
-})
-
-describe('without room', () => {
-  test('the file from before stays, and the disk is named', () => {
-    writeFileSync(file, 'from before')
-    const { code, stderr } = shell(
-      `ulimit -f 100; customer-mirror export --format csv --mirror '${mirror.file}' -o customers.csv`,
-    )
-
-    expect(code).toBe(5)
-    expect(stderr).toBe(
-      `${file}: the disk is full, a quota is used up, or the disk failed. Nothing was written; a file that was there before is ` +
-        'unchanged. (EFBIG)\n',
-    )
-    expect(readFileSync(file, 'utf8')).toBe('from before')
-    expect(readdirSync(folder)).toEqual(['customers.csv'])
-  })
 })
 
 describe('a target that cannot be replaced', () => {

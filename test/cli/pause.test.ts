@@ -4,21 +4,10 @@ import { resumeCommand } from '../../src/cli/resume.ts'
 import { runCommand as runOfWorker } from '../../src/cli/run.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
+import { isEmbedded } from '../support/jobs-workplace.ts'
 import { runCommand } from '../support/run-command.ts'
-import { startWorker } from '../support/worker-here.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-
-const MOMENT = /\d{4}-\d\d-\d\d \d\d:\d\d UTC/g
-
-async function aPlace(settings: Parameters<typeof aJobsWorkplace>[1] = {}) {
-  const { config } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3, 2] })), settings)
-  const ask = async (command: Parameters<typeof runCommand>[0], ...args: string[]) => {
-    const { code, stdout, stderr } = await runCommand(command, [...args, '--config', config])
-    return { code, stdout: stdout.replaceAll(MOMENT, 'MOMENT'), stderr }
-  }
-  return { config, ask }
-}
+import { MOMENT, aPlace } from '../support/pausing.ts'
 
 test('pause and resume say what they did', async () => {
   const { ask } = await aPlace()
@@ -54,16 +43,6 @@ test.each([
     stderr: expect.stringContaining(message),
   })
   expect((await ask(resumeCommand)).stdout).toBe('Nothing was paused.\n')
-})
-
-test('pause asks to stop the worker of an embedded queue first', async () => {
-  const { config, ask } = await aPlace({ queue: 'embedded' })
-  const worker = startWorker({ config })
-  await worker.ran('acme')
-  const { code, stderr } = await ask(pauseCommand, 'acme')
-
-  expect(code).toBe(5)
-  expect(stderr).toContain('stop the worker (Ctrl+C or SIGTERM), enter this command again')
 })
 
 describe('where there is no queue', () => {

@@ -1,28 +1,11 @@
-import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { envelopeOf, json, refusal, type Reply } from '../support/fault-server.ts'
+import { refusal } from '../support/fault-server.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-const KEY = 'made-up key of a test, 32 characters and more'
-const PHONE = '+1 555 0100 unmistakable'
-
-/** Three customers with a phone number. */
-const PEOPLE: Reply = (response, request) => {
-  const { data, ...same } = envelopeOf(3, request)
-  return json(200, { ...same, data: data.map((record) => ({ ...record, phone: PHONE, address: 'unmistakable' })) })(
-    response,
-    request,
-  )
-}
-
-const privacy = { drop: ['address'], hash: ['phone'], key: { env: 'PRIVACY_KEY' } }
+import { KEY, PHONE, PEOPLE, privacy } from '../support/privacy-command.ts'
 
 test('a policy in the configuration hides, check shows it, and a key that is not there stops the run before it reads', async () => {
   const server = await aFaultServer(PEOPLE)
@@ -55,23 +38,6 @@ test('a policy in the configuration hides, check shows it, and a key that is not
     existsSync(mirror + end) ? readFileSync(mirror + end, 'latin1') : '',
   )
   expect(bytes.filter((text) => text.includes('unmistakable') || text.includes(KEY))).toEqual([])
-})
-
-test('a look-up by a hashed value works as docs/PRIVACY.md shows it', async () => {
-  const server = await aFaultServer(PEOPLE)
-  const { folder } = aWorkplace([organizationAt(server, { privacy: { ...privacy, key: { file: 'privacy.key' } } })])
-  writeFileSync(join(folder, 'privacy.key'), `${KEY}\n`, { mode: 0o600 })
-  expect((await runCli(['sync'], { cwd: folder })).code).toBe(0)
-
-  const docs = readFileSync(new URL('../../docs/PRIVACY.md', import.meta.url), 'utf8')
-  const example = /```sh\n(phone=[\s\S]*?)```/.exec(docs)?.[1] ?? ''
-  expect(example).toContain('openssl')
-  const script = example
-    .replace(/^phone=.*$/m, `phone='${PHONE}'`)
-    .replaceAll('/srv/customer-mirror/privacy.key', join(folder, 'privacy.key'))
-    .replace(/^customer-mirror /m, `'${process.execPath}' '${MAIN}' `)
-  const found = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' })
-  expect(found.match(/Customer \d/g)).toEqual(['Customer 1', 'Customer 2', 'Customer 3'])
 })
 
 test('what the service says about a refusal is not stored where values are hidden', async () => {

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Queues } from '../../jobs/queue/queues.ts'
-import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { runCli } from '../support/run-cli.ts'
 import { startWorker } from '../support/worker-here.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { run, untilDelayed } from '../support/waiting-runs.ts'
 
 // Other processes cannot add to an embedded queue.
 if (!isEmbedded) {
@@ -52,47 +50,11 @@ if (!isEmbedded) {
       expect(code).toBe(5)
       expect(await queues.sync.getJobCountByTypes('waiting')).toBe(1)
     })
-
-    test('a job that is cancelled before it starts ends the wait', async () => {
-      const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-      const { backend, queues } = await someQueues(place.queue, place.mirror)
-      const cancelOnceAsked = (text: string) => {
-        if (!text.includes('acme: queued')) return
-        void (async () => {
-          const id = (await queues.sync.getDeduplicationJobId('acme')) ?? ''
-          await backend.values.write('cancel:acme', JSON.stringify({ jobs: [id], askedAtMs: Date.now(), untilMs: 0 }))
-          await (await queues.sync.getJob(id))?.remove()
-        })()
-      }
-      const { code, stdout } = await run(place, ['acme', '--wait'], { onStderr: cancelOnceAsked })
-
-      expect(code).toBe(3)
-      expect(stdout).toMatch(/^acme +failed: cancelled /m)
-    })
   })
 }
 
 if (!isEmbedded) {
   describe('run --now', () => {
-    test('starts a job that waits for its next attempt', async () => {
-      let isDown = true
-      const sandbox = await aSandbox({
-        customers: [20],
-        intercept: async (_context, next) => (isDown ? new Response('down', { status: 500 }) : next()),
-      })
-      const place = aJobsWorkplace(organizationsOf(sandbox, { maxWait: '0s' }))
-      const worker = startWorker(place, { timings: { firstRetryMs: 3_600_000, longestRetryMs: 3_600_000 } })
-      await worker.ran('acme', 'retry')
-      isDown = false
-      const { queues } = await someQueues(place.queue, place.mirror)
-      await untilDelayed(queues)
-      const without = await run(place, ['acme'])
-      const withNow = await run(place, ['acme', '--now', '--wait'])
-
-      expect(without).toMatchObject({ code: 0, stdout: expect.stringContaining('--now starts it') })
-      expect(withNow).toMatchObject({ code: 0, stdout: expect.stringMatching(/^acme +complete +20 /m) })
-    })
-
     test('does not start a job whose service said when to come back, and says when that is', async () => {
       const sandbox = await aSandbox({
         customers: [500],
@@ -131,17 +93,3 @@ test('--timeout without --wait requests nothing, and says so', async () => {
     stderr: expect.stringContaining('Nothing was requested'),
   })
 })
-
-type Options = Pick<Parameters<typeof runCli>[1], 'signal' | 'onStderr'>
-
-function run(place: { config: string; folder: string }, args: readonly string[], options: Options = {}) {
-  return runCli(['run', ...args, '--config', place.config], { cwd: place.folder, ...options })
-}
-
-/** The worker reports a run before its job waits. */
-async function untilDelayed(queues: Queues): Promise<void> {
-  await eventually(
-    () => queues.sync.getJobCountByTypes('delayed'),
-    (jobs) => jobs === 1,
-  )
-}

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { isOfDemo } from '../../src/cli/demo-mark.ts'
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
@@ -57,6 +58,23 @@ test('a demo that is stopped ends with 130, and its files are sound', async () =
     .object({ mirror: z.string() })
     .parse(parse(readFileSync(join(cwd, 'data/demo/customer-mirror.yaml'), 'utf8')))
   expect(written.mirror).toBe('./customers.db')
+})
+
+test('a demo that is stopped while it waits for the rate limit says so, and its files are sound', async () => {
+  const cwd = temporaryFolder()
+  const stop = new AbortController()
+  const onStderr = (text: string) => {
+    if (text.includes('listens at')) cpSync(inject('queueTemplate'), join(cwd, 'data/demo/queue'), { recursive: true })
+    if (text.includes('asked to slow down')) stop.abort()
+  }
+  const { stderr } = await runCli(['demo'], { cwd, onStderr, signal: stop.signal })
+  const mirror = join(cwd, 'data', 'demo', 'customers.db')
+
+  expect(stderr).toMatch(/^globex +asked to slow down; continues in /m)
+  expect(stderr).toMatch(/^globex +stopped: /m)
+  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+  expect(isOfDemo(readFileSync(join(cwd, 'data/demo/customer-mirror.yaml'), 'utf8'))).toBe(true)
+  expect(statSync(mirror).mode & 0o777).toBe(0o600)
 })
 
 /** An environment in which a demo finds its queue made, once it has cleared away and says where it listens: to make one takes seconds. */

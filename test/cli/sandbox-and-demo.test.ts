@@ -1,11 +1,10 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isOfDemo, markedAsDemo } from '../../src/cli/demo-mark.ts'
 import { sandboxCommand } from '../../src/cli/sandbox.ts'
 import { writeConfig } from '../../src/service/write-config.ts'
 import { syncRuns } from '../support/json-output.ts'
-import { valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -53,23 +52,6 @@ test('a sandbox does not overwrite a configuration, and does not stay behind', a
   expect(code).toBe(2)
   expect(stderr).toContain('mine.yaml exists already and was not changed.')
   expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
-})
-
-test('a demo that is stopped while it waits for the rate limit says so, and its files are sound', async () => {
-  const cwd = temporaryFolder()
-  const stop = new AbortController()
-  const onStderr = (text: string) => {
-    if (text.includes('listens at')) cpSync(inject('queueTemplate'), join(cwd, 'data/demo/queue'), { recursive: true })
-    if (text.includes('asked to slow down')) stop.abort()
-  }
-  const { stderr } = await runCli(['demo'], { cwd, onStderr, signal: stop.signal })
-  const mirror = join(cwd, 'data', 'demo', 'customers.db')
-
-  expect(stderr).toMatch(/^globex +asked to slow down; continues in /m)
-  expect(stderr).toMatch(/^globex +stopped: /m)
-  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
-  expect(isOfDemo(readFileSync(join(cwd, 'data/demo/customer-mirror.yaml'), 'utf8'))).toBe(true)
-  expect(statSync(mirror).mode & 0o777).toBe(0o600)
 })
 
 test('the demo does not delete a configuration or a mirror that is not its own', async () => {

@@ -1,7 +1,16 @@
+import { aMirrorToAsk, ENDLESS } from '../support/mirror-to-ask.ts'
 import { dirname } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, afterAll, beforeAll, describe } from 'vitest'
 import { aMirror } from '../support/mirror-file.ts'
 import { runInShell } from '../support/run-in-shell.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { sqlCommand } from '../../src/cli/sql.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { LAUNCHER } from '../support/launcher.ts'
 
 test('rows take no more memory the more there are', async () => {
   const { file } = await aMirror()
@@ -14,4 +23,83 @@ test('rows take no more memory the more there are', async () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(Number(stdout)).toBeGreaterThan(40_000_000)
   }
+})
+
+let file: string
+
+const sql = (statement: string, ...args: string[]) =>
+  runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
+
+const shell = (command: string) => runInShell(command, { cwd: dirname(file) })
+
+beforeAll(async () => {
+  file = await aMirrorToAsk()
+})
+
+afterAll(() => rmSync(dirname(file), { recursive: true }))
+
+describe('what a statement gives', () => {
+  test.each([
+    ['as in the documents', '-- Who is there?\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
+    ['without a space', '--who\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
+  ])('may begin with a comment, %s, wherever the options stand', async (_, statement) => {
+    const cwd = temporaryFolder()
+    for (const args of [
+      [statement, '--mirror', file, '--csv'],
+      ['--mirror', file, '--csv', statement],
+      ['--mirror', file, '--csv', '--', statement],
+    ])
+      expect(await runCli(['sql', ...args], { cwd })).toMatchObject({
+        code: 0,
+        stdout: 'name\r\nCustomer 1\r\n',
+        stderr: '',
+      })
+    expect(await runCli(['sql', '--cvs', statement], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("unknown option '--cvs'"),
+    })
+  })
+
+  test('may be nothing', async () => {
+    const none = 'SELECT id, name FROM customers WHERE 0'
+
+    expect(await sql(none)).toEqual({ code: 0, stdout: 'id  name\n', stderr: '' })
+    expect(await sql(none, '--csv')).toMatchObject({ code: 0, stdout: 'id,name\r\n' })
+    expect(await sql(none, '--jsonl')).toMatchObject({ code: 0, stdout: '' })
+    expect(JSON.parse((await sql(none, '--json')).stdout)).toEqual({ schemaVersion: 1, rows: [] })
+  })
+})
+
+test('a statement ends when the command that would end it is killed', async () => {
+  // Two rows, each of which is too long to be kept back, and then none.
+  const rowsThenNone = ENDLESS.replace('COUNT(*)', `printf('%070000d', x)`).concat(' WHERE x < 3')
+  const child = spawn(process.execPath, [LAUNCHER, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
+  const ended = once(child, 'close')
+  let received = 0
+  for await (const chunk of child.stdout) {
+    received += Buffer.from(chunk).length
+    if (received > 140_000) child.kill('SIGKILL')
+  }
+
+  // Standard output has an end once the process that runs the statement has ended too.
+  expect(await ended).toEqual([null, 'SIGKILL'])
+})
+
+test('a reader that has enough is no error', () => {
+  const rows = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c'
+
+  expect(shell(`set -o pipefail; customer-mirror sql --mirror customers.db --csv '${rows}' | head -2`)).toEqual({
+    code: 0,
+    stdout: 'x\r\n1\r\n',
+    stderr: '',
+  })
+})
+
+test('a full disk behind the results is reported', () => {
+  expect(shell(`customer-mirror sql --mirror customers.db 'SELECT 1' > /dev/full`)).toMatchObject({
+    code: 5,
+    stderr: expect.stringMatching(
+      /^standard output: the disk is full, .* What was written is not all of it\. \(ENOSPC\)\n$/,
+    ),
+  })
 })

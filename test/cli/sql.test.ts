@@ -1,15 +1,12 @@
+import { aMirrorToAsk, ENDLESS } from '../support/mirror-to-ask.ts'
 import Database from 'better-sqlite3'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
-import { openMirror } from '../../src/mirror/mirror.ts'
-import { customers } from '../support/builders.ts'
-import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
@@ -17,9 +14,6 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 import { someOf } from '../support/seeds.ts'
 import { runInShell } from '../support/run-in-shell.ts'
 import { LAUNCHER } from '../support/launcher.ts'
-
-/** Counts without end. */
-const ENDLESS = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c'
 
 let file: string
 
@@ -31,10 +25,7 @@ const shell = (command: string, input?: string) =>
   runInShell(command, { cwd: dirname(file), ...(input !== undefined && { input }) })
 
 beforeAll(async () => {
-  file = join(mkdtempSync(join(tmpdir(), 'customer-mirror-')), 'customers.db')
-  const mirror = await openMirror(file)
-  await mirrorPages(mirror, [customers(1, 5)])
-  await mirror.close()
+  file = await aMirrorToAsk()
 })
 
 afterAll(() => rmSync(dirname(file), { recursive: true }))
@@ -45,27 +36,6 @@ describe('what a statement gives', () => {
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toBe('name        number\nCustomer 1    1000\nCustomer 2    2000\n')
-  })
-
-  test.each([
-    ['as in the documents', '-- Who is there?\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
-    ['without a space', '--who\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
-  ])('may begin with a comment, %s, wherever the options stand', async (_, statement) => {
-    const cwd = temporaryFolder()
-    for (const args of [
-      [statement, '--mirror', file, '--csv'],
-      ['--mirror', file, '--csv', statement],
-      ['--mirror', file, '--csv', '--', statement],
-    ])
-      expect(await runCli(['sql', ...args], { cwd })).toMatchObject({
-        code: 0,
-        stdout: 'name\r\nCustomer 1\r\n',
-        stderr: '',
-      })
-    expect(await runCli(['sql', '--cvs', statement], { cwd })).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("unknown option '--cvs'"),
-    })
   })
 
   const VALUES = `SELECT NULL AS none, '' AS empty, 9007199254740993 AS big, 1.0 AS one, -9e999 AS infinite, x'00ff' AS bytes, 'a' AS id, 'b' AS id`
@@ -82,15 +52,6 @@ describe('what a statement gives', () => {
       schemaVersion: 1,
       rows: [{ none: null, one: 1, id: 'a', id_2: 'b' }],
     })
-  })
-
-  test('may be nothing', async () => {
-    const none = 'SELECT id, name FROM customers WHERE 0'
-
-    expect(await sql(none)).toEqual({ code: 0, stdout: 'id  name\n', stderr: '' })
-    expect(await sql(none, '--csv')).toMatchObject({ code: 0, stdout: 'id,name\r\n' })
-    expect(await sql(none, '--jsonl')).toMatchObject({ code: 0, stdout: '' })
-    expect(JSON.parse((await sql(none, '--json')).stdout)).toEqual({ schemaVersion: 1, rows: [] })
   })
 
   test('has no more than its characters on a terminal: names of columns and values write nothing to it', async () => {
@@ -162,40 +123,6 @@ test.each(SIGNALS.slice(0, inject('isDeep') ? 2 : 1))('%s ends a statement at on
   // Also the process that runs the statement has standard output open until it ends.
   expect(await ended).toEqual([code, null])
   expect(await said).toBe('')
-})
-
-test('a statement ends when the command that would end it is killed', async () => {
-  // Two rows, each of which is too long to be kept back, and then none.
-  const rowsThenNone = ENDLESS.replace('COUNT(*)', `printf('%070000d', x)`).concat(' WHERE x < 3')
-  const child = spawn(process.execPath, [LAUNCHER, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
-  const ended = once(child, 'close')
-  let received = 0
-  for await (const chunk of child.stdout) {
-    received += Buffer.from(chunk).length
-    if (received > 140_000) child.kill('SIGKILL')
-  }
-
-  // Standard output has an end once the process that runs the statement has ended too.
-  expect(await ended).toEqual([null, 'SIGKILL'])
-})
-
-test('a reader that has enough is no error', () => {
-  const rows = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c'
-
-  expect(shell(`set -o pipefail; customer-mirror sql --mirror customers.db --csv '${rows}' | head -2`)).toEqual({
-    code: 0,
-    stdout: 'x\r\n1\r\n',
-    stderr: '',
-  })
-})
-
-test('a full disk behind the results is reported', () => {
-  expect(shell(`customer-mirror sql --mirror customers.db 'SELECT 1' > /dev/full`)).toMatchObject({
-    code: 5,
-    stderr: expect.stringMatching(
-      /^standard output: the disk is full, .* What was written is not all of it\. \(ENOSPC\)\n$/,
-    ),
-  })
 })
 
 test('the statement may come from standard input', () => {

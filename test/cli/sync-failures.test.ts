@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncCommand } from '../../src/cli/sync.ts'
 import { hang, list, refusal } from '../support/fault-server.ts'
 import { onlyRun, syncRuns } from '../support/json-output.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
@@ -95,25 +93,6 @@ test('when the service throttles for longer than maxWait, the program ends with 
   expect(onlyRun(stdout)).toMatchObject({ throttled: 1, error: { code: 'rate-limited' } })
   expect(onlyRun(stdout).error?.message).toContain('3600 s')
   expect(stderr).toMatch(/fix: .*maxWait.*the next run continues/)
-})
-
-test('while another run holds the organization, the program ends with 6 and changes nothing', async () => {
-  const server = await aFaultServer(hang())
-  const { folder, config, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1m' } })
-  startCli(['sync'], { cwd: folder })
-  await expect.poll(() => server.requests.length).toBe(1)
-  const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
-
-  expect(code).toBe(6)
-  expect(onlyRun(stdout)).toMatchObject({
-    status: 'failed',
-    reasons: ['held'],
-    dataAsOf: null,
-    error: { code: 'held' },
-  })
-  expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)
-  expect(server.requests).toHaveLength(1)
-  expect(rowsOf(mirror, 'SELECT id, status FROM runs')).toEqual([{ id: 1, status: 'running' }])
 })
 
 test('an organization held by another run does not delay the others', async () => {

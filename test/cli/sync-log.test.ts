@@ -1,33 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
-import type { Sandbox } from '../../src/service/sandbox.ts'
-import { eventually } from '../support/eventually.ts'
 import { list, refusal } from '../support/fault-server.ts'
-import { aGate } from '../support/gate.ts'
 import { syncRuns } from '../support/json-output.ts'
-import { LAUNCHER } from '../support/launcher.ts'
-import { rowsOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
-
-type Line = {
-  level: string
-  msg: string
-  report?: { organization: string; received: number }
-  error?: { code: string }
-}
-
-/** The lines of a log; throws where one is no JSON. */
-const linesOf = (text: string): Line[] =>
-  text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line): Line => JSON.parse(line))
+import { linesOf } from '../support/logged-sync.ts'
 
 test('with --log-level every line of standard error is JSON, failures included, and results stay on standard output', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4], forbidden: ['globex'] })))
@@ -54,31 +33,6 @@ test('the documented jq line finds the runs of a night', async () => {
   expect(field).toBe('report')
   expect(found.map((report) => report?.received)).toEqual(expect.arrayContaining([3, 4]))
 })
-
-test('a log that the disk has no room for goes on when there is room again', async () => {
-  const gate = aGate({ key: () => sandbox.organizations[1]?.apiKey ?? '' })
-  const sandbox: Sandbox = await aSandbox({ customers: [3, 4], intercept: gate.intercept })
-  const { folder, mirror } = aWorkplace(organizationsOf(sandbox))
-  const log = join(folder, 'log')
-  writeFileSync(log, Buffer.alloc(MEBIBYTE))
-  // No file may be larger, which the system says of a write as it does of a full disk.
-  const limited = `ulimit -f 1024; exec '${process.execPath}' '${LAUNCHER}' sync --log-level info 2>> log`
-  const child = spawn('/bin/bash', ['--norc', '-c', limited], { cwd: folder, stdio: 'ignore' })
-  const ended = once(child, 'exit')
-  onTestFinished(() => void child.kill('SIGKILL'))
-  await gate.reached
-  await eventually(
-    () => rowsOf(mirror, `SELECT 1 FROM runs WHERE status = 'complete'`),
-    (complete) => complete.length === 1,
-  )
-  truncateSync(log)
-  gate.open()
-  await ended
-
-  expect(linesOf(readFileSync(log, 'utf8')).map(({ report }) => report?.organization)).toContain('globex')
-})
-
-const MEBIBYTE = 1024 * 1024
 
 test('a wait is in the log too', async () => {
   const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' }), list(3))

@@ -1,21 +1,9 @@
 import { expect, test } from 'vitest'
-import { newcomers } from '../../src/service/scenarios/arrivals.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-
-/** A service whose organizations were mirrored, after which one customer of the first came and two of them left. */
-async function afterANight(customers: number[]) {
-  const sandbox = await aSandbox({ customers })
-  const { folder, mirror } = aWorkplace(organizationsOf(sandbox))
-  await runCli(['sync'], { cwd: folder })
-  const hand = sandbox.organization('acme')
-  const list = [...hand.customers]
-  for (const place of [900, 1700]) hand.delete(list[place]?.id ?? '')
-  hand.insert(newcomers('new')(list.at(-1)?.created_at ?? ''))
-  return { folder, mirror }
-}
+import { afterANight } from '../support/quick-syncs.ts'
 
 test('--quick says what it found, and how many pages it did not read', async () => {
   const { folder, mirror } = await afterANight([3000])
@@ -40,17 +28,6 @@ test('--quick --json prints the report with the pages that were trusted', async 
   expect(run?.trustedPages).toBeGreaterThan(10)
 })
 
-test('--quick --dry-run reports the same, and changes nothing', async () => {
-  const { folder, mirror } = await afterANight([3000])
-
-  const { stdout } = await runCli(['sync', '--quick', '--dry-run'], { cwd: folder })
-
-  expect(stdout).toContain('acme: 1 new, 2 missing; ')
-  expect(stdout).toContain('Dry run: nothing was written.')
-  expect(valueOf(mirror, 'SELECT COUNT(*) FROM runs')).toBe(1)
-  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE missing_since IS NOT NULL')).toBe(0)
-})
-
 test('before the first full run, --quick asks for one, and ends with 3', async () => {
   const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
 
@@ -60,20 +37,6 @@ test('before the first full run, --quick asks for one, and ends with 3', async (
   expect(stdout).toContain('acme: nothing was read: the order of its list is not known yet\n')
   expect(stderr).toContain('customer-mirror sync acme\n')
   expect(valueOf(mirror, 'SELECT requests FROM runs')).toBe(0)
-})
-
-test('at its limit of requests, --quick ends with 5, and the next one goes on', async () => {
-  const sandbox = await aSandbox({ customers: [3000] })
-  const { folder } = aWorkplace(organizationsOf(sandbox), { quick: { maxRequests: 6 } })
-  await runCli(['sync'], { cwd: folder })
-  const list = [...sandbox.organization('acme').customers]
-  for (const place of [700, 1500, 2300]) sandbox.organization('acme').delete(list[place]?.id ?? '')
-
-  const { code, stdout, stderr } = await runCli(['sync', '--quick'], { cwd: folder })
-
-  expect(code).toBe(5)
-  expect(stdout).toMatch(/^acme: .*pages trusted without reading$/m)
-  expect(stderr).toContain('acme: the quick run stopped at its limit, after 6 requests.')
 })
 
 test('--quick with --limit-pages is refused', async () => {

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { hang, list, refusal, type Reply } from '../support/fault-server.ts'
+import { list, type Reply } from '../support/fault-server.ts'
 import { onlyRun } from '../support/json-output.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { startCli } from '../support/run-cli.ts'
@@ -53,36 +52,6 @@ test('the current page is finished and kept when the stop comes, and no other is
   expect(onlyRun(stdout)).toMatchObject({ status: 'interrupted', pages: 2, received: 200 })
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(200)
   expect(server.requests).toHaveLength(2)
-})
-
-test('a stop ends a long wait at once', async () => {
-  const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '600' }))
-  const { folder } = aWorkplace([organizationAt(server)])
-  const running = startCli(['sync', '--json'], { cwd: folder })
-  await running.lineOnStderr(/asked to slow down/)
-  running.send('SIGTERM')
-  const { code, stdout } = await running.ended
-
-  expect(code).toBe(143)
-  expect(onlyRun(stdout)).toMatchObject({ status: 'interrupted', received: 0 })
-})
-
-test('a second Ctrl-C ends the program at once, even during a page', async () => {
-  const server = await aFaultServer(hang())
-  const { folder, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1h' } })
-  const running = startCli(['sync'], { cwd: folder })
-  await expect.poll(() => server.requests.length).toBe(1)
-  const insisting = new AbortController()
-  const insist = async () => {
-    while (!insisting.signal.aborted) {
-      running.send('SIGINT')
-      await pause(100)
-    }
-  }
-  const [{ code }] = await Promise.all([running.ended.finally(() => insisting.abort()), insist()])
-
-  expect(code).toBe(130)
-  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
 })
 
 test('the next sync finishes the work of a stopped one', async () => {

@@ -34,25 +34,6 @@ test('a worker mirrors every organization that was never mirrored, and stops on 
 })
 
 describe('being stopped in the middle of a run', () => {
-  test('SIGTERM keeps the received pages, and the next worker continues', async () => {
-    const gate = aGate({ fromPage: 4 })
-    const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
-    await gate.reached
-    worker.send('SIGTERM')
-    // To give up waiting for an answer takes seconds.
-    if (!inject('isDeep')) gate.open(4)
-    const { code, tookMs } = await worker.ended
-    const status = valueOf(place.mirror, 'SELECT status FROM runs')
-    gate.open()
-    const next = startWorker(place)
-    await next.ran('acme')
-
-    expect(code).toBe(143)
-    expect(tookMs).toBeLessThan(onThisMachine(10_000))
-    expect(['interrupted', 'running']).toContain(status)
-    expectWhole(place.mirror, 500)
-  })
-
   test('SIGTERM while pages come ends the run after one, and puts its job back', async () => {
     const gate = aGate({ fromPage: 3 })
     const sandbox = await aSandbox({ customers: [2000], latencyMs: 60, intercept: gate.intercept })

@@ -11,6 +11,7 @@ import { readOverview } from '../../src/page/overview.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
 import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/organizations-in-all-states.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
+import { overviewOfAll, cardsOf } from '../support/overview-page.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const SCREENS = [390, 1280].flatMap((width) =>
@@ -102,6 +103,30 @@ describe.each(program === undefined ? [] : [program])('in %s', (executablePath) 
   })
 })
 
+test('a paused organization is said to be, and is not late', async () => {
+  const overview = await overviewOfAll({
+    late: { sinceMs: LOOKED_AT_MS - 3_600_000, untilMs: LOOKED_AT_MS + 3_600_000 },
+  })
+  const late = overview.organizations.find(({ organization }) => organization === 'late')
+  const said = cardsOf(await overviewPage(overview)).get('late')
+
+  expect(late?.standing).toMatchObject({ states: ['paused'], urgency: 1 })
+  expect(said).toContain('Paused 1 h ago, until')
+  expect(said).toContain('customer-mirror resume late')
+})
+
+test('the last thirty runs are drawn, and the drawing is said in words', async () => {
+  const overview = await overviewOfAll()
+  const page = await overviewPage(overview)
+
+  expect(overview.organizations.map(({ runs }) => runs.length)).toEqual([30, 30, 26, 0, 30, 30, 30, 30])
+  expect(drawingOf(page, 'failing')).toMatch(/aria-label="The last 30 runs: 3 failed, .*<path class="cross"/)
+  expect(drawingOf(page, 'fresh')).toMatch(/aria-label="The last 30 runs: none failed, .*<path class="changes"/)
+  expect(drawingOf(page, 'fresh')).not.toContain('cross')
+  expect(barsOf(drawingOf(page, 'failing'), 'bad')).toBe(3)
+  expect(barsOf(drawingOf(page, 'failing'), 'good')).toBe(27)
+})
+
 type Screen = (typeof SCREENS)[number]
 
 /** A page, what it complained about, and what it asked for. */
@@ -143,4 +168,13 @@ async function everyPage() {
 function onThePath(names: readonly string[]): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path))
+}
+
+function drawingOf(page: string, organization: string): string {
+  const card = page.split('<article').find((each) => each.includes(`<h3>${organization}</h3>`)) ?? ''
+  return (/<svg[^]*?<\/svg>/.exec(card)?.[0] ?? '').replaceAll(/\s+/g, ' ')
+}
+
+function barsOf(drawing: string, kind: string): number {
+  return (new RegExp(`class="${kind}" d="([^"]*)"`).exec(drawing)?.[1] ?? '').split('z').length - 1
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Pause } from '../../src/pause.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
-import { partOf, readOverview, type Overview } from '../../src/page/overview.ts'
+import { partOf } from '../../src/page/overview.ts'
 import { progressOf } from '../../src/page/progress.ts'
 import { customers } from '../support/builders.ts'
 import { night } from '../mirror/nights.ts'
 import { aMirror } from '../support/mirror-file.ts'
-import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/organizations-in-all-states.ts'
+import { LOOKED_AT_MS } from '../support/organizations-in-all-states.ts'
+import { overviewOfAll, overviewOf, cardsOf } from '../support/overview-page.ts'
 
 const UNDERWAY = { organization: 'acme', runId: 7, startedAtMs: 0, isQuick: false, readBefore: 0, read: 0, total: 100 }
 
@@ -24,18 +24,6 @@ test('every organization is shown in its states, and those that need attention c
     ['fresh', 'fresh'],
   ])
   expect(overview.totals).toEqual([4, 3, 1])
-})
-
-test('a paused organization is said to be, and is not late', async () => {
-  const overview = await overviewOfAll({
-    late: { sinceMs: LOOKED_AT_MS - 3_600_000, untilMs: LOOKED_AT_MS + 3_600_000 },
-  })
-  const late = overview.organizations.find(({ organization }) => organization === 'late')
-  const said = cardsOf(await overviewPage(overview)).get('late')
-
-  expect(late?.standing).toMatchObject({ states: ['paused'], urgency: 1 })
-  expect(said).toContain('Paused 1 h ago, until')
-  expect(said).toContain('customer-mirror resume late')
 })
 
 test('the page says in words what is true of each organization', async () => {
@@ -57,18 +45,6 @@ test('the page says in words what is true of each organization', async () => {
     'Read 20 min ago, as scheduled. Proven: every customer who was listed during the whole scan was read.',
   )
   expect(said.get('fresh')).toContain('Next run in 23 h 40 min (2026-02-04 02:00 GMT)')
-})
-
-test('the last thirty runs are drawn, and the drawing is said in words', async () => {
-  const overview = await overviewOfAll()
-  const page = await overviewPage(overview)
-
-  expect(overview.organizations.map(({ runs }) => runs.length)).toEqual([30, 30, 26, 0, 30, 30, 30, 30])
-  expect(drawingOf(page, 'failing')).toMatch(/aria-label="The last 30 runs: 3 failed, .*<path class="cross"/)
-  expect(drawingOf(page, 'fresh')).toMatch(/aria-label="The last 30 runs: none failed, .*<path class="changes"/)
-  expect(drawingOf(page, 'fresh')).not.toContain('cross')
-  expect(barsOf(drawingOf(page, 'failing'), 'bad')).toBe(3)
-  expect(barsOf(drawingOf(page, 'failing'), 'good')).toBe(27)
 })
 
 test('a page holds nothing of a customer, no message of a service, no script, and loads nothing', async () => {
@@ -155,41 +131,3 @@ test('a run whose process is gone is not shown as running', async () => {
 
   expect(organizations[0]?.standing.states).toEqual(['stopped'])
 })
-
-async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {
-  const mirror = await aMirror()
-  await mirrorAllStates(mirror)
-  return overviewOf(mirror, IN_STATES, paused)
-}
-
-function overviewOf(
-  mirror: Awaited<ReturnType<typeof aMirror>>,
-  organizations: readonly string[],
-  paused: Record<string, Pause> = {},
-): Promise<Overview> {
-  const asked = { organizations, dueOf: dueEveryNight, pausedOf: (id: string) => paused[id] }
-  return readOverview(mirror, { ...asked, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
-}
-
-/** The text of each card, by its organization. */
-function cardsOf(page: string): Map<string, string> {
-  const cards = page.split('<article').slice(1)
-  return new Map(
-    cards.map((card) => [
-      /<h3>(.*?)<\/h3>/.exec(card)?.[1] ?? '',
-      card
-        .replaceAll(/<svg[^]*?<\/svg>|<[^>]*>/g, ' ')
-        .replaceAll(/\s+/g, ' ')
-        .trim(),
-    ]),
-  )
-}
-
-function drawingOf(page: string, organization: string): string {
-  const card = page.split('<article').find((each) => each.includes(`<h3>${organization}</h3>`)) ?? ''
-  return (/<svg[^]*?<\/svg>/.exec(card)?.[0] ?? '').replaceAll(/\s+/g, ' ')
-}
-
-function barsOf(drawing: string, kind: string): number {
-  return (new RegExp(`class="${kind}" d="([^"]*)"`).exec(drawing)?.[1] ?? '').split('z').length - 1
-}

@@ -6,29 +6,10 @@ import { plainScan } from '../../src/scan/plain-scan.ts'
 import type { Reason } from '../../src/scan/reasons.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
-import { drive, type Ride, type Service } from '../support/drive-scan.ts'
+import { drive } from '../support/drive-scan.ts'
 import { seeds, someOf } from '../support/seeds.ts'
-import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
-
-const ROWS = 950
-
-type Answer = ReturnType<Service['answer']>
-type Misbehaviour = (list: SimulatedList, window: Window, answered: number) => Answer
-
-type Result = Ride & { certificate: Certificate; lost: number }
-
-function scanOf(
-  misbehave: Misbehaviour,
-  { parallel = 1, order = 'id asc', plain = false }: { parallel?: number; order?: ListOrder; plain?: boolean } = {},
-): Result {
-  const luck = dice(7)
-  const list = new SimulatedList(luck, { size: ROWS, order })
-  const scan = plain ? plainScan() : chainScan()
-  let answered = 0
-  const ride = drive(scan, { answer: (window) => misbehave(list, window, answered++) }, { dice: luck, parallel })
-  const lost = list.survivors().filter((id) => !ride.ids.has(id)).length
-  return { ...ride, certificate: scan.certificate(), lost }
-}
+import { SimulatedList } from '../support/simulated-list.ts'
+import { ROWS, type Answer, type Misbehaviour, scanOf, notFound } from '../support/misbehaving-services.ts'
 
 const covers = (window: Window, position: number) =>
   window.size * (window.page - 1) <= position && position < window.size * window.page
@@ -36,11 +17,6 @@ const covers = (window: Window, position: number) =>
 /** Serves a page of another size than asked for, and says so. */
 function resized(list: SimulatedList, window: Window, size: number): WindowAnswer {
   return { ...list.answer({ page: window.page, size }), window, perPage: size }
-}
-
-/** What a 404 is to a scan. */
-function notFound(window: Window): WindowAnswer {
-  return { window, rows: [], total: undefined, perPage: window.size, beyondEnd: true }
 }
 
 const LIES: [string, Reason, Misbehaviour][] = [
@@ -288,16 +264,6 @@ test('pages side by side that hold the rows of another are no proof, and end the
   expect(requests).toBeLessThan(30)
 })
 
-test.each([2 ** 53 - 1, 1e11])(
-  'a total of %d over pages of fixed sizes is no plan to fill the memory with',
-  (total) => {
-    const misbehave: Misbehaviour = (list, window) =>
-      [100, 50].includes(window.size) ? { ...list.answer(window), total } : 'size-refused'
-
-    expect(scanOf(misbehave).certificate.proof).toBe('unproven')
-  },
-)
-
 const REFUSALS: [string, NonNullable<Certificate['stoppedAt']>['failure'], (window: Window) => Answer][] = [
   ['404', 'not-found', notFound],
   ['a refusal', 'size-refused', () => 'size-refused'],
@@ -328,31 +294,6 @@ test.each(REFUSALS)(
     }
   },
 )
-
-const BEYOND: [string, (list: SimulatedList, window: Window) => Answer][] = [
-  ['404', (list, window) => (startOf(window) < list.size ? list.answer(window) : notFound(window))],
-  ['the last page', (list, window) => (startOf(window) < list.size ? list.answer(window) : 'page-mismatch')],
-  ['an empty page', (list, window) => list.answer(window)],
-]
-
-test.each(BEYOND)('a list that shrinks while it is read is read to its end, where %s stands beyond it', (_, answer) => {
-  for (const parallel of [1, 6]) {
-    for (const gone of someOf([20, 150, 700])) {
-      for (const plain of [true, false]) {
-        for (const when of someOf([1, 2, 3, 4, 5, 6, 7, 8, 9])) {
-          const shrinking: Misbehaviour = (list, window, answered) => {
-            if (answered === when) for (let left = gone; left > 0; left -= 1) list.delete()
-            return answer(list, window)
-          }
-          const { certificate, lost, requests } = scanOf(shrinking, { plain, parallel })
-          expect({ gone, when, ...certificate }).toMatchObject({ gone, when, stoppedAt: undefined })
-          if (!plain) expect({ proof: certificate.proof, lost }).toEqual({ proof: 'proven', lost: 0 })
-          expect(requests).toBeLessThan(40)
-        }
-      }
-    }
-  }
-})
 
 test('a service that lowers its page size while it is read is read by the smaller pages', () => {
   const { certificate, lost } = scanOf((list, window, answered) =>

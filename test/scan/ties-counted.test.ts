@@ -1,30 +1,7 @@
 import { expect, test } from 'vitest'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { Window } from '../../src/scan/window/window.ts'
-import { dice } from '../support/dice.ts'
-import { drive } from '../support/drive-scan.ts'
 import { SCENARIOS } from '../support/scan-scenarios.ts'
-import { seeds, someOf } from '../support/seeds.ts'
-import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
-
-type Import = { first: number; rows: number }
-type Reading = { size: number; imports: readonly Import[]; order?: ListOrder }
-
-/** Reads a list in which the rows of each import share a second, and something happens just before each answer. */
-function read(
-  { size, imports, order = 'ties asc' }: Reading,
-  before: (list: SimulatedList, answer: number) => void = () => {},
-) {
-  const luck = dice(1)
-  const createdSecondOf = (serial: number) =>
-    imports.find(({ first, rows }) => serial >= first && serial < first + rows)?.first ?? serial
-  const list = new SimulatedList(luck, { size, order, createdSecondOf })
-  const scan = chainScan()
-  let answers = 0
-  const service = { answer: (window: Window) => list.answer(window), between: () => before(list, (answers += 1)) }
-  const { ids, requests } = drive(scan, service, { dice: luck, parallel: 4 })
-  return { certificate: scan.certificate(), requests, lost: list.survivors().filter((id) => !ids.has(id)).length }
-}
+import { seeds } from '../support/seeds.ts'
+import { read } from '../support/imports-of-one-second.ts'
 
 test('a sixteenth of a list in one second, in another order at each request, costs a count in its place and no further pass', () => {
   const { certificate, requests, lost } = read({ size: 12_000, imports: [{ first: 4800, rows: 750 }] })
@@ -78,26 +55,6 @@ test('an import whose rows keep their order settles, although it was counted too
   expect(lost).toBe(0)
   expect(certificate).toMatchObject({ proof: 'settled', basis: undefined, passes: 1 })
   expect(certificate.reasons).toContain('ties')
-})
-
-test.each([
-  ['a customer is deleted before the import', (list: SimulatedList) => list.delete(1, 10)],
-  ['customers of the import are deleted', (list: SimulatedList) => list.delete(5, 600)],
-  ['a customer is deleted behind it', (list: SimulatedList) => list.delete(1, 1100)],
-])('where %s during the count, nothing is certified while a customer is unread', (_, change) => {
-  for (const when of someOf(
-    Array.from({ length: 41 }, (_row, index) => index + 5),
-    { every: 8 },
-  )) {
-    const reading = { size: 1200, imports: [{ first: 500, rows: 300 }] }
-    const { certificate, lost } = read(reading, (list, answer) => answer === when && change(list))
-    if (certificate.proof !== 'unproven') expect({ when, lost }).toEqual({ when, lost: 0 })
-  }
-})
-
-test('a whole list of one second in another order at each request is never certified while a customer is unread', () => {
-  const { certificate, lost } = read({ size: 2500, imports: [{ first: 1, rows: 2500 }] })
-  if (certificate.proof !== 'unproven') expect(lost).toBe(0)
 })
 
 test('lists with imports of one second are never certified while a customer is unread', () => {

@@ -44,6 +44,16 @@ export async function played(scenario: string | undefined, options: SandboxOptio
   return { sandbox, acme, hand: sandbox.organization('acme'), truth: sandbox.truth('acme'), get, readAll }
 }
 
+/** A play whose clock stands, except `between` requests. */
+export async function onAClock(scenario: string, options: { customers?: number } = {}) {
+  let nowMs = Date.UTC(2026, 0, 5, 2)
+  const game: Played = await played(scenario, { ...options, now: () => nowMs })
+  const between = (ms: number): void => {
+    nowMs += ms
+  }
+  return { game, between }
+}
+
 export async function getPage(
   { recipe }: Pick<Sandbox, 'recipe'>,
   organization: Sandbox['organizations'][number],

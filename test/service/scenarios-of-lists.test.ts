@@ -2,17 +2,6 @@ import { expect, test } from 'vitest'
 import { someOf } from '../support/seeds.ts'
 import { lostAndRepeated, played } from './a-sandbox.ts'
 
-test('without a scenario, and with still, the list is as generated and stays so', async () => {
-  for (const scenario of [undefined, 'still']) {
-    const { acme, readAll, truth } = await played(scenario)
-    const mark = truth.mark()
-    expect(await readAll()).toEqual(acme.customers.map(({ id }) => id))
-    expect(await readAll(15)).toEqual(acme.customers.map(({ id }) => id))
-    expect(truth.lived(mark).size).toBe(1000)
-    expect(truth.everDeleted().size).toBe(0)
-  }
-})
-
 test('insert: customers appear at every second request, in order of creation', async () => {
   const { hand, get, truth } = await played('insert')
   const totals: number[] = []

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { createByteBudget, whenRoomy } from '../../src/source/byte-budget.ts'
-import { onThisMachine } from '../support/busy-machine.ts'
 import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT } from './a-source.ts'
+import { large } from '../support/byte-budget.ts'
 
 test('the page that came first goes on however much it takes, and the others wait until there is room, in their order', () => {
   const rooms = createByteBudget(100).share()
@@ -71,13 +71,6 @@ test('waiting for room ends with the reason of the signal', async () => {
   await expect(whenRoomy(second, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop')
 })
 
-/** A page of some hundred kilobytes. */
-const large: Reply = (response, request) => {
-  const { data, ...rest } = envelopeOf(1000, request)
-  const wide = data.map((record) => ({ ...record, name: 'ж'.repeat(5000) }))
-  return bytes(200, JSON.stringify({ ...rest, data: wide }))(response, request)
-}
-
 test('pages that are larger than the budget are each read, one after the other, and never two in full at once', async () => {
   await using server = await faultServer(large)
   const budget = createByteBudget(10_000)
@@ -115,16 +108,4 @@ test('a page that could not be read, a search, and a compressed page leave nothi
   const empty = budget.share().open()
   empty.add(999)
   expect(empty.mayGoOn).toBe(true)
-})
-
-test('a page that waits for room does not count as lost', async () => {
-  await using server = await faultServer(large)
-  const budget = createByteBudget(1000)
-  const requestTimeoutMs = onThisMachine(300)
-  const { source } = aSource(server, { requestTimeoutMs, attempts: 1 }, { budget })
-  const first = await source.readPage({ page: 1, size: 50 }, PATIENT)
-  const second = source.readPage({ page: 2, size: 50 }, PATIENT)
-  await new Promise((resolve) => setTimeout(resolve, 2 * requestTimeoutMs))
-  first.release?.()
-  expect((await second).records()).toHaveLength(50)
 })

@@ -9,6 +9,9 @@ import { mirroring } from './mirroring.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
+/** A scan as a chain, one request at a time. */
+export const CHAIN = { scan: 'chain', concurrency: 1 } as const
+
 /** One night: the list, and the events during the run. */
 export type Night = {
   /** The list, or a function from the number of answered pages to the list. */

@@ -23,7 +23,7 @@ const OF_THE_STORE = [
 const OF_RUNS = [
   ...['run/*', 'settled-nights', 'quick-run*', 'search-*', 'forgotten-customers*', 'privacy', 'privacy.property'],
   ...['definitions-over-nights*', 'adversarial-records*', 'forged-names', 'cached-answers', 'misleading-pages'],
-  ...['too-large-page', 'scan-on-the-service', 'wall-clock*'],
+  ...['too-large-page', 'scan-on-the-service*', 'wall-clock*'],
 ]
 
 /**

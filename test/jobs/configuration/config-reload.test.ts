@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
@@ -6,10 +6,11 @@ import { pause } from '../../../jobs/pauses/pauses.ts'
 import { putOffOf } from '../../../jobs/pauses/put-off.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
-import { runCli, startCli } from '../../support/run-cli.ts'
+import { startCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { message } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { aPlaceOf } from '../../support/reloading-worker.ts'
 
 test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
   const sandbox = await aSandbox({ customers: [3, 3] })
@@ -28,22 +29,6 @@ test('SIGHUP has a worker read its configuration at once, and ends no run', asyn
   worker.send('SIGTERM')
 
   expect(await worker.ended).toMatchObject({ code: 143, stdout: '' })
-})
-
-test('a mirror or a queue that is changed in the file is said to wait for a restart', async () => {
-  const [acme] = organizationsOf(await aSandbox({ customers: [3] }))
-  if (acme === undefined) throw new Error('an organization was asked for')
-  const place = aJobsWorkplace([acme])
-  const worker = startCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder })
-  await worker.lineOnStderr(/"worker started"/)
-  const document: object = parse(readFileSync(place.config, 'utf8'))
-  writeFileSync(place.config, stringify({ ...document, mirror: './elsewhere.db' }))
-  const line = await worker.lineOnStderr(/"settings were changed that take effect at the next start"/)
-  worker.send('SIGTERM')
-  await worker.ended
-
-  expect(line).toMatch(/"level":"warn".*"settings":\["mirror"\]/)
-  expect(existsSync(join(place.folder, 'elsewhere.db'))).toBe(false)
 })
 
 // Other processes cannot add to the embedded queue.
@@ -95,22 +80,6 @@ if (!isEmbedded) {
       why: 'pause',
     })
   })
-
-  test('worker --once with another file leaves the schedules of a worker alone', async () => {
-    const { place, organizations } = await aPlaceOf(2)
-    const worker = startWorker(place)
-    await Promise.all(organizations.map(({ id }) => worker.ran(id)))
-    const { queues } = await someQueues(place.queue, place.mirror)
-    const schedules = await queues.tick.getJobSchedulers()
-    const other = join(place.folder, 'other.yaml')
-    const document: object = parse(readFileSync(place.config, 'utf8'))
-    writeFileSync(other, stringify({ ...document, organizations: organizations.slice(1) }))
-    const { code } = await runCli(['worker', '--once', '--config', other], { cwd: place.folder })
-
-    expect(code).toBe(0)
-    expect(await queues.tick.getJobSchedulers()).toEqual(schedules)
-    expect(worker.lines.join()).not.toContain('another configuration is accepted')
-  })
 }
 
 const NEVER = 3_600_000
@@ -131,10 +100,4 @@ async function aBlindWorker(
   const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, reconcileMs: NEVER, unknownWaitMs } })
   await worker.ran('acme')
   return { worker, write }
-}
-
-async function aPlaceOf(count: number) {
-  const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
-  const organizations = organizationsOf(sandbox)
-  return { place: aJobsWorkplace(organizations), organizations }
 }

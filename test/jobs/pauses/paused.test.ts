@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { pause, resume } from '../../../jobs/pauses/pauses.ts'
 import { putOffOf } from '../../../jobs/pauses/put-off.ts'
 import { ALL } from '../../../src/pause.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
-import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
+import { isEmbedded } from '../../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { startWorker } from '../../support/worker-here.ts'
-import { message, type LogLine, type WorkerLog } from '../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { message, type LogLine } from '../../support/worker-log.ts'
+import { readiness, aPlace } from '../../support/paused-worker.ts'
 
 const isPutOff =
   (organization: string) =>
@@ -35,21 +34,6 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
   expect(before).toEqual([{ organization: 'globex', status: 'complete' }])
   expect(jobs).toEqual([{ organization: 'acme', why: 'pause', untilMs: undefined, attempts: 0 }])
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
-})
-
-test('a pause with an end ends by itself', async () => {
-  const { place, inQueue } = await aPlace()
-  const untilMs = Date.now() + 1000
-  await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs }))
-  const worker = startWorker(place)
-  await worker.ran('acme')
-  await worker.ran('globex')
-
-  const { paused } = await readiness(worker)
-  expect(paused).toBeUndefined()
-  for (const { started } of rowsOf(place.mirror, 'SELECT started_at AS started FROM runs'))
-    expect(Date.parse(`${String(started).replace(' ', 'T')}Z`)).toBeGreaterThanOrEqual(untilMs)
-  expect(valueOf(place.mirror, 'SELECT count(*) FROM runs')).toBe(2)
 })
 
 if (!isEmbedded) {
@@ -97,28 +81,4 @@ if (!isEmbedded) {
       name: 'pause:acme',
     })
   })
-}
-
-async function readiness(worker: WorkerLog): Promise<Record<string, unknown>> {
-  const { http } = await worker.said((line) => line.http !== undefined)
-  return z.record(z.string(), z.unknown()).parse(await (await fetch(`${http}/readyz`)).json())
-}
-
-type Queue = {
-  queues: Awaited<ReturnType<typeof someQueues>>['queues']
-  values: Awaited<ReturnType<typeof someQueues>>['backend']['values']
-}
-
-async function aPlace(options: Parameters<typeof aSandbox>[0] = { customers: [5, 3] }) {
-  const place = aJobsWorkplace(organizationsOf(await aSandbox(options)))
-  /** An embedded queue is open in one place at a time. */
-  async function inQueue<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
-    const { backend, queues, close } = await someQueues(place.queue, place.mirror)
-    try {
-      return await work({ queues, values: backend.values })
-    } finally {
-      await close()
-    }
-  }
-  return { place, inQueue }
 }

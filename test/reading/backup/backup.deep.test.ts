@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
@@ -12,6 +12,8 @@ import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
 import { LAUNCHER } from '../../support/launcher.ts'
+import { publishCommand } from '../../../src/cli/publish.ts'
+import { asPlainUser, startCli } from '../../support/run-cli.ts'
 
 describe('a backup', () => {
   test('is one state of the mirror, however much another process writes meanwhile', async () => {
@@ -62,5 +64,49 @@ describe('the command', () => {
     await runCommand(backupCommand, [file, '--config', here.config])
 
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+})
+
+describe('the command', () => {
+  test('a folder that this user cannot write is an error that says so', async ({ skip }) => {
+    const user = asPlainUser()
+    if (user === undefined) skip()
+    const here = await aMirroredWorkplace()
+    for (const path of [here.folder, dirname(here.mirror)]) chmodSync(path, 0o777)
+    for (const path of [here.config, here.mirror]) chmodSync(path, 0o666)
+    const locked = join(here.folder, 'locked')
+    mkdirSync(locked, { mode: 0o555 })
+    const done = startCli(['backup', join(locked, 'b.db'), '--config', here.config], { cwd: here.folder, ...user })
+    const { code, stderr } = await done.ended
+
+    expect([code, stderr]).toEqual([2, expect.stringContaining('this user may not write there')])
+    expect(readdirSync(locked)).toEqual([])
+  })
+
+  test('where no more can be written, the backup from before stays, and nothing half written', async () => {
+    const here = await aMirroredWorkplace([900])
+    const file = join(here.folder, 'backups', 'customers.db')
+    await runCommand(backupCommand, [file, '--config', here.config])
+    const before = readFileSync(file)
+    const command = `ulimit -f ${Math.floor(before.length / 2048)}; exec "$0" "$1" backup "$2" --config "$3"`
+    const ended = spawnSync('bash', ['-c', command, process.execPath, LAUNCHER, file, here.config], {
+      encoding: 'utf8',
+    })
+
+    expect(ended).toMatchObject({
+      status: 5,
+      stdout: '',
+      stderr: expect.stringMatching(/the disk is full, a quota is used up/),
+    })
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+
+  test('a copy for readers is no mirror to make a backup of', async () => {
+    const here = await aMirroredWorkplace()
+    const copy = join(here.folder, 'copies', 'customers.db')
+    await runCommand(publishCommand, [copy, '--config', here.config])
+
+    await expect(backUp(copy)).rejects.toMatchObject({ code: 'mirror-foreign' })
   })
 })

@@ -1,20 +1,18 @@
-import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
-import { publishCommand } from '../../../src/cli/publish.ts'
 import { night } from '../../mirror/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { asPlainUser, runCli, startCli } from '../../support/run-cli.ts'
+import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aWorkplace } from '../../support/workplace.ts'
 import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
-import { LAUNCHER } from '../../support/launcher.ts'
 import { someOf } from '../../support/seeds.ts'
+import { written } from '../../support/backup-command.ts'
 
 describe('a backup', () => {
   test('holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
@@ -195,59 +193,12 @@ describe('the command', () => {
     expect(ended).toMatchObject({ code, stdout: '' })
     expect(stderr).not.toMatch(/\bat .*\.ts:\d+|Unexpected/)
   })
-
-  test('a folder that this user cannot write is an error that says so', async ({ skip }) => {
-    const user = asPlainUser()
-    if (user === undefined) skip()
-    const here = await aMirroredWorkplace()
-    for (const path of [here.folder, dirname(here.mirror)]) chmodSync(path, 0o777)
-    for (const path of [here.config, here.mirror]) chmodSync(path, 0o666)
-    const locked = join(here.folder, 'locked')
-    mkdirSync(locked, { mode: 0o555 })
-    const done = startCli(['backup', join(locked, 'b.db'), '--config', here.config], { cwd: here.folder, ...user })
-    const { code, stderr } = await done.ended
-
-    expect([code, stderr]).toEqual([2, expect.stringContaining('this user may not write there')])
-    expect(readdirSync(locked)).toEqual([])
-  })
-
-  test('where no more can be written, the backup from before stays, and nothing half written', async () => {
-    const here = await aMirroredWorkplace([900])
-    const file = join(here.folder, 'backups', 'customers.db')
-    await runCommand(backupCommand, [file, '--config', here.config])
-    const before = readFileSync(file)
-    const command = `ulimit -f ${Math.floor(before.length / 2048)}; exec "$0" "$1" backup "$2" --config "$3"`
-    const ended = spawnSync('bash', ['-c', command, process.execPath, LAUNCHER, file, here.config], {
-      encoding: 'utf8',
-    })
-
-    expect(ended).toMatchObject({
-      status: 5,
-      stdout: '',
-      stderr: expect.stringMatching(/the disk is full, a quota is used up/),
-    })
-    expect(readFileSync(file).equals(before)).toBe(true)
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
-  })
-
-  test('a copy for readers is no mirror to make a backup of', async () => {
-    const here = await aMirroredWorkplace()
-    const copy = join(here.folder, 'copies', 'customers.db')
-    await runCommand(publishCommand, [copy, '--config', here.config])
-
-    await expect(backUp(copy)).rejects.toMatchObject({ code: 'mirror-foreign' })
-  })
 })
 
 type Place = Awaited<ReturnType<typeof aMirroredWorkplace>>
 
 function linked(target: string, path: string): string {
   symlinkSync(target, path)
-  return path
-}
-
-function written(path: string, content: string): string {
-  writeFileSync(path, content)
   return path
 }
 

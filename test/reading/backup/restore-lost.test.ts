@@ -1,18 +1,14 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { exportCommand } from '../../../src/cli/export.ts'
 import { restoredText } from '../../../src/cli/output/restored-text.ts'
-import { restoreCommand } from '../../../src/cli/restore.ts'
-import { syncCommand } from '../../../src/cli/sync.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
 import { CLOCKS } from '../../mirror/organizations.ts'
 import { makeNight } from '../../support/alike-nights.ts'
-import { aBackedUpWorkplace } from '../../support/backed-up.ts'
 import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { runCommand } from '../../support/run-command.ts'
+import { lose } from '../../support/lost-mirror.ts'
 
 const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
 
@@ -56,21 +52,6 @@ test('numbers go on further after a second loss, though the backup is the same',
   expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
 })
 
-test('readers of the feed of a lost mirror are sent to a new copy, from which they go on', async () => {
-  const here = await aBackedUpWorkplace()
-  lose(here.mirror)
-  const restored = await runCommand(restoreCommand, [here.backup, '--config', here.config])
-  await runCommand(syncCommand, ['--config', here.config])
-  const since = (seq: string) =>
-    runCommand(exportCommand, ['--format', 'jsonl', '--changes-since', seq, '--config', here.config])
-  const whole = await runCommand(exportCommand, ['--format', 'jsonl', '--config', here.config])
-  const seq = /Last seq: (\d+)/.exec(whole.stderr)?.[1] ?? ''
-
-  expect(restored.stdout).toMatch(/forgotten after the backup are back[^]*need a new copy of the customers/)
-  expect(await since('3')).toMatchObject({ code: 2, stderr: expect.stringContaining('start again from a copy') })
-  expect(await since(seq)).toMatchObject({ code: 0 })
-})
-
 test('where the mirror was begun anew, those forgotten before the backup stay forgotten, and of the others those in the backup', async () => {
   const mirror = aMirrorFile()
   await mirroredTo(mirror, [10])
@@ -108,10 +89,6 @@ async function forget(file: string, numbers: readonly number[]): Promise<void> {
   const mirror = await openMirror(file)
   for (const n of numbers) await mirror.forgetCustomer({ organization: 'acme', id: customerId(n), ...CLOCKS })
   await mirror.close()
-}
-
-function lose(mirror: string): void {
-  for (const ending of ['', '-wal', '-shm']) rmSync(mirror + ending, { force: true })
 }
 
 async function beginAnew(mirror: string): Promise<void> {

@@ -2,14 +2,20 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, describe, onTestFinished } from 'vitest'
 import { publishCommand } from '../../../src/cli/publish.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
-import { valueOf } from '../../support/mirror-file.ts'
-import { startCli } from '../../support/run-cli.ts'
+import { valueOf, aMirror, aMirrorFile, tamper } from '../../support/mirror-file.ts'
+import { startCli, runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
 import { LAUNCHER } from '../../support/launcher.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
+import { night } from '../../mirror/nights.ts'
+import { CLOCKS, organizationsOf } from '../../mirror/organizations.ts'
+import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
+import { customers, START_MS } from '../../support/builders.ts'
+import { aBackup } from '../../support/to-restore.ts'
 
 test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
   const here = await aBackedUpWorkplace()
@@ -59,3 +65,100 @@ test('the exit codes are those of the mistakes', async () => {
   expect(asCopy).toMatchObject({ code: 7, stdout: '', stderr: expect.stringMatching(/is a copy for readers/) })
   expect(asNone).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/no such file/) })
 })
+
+describe('a restore', () => {
+  test('of an older version names the backup where a name that someone added to it is needed now', async () => {
+    const { mirror, backup } = await aBackup()
+    tamper(backup, 'PRAGMA user_version = 14')
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'mirror-foreign',
+      message: expect.stringContaining(`${backup}: holds a table, view or index "full_runs" that someone added`),
+    })
+  })
+
+  test('tells a reader of an organization that came after the backup to start from a new copy, also after a new name', async () => {
+    const mirror = await openMirror(aMirrorFile())
+    await night(mirror, 0, customers(1, 3))
+    const { file } = await backUp(mirror.file)
+    await night(mirror, 1, customers(11, 15), { organization: 'globex' })
+    await mirror.close()
+    await restore(file, mirror.file)
+    const again = await openMirror(mirror.file)
+    await night(again, 2, customers(11, 14), { organization: 'globex' })
+    const since = (seq: number, organization: string) =>
+      runCli(
+        [
+          ...['export', '--format', 'csv', '--mirror', mirror.file, '--org', organization],
+          ...['--changes-since', String(seq)],
+        ],
+        { cwd: dirname(mirror.file) },
+      )
+    const start = Number(valueOf(mirror.file, `SELECT feed_seq FROM horizons WHERE organization = 'globex'`))
+
+    expect(await since(0, 'globex')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/start again from a copy/),
+    })
+    expect(await since(start, 'globex')).toMatchObject({ code: 0 })
+    await again.close()
+    const organizations = await organizationsOf(mirror.file)
+    await organizations.rename({ from: 'globex', to: 'globex-eu' }, CLOCKS)
+    expect(await since(0, 'globex-eu')).toMatchObject({ code: 2 })
+  })
+
+  test('never gets the WAL of the mirror before it: what a killed run left in it goes with the replaced file', async () => {
+    const mirror = aMirrorFile()
+    const backup = await aBackupOf(5)
+    const writer = aWriter(mirror)
+    await writer.saved(5)
+    await writer.kill()
+    const inWal = statSync(`${mirror}-wal`).size
+    const { kept = '' } = await restore(backup, mirror)
+
+    expect(inWal).toBeGreaterThan(0)
+    expect(valueOf(mirror, COUNT)).toBe(5)
+    expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+    expect(Number(valueOf(kept, COUNT))).toBeGreaterThan(100)
+    expect(readdirSync(dirname(mirror)).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([])
+  })
+})
+
+describe('nothing is changed', () => {
+  test('while a run is under way: the message names it', async () => {
+    const { mirror, backup } = await aBackup()
+    const used = await openMirror(mirror)
+    onTestFinished(() => used.close())
+    await used.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'held',
+      message: expect.stringMatching(/run 3 of acme is writing it.*Stop the worker/s),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(12)
+  })
+})
+
+test('while another restore is under way, the second one is refused, and the first one is not disturbed', async () => {
+  const { mirror, backup } = await aBackup()
+  let second: Promise<unknown> | undefined
+  const first = restore(backup, mirror, {
+    onProgress: () => {
+      second ??= restore(backup, mirror).catch((error: unknown) => error)
+    },
+  })
+
+  await expect(first).resolves.toMatchObject({ customers: 10 })
+  expect(await second).toMatchObject({
+    code: 'mirror-locked',
+    message: expect.stringMatching(/another restore is under way/),
+  })
+  expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
+})
+
+async function aBackupOf(count: number): Promise<string> {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, count))
+  const { file } = await backUp(mirror.file, { file: aBackupFile() })
+  return file
+}

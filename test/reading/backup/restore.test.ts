@@ -10,14 +10,14 @@ import { APPLICATION_ID } from '../../../src/mirror/sqlite/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/sqlite/migrate.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
-import { CLOCKS, organizationsOf } from '../../mirror/organizations.ts'
-import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
+import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
 import { fillDisk } from '../../support/room-to-sort.ts'
+import { type Place, aBackup } from '../../support/to-restore.ts'
 
 describe('a restore', () => {
   test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
@@ -58,16 +58,6 @@ describe('a restore', () => {
     expect(namesBeside(mirror)).toEqual(['customers.db'])
   })
 
-  test('of an older version names the backup where a name that someone added to it is needed now', async () => {
-    const { mirror, backup } = await aBackup()
-    tamper(backup, 'PRAGMA user_version = 14')
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'mirror-foreign',
-      message: expect.stringContaining(`${backup}: holds a table, view or index "full_runs" that someone added`),
-    })
-  })
-
   test('gives no number of a run or a change out again, and no earlier updated_at', async () => {
     const { mirror, backup } = await aBackup()
     const numbers = `SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run,
@@ -101,36 +91,6 @@ describe('a restore', () => {
       stderr: expect.stringMatching(/undone by a restore: start again from a copy/),
     })
     expect(await since(start)).toMatchObject({ code: 0 })
-  })
-
-  test('tells a reader of an organization that came after the backup to start from a new copy, also after a new name', async () => {
-    const mirror = await openMirror(aMirrorFile())
-    await night(mirror, 0, customers(1, 3))
-    const { file } = await backUp(mirror.file)
-    await night(mirror, 1, customers(11, 15), { organization: 'globex' })
-    await mirror.close()
-    await restore(file, mirror.file)
-    const again = await openMirror(mirror.file)
-    await night(again, 2, customers(11, 14), { organization: 'globex' })
-    const since = (seq: number, organization: string) =>
-      runCli(
-        [
-          ...['export', '--format', 'csv', '--mirror', mirror.file, '--org', organization],
-          ...['--changes-since', String(seq)],
-        ],
-        { cwd: dirname(mirror.file) },
-      )
-    const start = Number(valueOf(mirror.file, `SELECT feed_seq FROM horizons WHERE organization = 'globex'`))
-
-    expect(await since(0, 'globex')).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/start again from a copy/),
-    })
-    expect(await since(start, 'globex')).toMatchObject({ code: 0 })
-    await again.close()
-    const organizations = await organizationsOf(mirror.file)
-    await organizations.rename({ from: 'globex', to: 'globex-eu' }, CLOCKS)
-    expect(await since(0, 'globex-eu')).toMatchObject({ code: 2 })
   })
 
   test('keeps forgotten who was forgotten after the backup, and nothing of them in the restored file', async () => {
@@ -178,22 +138,6 @@ describe('a restore', () => {
     expect([mirror, dirname(mirror)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700])
   })
 
-  test('never gets the WAL of the mirror before it: what a killed run left in it goes with the replaced file', async () => {
-    const mirror = aMirrorFile()
-    const backup = await aBackupOf(5)
-    const writer = aWriter(mirror)
-    await writer.saved(5)
-    await writer.kill()
-    const inWal = statSync(`${mirror}-wal`).size
-    const { kept = '' } = await restore(backup, mirror)
-
-    expect(inWal).toBeGreaterThan(0)
-    expect(valueOf(mirror, COUNT)).toBe(5)
-    expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
-    expect(Number(valueOf(kept, COUNT))).toBeGreaterThan(100)
-    expect(readdirSync(dirname(mirror)).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([])
-  })
-
   test('gets no WAL that lies where the mirror was before someone moved it away', async () => {
     const { mirror, backup } = await aBackup()
     const other = await aMirror()
@@ -236,19 +180,6 @@ describe('nothing is changed', () => {
     await expect(restore(backup, pipe)).rejects.toMatchObject({ code: 'mirror-foreign' })
     expect(statSync(pipe).isFIFO()).toBe(true)
     expect(namesBeside(mirror)).toEqual(['customers.db', 'customers.db.pipe'])
-  })
-
-  test('while a run is under way: the message names it', async () => {
-    const { mirror, backup } = await aBackup()
-    const used = await openMirror(mirror)
-    onTestFinished(() => used.close())
-    await used.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'held',
-      message: expect.stringMatching(/run 3 of acme is writing it.*Stop the worker/s),
-    })
-    expect(valueOf(mirror, COUNT)).toBe(12)
   })
 
   test.each([
@@ -398,23 +329,6 @@ test('what a killed restore left is removed by the next one', async () => {
   expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
 })
 
-test('while another restore is under way, the second one is refused, and the first one is not disturbed', async () => {
-  const { mirror, backup } = await aBackup()
-  let second: Promise<unknown> | undefined
-  const first = restore(backup, mirror, {
-    onProgress: () => {
-      second ??= restore(backup, mirror).catch((error: unknown) => error)
-    },
-  })
-
-  await expect(first).resolves.toMatchObject({ customers: 10 })
-  expect(await second).toMatchObject({
-    code: 'mirror-locked',
-    message: expect.stringMatching(/another restore is under way/),
-  })
-  expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
-})
-
 test('the command says what was restored, what was kept, and what is left to do', async () => {
   const here = await aBackedUpWorkplace()
   await runCommand(syncCommand, ['--config', here.config])
@@ -452,35 +366,6 @@ const REPLACING = `
   renameSync(other, file)
   db.close()`
 
-type Place = { mirror: string; backup: string }
-
-/** A closed mirror with 12 customers, and a backup of the night before, when there were 10. */
-async function aBackup(): Promise<Place> {
-  const place = { mirror: aMirrorFile(), backup: aBackupFile() }
-  const bytes = await (backedUp ??= backUpAndGoOn())
-  for (const which of ['mirror', 'backup'] as const) writeFileSync(place[which], bytes[which], { mode: 0o600 })
-  return place
-}
-
-let backedUp: Promise<Record<keyof Place, Buffer>> | undefined
-
-/** The bytes of both, made once for all tests. */
-async function backUpAndGoOn(): Promise<Record<keyof Place, Buffer>> {
-  const mirror = await openMirror(aMirrorFile())
-  await night(mirror, 0, customers(1, 10))
-  const { file } = await backUp(mirror.file)
-  await night(mirror, 1, customers(1, 12))
-  await mirror.close()
-  return { mirror: readFileSync(mirror.file), backup: readFileSync(file) }
-}
-
-async function aBackupOf(count: number): Promise<string> {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, count))
-  const { file } = await backUp(mirror.file, { file: aBackupFile() })
-  return file
-}
-
 /** A mirror as an older version made it. */
 function anOldMirror(version: number): string {
   const file = aBackupFile('old.db')
@@ -491,11 +376,6 @@ function anOldMirror(version: number): string {
   db.pragma(`application_id = ${APPLICATION_ID}`)
   db.pragma(`user_version = ${version}`)
   db.close()
-  return file
-}
-
-function changed(file: string, sql: string): string {
-  tamper(file, sql)
   return file
 }
 
@@ -513,5 +393,10 @@ function damaged(file: string): string {
 
 function shortened(file: string): string {
   writeFileSync(file, readFileSync(file).subarray(0, 16_384))
+  return file
+}
+
+function changed(file: string, sql: string): string {
+  tamper(file, sql)
   return file
 }

@@ -9,11 +9,11 @@ import { LATEST_VERSION } from '../../../src/mirror/sqlite/migrate.ts'
 import { customerId } from '../../support/builders.ts'
 import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 import { makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
-import { aPlan, aMirrorOfNights, publishAll } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const MIGRATIONS = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
+
 const AT = '2026-01-04 02:00:00.000'
 
 /** A mirror as the first version left it, with one customer. */
@@ -81,23 +81,3 @@ describe.skipIf(OTHER_USER === undefined)(
     })
   },
 )
-
-test('a copy that lacks a table says so', async () => {
-  const plan = aPlan(await aMirrorOfNights())
-  publishAll(plan)
-  chmodSync(plan.file, 0o600)
-  const db = new Database(plan.file)
-  for (const name of ['customers_daily', 'customers_history']) {
-    const type = db.prepare('SELECT type FROM sqlite_schema WHERE name = ?').pluck().get(name)
-    db.exec(`DROP ${String(type)} ${name}`)
-  }
-  db.close()
-
-  expect(
-    await runCommand(exportCommand, ['--format', 'csv', '--mirror', plan.file, '--as-of', '2026-01-06']),
-  ).toMatchObject({
-    code: 2,
-    stdout: '',
-    stderr: 'This file has no customers_history: it was made by an earlier version. Publish it again.\n',
-  })
-})

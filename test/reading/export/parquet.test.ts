@@ -1,51 +1,9 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { ExportColumn, ExportFacts, ExportRow } from '../../../src/reading/export/format.ts'
-import { parquetFormat } from '../../../src/reading/export/parquet.ts'
+import type { ExportColumn, ExportRow } from '../../../src/reading/export/format.ts'
 import { UsageError } from '../../../src/errors/errors.ts'
 import { customerId } from '../../support/builders.ts'
 import { aDuckDb, type DuckRow } from '../../support/duckdb.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
-
-const column = (name: string, type: ExportColumn['type'], holds?: 'json' | 'uuid'): ExportColumn => ({
-  name,
-  type,
-  meaning: '',
-  nullable: true,
-  ...(holds && { holds }),
-})
-
-const FACTS: ExportFacts = {
-  table: 'active_customers',
-  columns: [],
-  exportedAt: '2026-01-05 02:00:00.000',
-  asOf: undefined,
-  changesSince: undefined,
-  lastSeq: 7,
-  organizations: [
-    {
-      organization: 'acme',
-      run: 3,
-      proof: 'proven',
-      readAsOf: '2026-01-05 01:00:00.000',
-      provenAsOf: null,
-      retiredAt: '2026-01-04 12:00:00.000',
-      active: 2,
-      firstReadAt: '2026-01-01 01:00:00.000',
-    },
-  ],
-}
-
-/** Writes rows of these columns as a Parquet file, and returns its path and how large each write was. */
-async function write(columns: ExportColumn[], rows: Iterable<ExportRow>, facts: Partial<ExportFacts> = {}) {
-  const file = join(temporaryFolder(), 'rows.parquet')
-  const parts: Buffer[] = []
-  const to = { write: (chunk: string | Uint8Array) => void parts.push(Buffer.from(chunk)) }
-  const count = await parquetFormat().write(rows, to, { ...FACTS, ...facts, columns })
-  writeFileSync(file, Buffer.concat(parts))
-  return { file, count, writes: parts.map(({ length }) => length) }
-}
+import { column, write } from '../../support/parquet-file.ts'
 
 async function readBack(columns: ExportColumn[], rows: Iterable<ExportRow>): Promise<DuckRow[]> {
   const { file } = await write(columns, rows)
@@ -149,24 +107,6 @@ test('the metadata says what is exported, how current it is, and where the feed 
   })
 })
 
-test('rows are compressed by zstd, and written before all of them are read', async () => {
-  let read = 0
-  const readWhenWritten: number[] = []
-  function* rows(): Generator<ExportRow> {
-    for (; read < 50_000; read += 1) yield [customerId(read), 'Ada Lovelace']
-  }
-  await parquetFormat().write(
-    rows(),
-    { write: () => void readWhenWritten.push(read) },
-    { ...FACTS, columns: [column('id', 'TEXT', 'uuid'), column('name', 'TEXT')] },
-  )
-  expect(readWhenWritten[0]).toBeLessThan(20_000)
-
-  const { file, count } = await write([column('id', 'TEXT', 'uuid')], [[customerId(1)]])
-  const [metadata] = await (await aDuckDb()).all(`SELECT compression FROM parquet_metadata('${file}')`)
-  expect([count, metadata]).toEqual([1, { compression: 'ZSTD' }])
-})
-
 test('many rows come back in their order, over several row groups', async () => {
   const rows = Array.from({ length: 25_000 }, (_, n): ExportRow => [BigInt(n), `name ${n}`, n % 3 === 0 ? null : 'de'])
   const { file } = await write([column('n', 'INTEGER'), column('name', 'TEXT'), column('language', 'TEXT')], rows)
@@ -178,17 +118,4 @@ test('many rows come back in their order, over several row groups', async () => 
       bool_and(n = file_row_number) AS in_order, (SELECT count(DISTINCT row_group_id) FROM parquet_metadata('${file}')) AS groups
     FROM read_parquet('${file}', file_row_number = true)`)
   expect(found).toEqual({ rows: '25000', named: '25000', languages: '16666', in_order: true, groups: '3' })
-})
-
-test('values that are large end their row group before it holds many of them', async () => {
-  const { writes, file } = await write(
-    [column('extra', 'TEXT')],
-    Array.from({ length: 40 }, (_, n): ExportRow => [String(n).padEnd(1_000_000, String(Math.random()))]),
-  )
-
-  expect(writes.length).toBeGreaterThan(4)
-  const [found] = await (
-    await aDuckDb()
-  ).all(`SELECT count(*) AS rows, sum(length(extra)) AS characters FROM '${file}'`)
-  expect(found).toEqual({ rows: '40', characters: '40000000' })
 })

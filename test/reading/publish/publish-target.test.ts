@@ -13,25 +13,17 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { publishCopies } from '../../../src/reading/publish/publish.ts'
 import { night } from '../../mirror/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
-import { PLAIN_USER } from '../../support/plain-user-setup.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 import { someOf } from '../../support/seeds.ts'
+import { isRoot, aSmallMirror } from '../../support/publish-target.ts'
 
-const isRoot = process.getuid?.() === 0
 const mode = (path: string) => statSync(path).mode & 0o7777
-
-async function aSmallMirror(): Promise<string> {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 20))
-  return mirror.file
-}
 
 describe('who may read a copy', () => {
   test('the folder is made with 0750, and the copy is 0440, whatever the umask is', async () => {
@@ -124,31 +116,6 @@ describe.runIf(isRoot && asPlainUser() !== undefined)('as another user', () => {
     expect(read(plan.file, 'SELECT count(*) FROM active_customers')).toBe('20')
     publishAll({ ...plan, group: 61 })
     expect(() => read(plan.file, 'SELECT 1')).toThrow(/unable to open/)
-  })
-
-  test('a group that this user is not in is refused, and nothing is left', async () => {
-    const mirror = await aSmallMirror()
-    const folder = temporaryFolder()
-    for (const path of [folder, dirname(mirror)]) chmodSync(path, 0o777)
-    for (const name of readdirSync(dirname(mirror))) chmodSync(join(dirname(mirror), name), 0o666)
-    const plan = aPlan(mirror, { file: join(folder, 'copies', 'readers.db'), group: 60 })
-    const program = new URL('../../../src/reading/publish/publish-process.ts', import.meta.url).pathname
-    const publish = (change: object) =>
-      execFileSync(process.execPath, [program], {
-        input: JSON.stringify({ ...plan, ...change }),
-        env: { ...process.env, NODE_COMPILE_CACHE: inject('compiledForPlainUser') },
-        uid: PLAIN_USER,
-        gid: PLAIN_USER,
-        encoding: 'utf8',
-      })
-
-    expect(publish({})).toMatch(/"failed":\[\{.*copy-unwritable.*this user may not give the copy to group 60/)
-    expect(readdirSync(folder)).toEqual([])
-    expect(publish({ file: '/root/copies/readers.db', group: undefined })).toMatch(/copy-unwritable.*this user may not/)
-    expect(publish({ file: '/etc/readers.db', group: undefined })).toMatch(
-      /copy-unwritable.*this user may not write there/,
-    )
-    expect(publish({ group: undefined })).toMatch(/"failed":\[\]/)
   })
 })
 

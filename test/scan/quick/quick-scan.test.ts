@@ -1,19 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { quickScan, type QuickScanOptions } from '../../../src/scan/quick/quick-scan.ts'
 import { keyOf, type Window } from '../../../src/scan/window/window.ts'
 import { dice } from '../../support/dice.ts'
-import { drive, type Service } from '../../support/drive-scan.ts'
-import { expecting, QuickList, shuffle } from '../../support/quick-list.ts'
-
-type Settings = Partial<QuickScanOptions> & { service?: Service }
-
-/** Reads the list as a quick scan does, after it was expected in the order `before`. */
-function readQuickly(list: QuickList, before: readonly number[], { service, ...options }: Settings = {}) {
-  const scan = quickScan({ expected: expecting(before), maxRequests: 100, ...options })
-  const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: dice(7), parallel: 4 })
-  const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
-  return { ...scan.conclusion(), reasons: scan.certificate().reasons, requests: ride.requests, read, reads: ride.reads }
-}
+import { type Service } from '../../support/drive-scan.ts'
+import { QuickList, shuffle } from '../../support/quick-list.ts'
+import { readQuickly } from '../../support/quick-scans.ts'
 
 describe('in order of creation', () => {
   test('five new and two gone among 100,000 customers are found in at most 40 requests', () => {
@@ -66,22 +56,6 @@ describe('in order of creation', () => {
 })
 
 describe('by name', () => {
-  test('five new and two gone among 100,000 customers are found in at most 100 requests where none cancel out', () => {
-    const list = new QuickList(100_000)
-    shuffle(list, dice(1))
-    const before = [...list.rows]
-    const gone = [80_123, 71_987].map((place) => list.delete(place))
-    const inserted = [5, 1234, 22_222, 33_399, 41_000].map((place) => list.insert(place))
-
-    const { read, requests, laterOrder, ...found } = readQuickly(list, before)
-
-    expect(new Set(found.gone)).toEqual(new Set(gone))
-    expect(inserted.filter((rowId) => !read.has(rowId))).toEqual([])
-    expect(requests).toBeLessThanOrEqual(100)
-    expect(found.orderStays).toBe(false)
-    expect(laterOrder).toEqual(list.rows)
-  })
-
   test('a renamed customer is found at the other place, and is not gone', () => {
     const list = new QuickList(20_000)
     shuffle(list, dice(2))
@@ -156,26 +130,6 @@ describe('in other orders', () => {
 
     expect({ gone, pending, orderStays }).toEqual({ gone: [], pending: [left, 202], orderStays: true })
   })
-
-  test.each([150, 259, 400])(
-    'of %d in another order at every answer none is gone, though all pages are read',
-    (size) => {
-      const chance = dice(11)
-      for (let turn = 0; turn < 20; turn += 1) {
-        const list = new QuickList(size)
-        const before = [...list.rows]
-        const answer = (window: Window) => {
-          shuffle(list, chance)
-          return list.answer(window)
-        }
-
-        const { gone, read } = readQuickly(list, before, { turn, service: { answer }, pageSize: 20 })
-
-        expect(gone).toEqual([])
-        expect(read.size).toBeLessThan(size)
-      }
-    },
-  )
 })
 
 describe('services that answer oddly', () => {

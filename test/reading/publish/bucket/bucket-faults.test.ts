@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { night } from '../../../mirror/nights.ts'
 import {
   aBucketPlan,
-  anOvertakenPublish,
   aStaleBucket,
   namedIn,
   objectsIn,
@@ -36,14 +35,6 @@ test.each([4])('when request %i is the last that is answered, the manifest names
   await publishInto(bucket, aBucketPlan(mirror.file))
 
   expect(found).toEqual(last < 5 ? [5, 5] : [8, 8])
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-})
-
-test('of two publishers at once neither mixes objects of the other into its manifest', async () => {
-  const { bucket, published } = await anOvertakenPublish()
-
-  expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
-  expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
 
@@ -82,54 +73,6 @@ test('a manifest that was written although its answer was lost is not taken for 
   expect(lost).toBe(true)
   expect(published).toMatchObject({ generation: 2, isNew: true })
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
-})
-
-test('a manifest that is deleted meanwhile is written anew by the next attempt', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  let deleted = false
-  bucket.fault = ({ method, key }) => {
-    if (deleted || method !== 'PUT' || !key.endsWith('manifest.json')) return false
-    deleted = bucket.objects.delete(key)
-    return false
-  }
-  await publishInto(bucket, aBucketPlan(mirror.file))
-
-  expect(deleted).toBe(true)
-  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
-})
-
-test('objects that a service takes and does not keep are not put down to other processes', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method, key }, response) => {
-    if (method !== 'PUT' || !key.endsWith('.parquet')) return false
-    response.writeHead(200, { etag: '"taken"' }).end()
-    return true
-  }
-
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'copy-busy',
-    message: expect.stringMatching(/objects that were just written are not listed there/),
-  })
-  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
-})
-
-test.each([
-  ['changes', { etag: 'W/"compressed"' }],
-  ['leaves out', {}],
-])('a proxy that %s the ETag of the manifest is not put down to other processes', async (_, headers) => {
-  const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method, key }, response) => {
-    if (method !== 'GET' || !key.endsWith('manifest.json')) return false
-    response.writeHead(200, headers).end(bucket.objects.get(key))
-    return true
-  }
-
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'copy-busy',
-    message: expect.stringMatching(/change the ETag of an answer/),
-  })
-  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
 
 test('what a manifest names stays that was written although the service refused it', async () => {

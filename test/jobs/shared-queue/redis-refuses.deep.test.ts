@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { aGate } from '../../support/gate.ts'
+import { someQueues } from '../../support/jobs-workplace.ts'
+import { rowsOf } from '../../support/mirror-file.ts'
+import type { RedisServer } from '../../support/redis-server.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
+import { aRedis } from '../../support/worker-on-redis.ts'
+import { ORGANIZATIONS, REFUSALS, command, aPlaceOn } from '../../support/refusing-redis.ts'
+
+describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
+  test('is reported once, the workers pause, and work continues by itself', async () => {
+    const redis = await aRedis()
+    const gate = aGate({ fromPage: 2 })
+    const place = await aPlaceOn(redis, { organizations: ORGANIZATIONS, gate })
+    const worker = startWorker(place, { timings: { firstPauseMs: 20, longestPauseMs: 100, settleMs: 1000 } })
+    const { http } = await worker.said(message('worker started'))
+    const { queues } = await someQueues(place.queue, place.mirror)
+    const counts = () => queues.sync.getJobCounts('active', 'waiting', 'delayed', 'failed')
+    await eventually(counts, ({ active, waiting }) => active === ORGANIZATIONS - 1 && waiting === 1)
+
+    await command(redis, begin)
+    gate.open()
+    await worker.said(message('queue error'))
+    await eventually(
+      () => refusals(redis, reason),
+      (count) => count >= 12,
+    )
+    const told = worker.lines.filter((line) => line.includes('"queue error"'))
+    expect(told.length).toBeLessThanOrEqual(4)
+    expect(told.join('\n')).toContain(reason)
+    const refused = await readiness(http)
+    expect(refused).toMatchObject({ ready: false })
+    expect(refused.problems.join('\n')).toMatch(new RegExp(`the queue cannot be written: ${reason}`))
+
+    await command(redis, end)
+    await worker.said(message('queue works again'))
+    await eventually(
+      () => readiness(http),
+      ({ ready }) => ready,
+    )
+    await eventually(counts, ({ active, waiting }) => active === 0 && waiting === 0)
+    expect(rowsOf(place.mirror, `SELECT DISTINCT organization FROM runs WHERE status = 'complete'`)).toHaveLength(
+      ORGANIZATIONS,
+    )
+    expect(worker.lines.filter((line) => line.includes('"queue works again"'))).toHaveLength(1)
+    await worker.stop()
+  })
+})
+
+test.each([
+  ['is a cluster', aCluster, /CROSSSLOT.* It is a cluster, .*: name a single server as queue/],
+  ['has a key of ours for another purpose', aTakenRedis, /WRONGTYPE.* Another program uses the keys .* \?prefix=/],
+])('a Redis that %s ends each command that needs the queue with 5', async (_what, start, reason) => {
+  const redis = await start()
+  const place = await aPlaceOn(redis, { queue: `${redis.url}?prefix=taken` })
+
+  for (const line of ['run acme', 'worker --port 0', 'check']) {
+    const { code, stdout, stderr } = await runCli([...line.split(' '), '--config', place.config], { cwd: place.folder })
+
+    expect(code, line).toBe(5)
+    expect(stdout + stderr, line).toMatch(reason)
+  }
+})
+
+async function aTakenRedis(): Promise<RedisServer> {
+  const redis = await aRedis()
+  await redis.command('SET', 'bull:taken-shared', 'of another program')
+  return redis
+}
+
+/** A server alone in its cluster. */
+async function aCluster(): Promise<RedisServer> {
+  const redis = await aRedis({ isCluster: true })
+  await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await eventually(
+    () => redis.command('CLUSTER', 'INFO'),
+    (info) => String(info).includes('cluster_state:ok'),
+  )
+  return redis
+}
+
+async function readiness(http: string | undefined): Promise<{ ready: boolean; problems: string[] }> {
+  const answer: unknown = await (await fetch(`${http}/readyz`)).json()
+  if (typeof answer === 'object' && answer !== null && 'ready' in answer && 'problems' in answer)
+    return { ready: answer.ready === true, problems: Array.isArray(answer.problems) ? answer.problems.map(String) : [] }
+  throw new Error('no readiness')
+}
+
+/** How often the server has refused a command for this reason. */
+async function refusals(redis: RedisServer, reason: string): Promise<number> {
+  const info = String(await redis.command('INFO', 'errorstats'))
+  return Number(new RegExp(`errorstat_${reason}:count=(\\d+)`).exec(info)?.[1] ?? 0)
+}

@@ -1,0 +1,48 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'vitest'
+import { exportCommand } from '../../src/cli/export.ts'
+import { night } from '../mirror/nights.ts'
+import { customers } from './builders.ts'
+import { aMirror } from './mirror-file.ts'
+import { runCommand } from './run-command.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A mirror of acme and eu.globex, and the folder that it is exported into. */
+export async function aMirrorAndFolder() {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 0, customers(11, 15), { organization: 'eu.globex' })
+  const folder = join(temporaryFolder(), 'exports')
+  const run = (...more: string[]) =>
+    runCommand(exportCommand, ['--mirror', mirror.file, '--to', folder, '--partition', 'organization', ...more])
+  return { mirror, folder, run }
+}
+
+/** The same after an export, which is made once for all tests: the folder holds copies of its files. */
+export async function anExportedMirror() {
+  const place = await aMirrorAndFolder()
+  for (const { name, bytes } of await (exported ??= exportedOnce())) {
+    const file = join(place.folder, name)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(file, bytes, { mode: 0o600 })
+  }
+  return place
+}
+
+let exported: Promise<{ name: string; bytes: Buffer }[]> | undefined
+
+async function exportedOnce() {
+  const { folder, run } = await aMirrorAndFolder()
+  expect((await run()).code).toBe(0)
+  return partsIn(folder).map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
+}
+
+/** The paths of the files in the folder, but its lock. */
+export const partsIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(folder, name)).isFile() && !name.endsWith('.lock'))
+    .toSorted()
+
+/** What an export of that mirror leaves in the folder. */
+export const PARTS = ['_manifest.json', 'organization=acme/part-0.parquet', 'organization=eu.globex/part-0.parquet']

@@ -1,0 +1,35 @@
+import type { Pause } from '../../src/pause.ts'
+import { readOverview, type Overview } from '../../src/page/overview.ts'
+import { aMirror } from './mirror-file.ts'
+import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './organizations-in-all-states.ts'
+
+/** The overview of organizations in all states. */
+export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {
+  const mirror = await aMirror()
+  await mirrorAllStates(mirror)
+  return overviewOf(mirror, IN_STATES, paused)
+}
+
+/** The overview of a mirror. */
+export function overviewOf(
+  mirror: Awaited<ReturnType<typeof aMirror>>,
+  organizations: readonly string[],
+  paused: Record<string, Pause> = {},
+): Promise<Overview> {
+  const asked = { organizations, dueOf: dueEveryNight, pausedOf: (id: string) => paused[id] }
+  return readOverview(mirror, { ...asked, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
+}
+
+/** The text of each card, by its organization. */
+export function cardsOf(page: string): Map<string, string> {
+  const cards = page.split('<article').slice(1)
+  return new Map(
+    cards.map((card) => [
+      /<h3>(.*?)<\/h3>/.exec(card)?.[1] ?? '',
+      card
+        .replaceAll(/<svg[^]*?<\/svg>|<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    ]),
+  )
+}

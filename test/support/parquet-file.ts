@@ -1,0 +1,46 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ExportColumn, ExportFacts, ExportRow } from '../../src/reading/export/format.ts'
+import { parquetFormat } from '../../src/reading/export/parquet.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A column that may be empty. */
+export const column = (name: string, type: ExportColumn['type'], holds?: 'json' | 'uuid'): ExportColumn => ({
+  name,
+  type,
+  meaning: '',
+  nullable: true,
+  ...(holds && { holds }),
+})
+
+/** What the file says of itself. */
+export const FACTS: ExportFacts = {
+  table: 'active_customers',
+  columns: [],
+  exportedAt: '2026-01-05 02:00:00.000',
+  asOf: undefined,
+  changesSince: undefined,
+  lastSeq: 7,
+  organizations: [
+    {
+      organization: 'acme',
+      run: 3,
+      proof: 'proven',
+      readAsOf: '2026-01-05 01:00:00.000',
+      provenAsOf: null,
+      retiredAt: '2026-01-04 12:00:00.000',
+      active: 2,
+      firstReadAt: '2026-01-01 01:00:00.000',
+    },
+  ],
+}
+
+/** Writes rows of these columns as a Parquet file, and returns its path and how large each write was. */
+export async function write(columns: ExportColumn[], rows: Iterable<ExportRow>, facts: Partial<ExportFacts> = {}) {
+  const file = join(temporaryFolder(), 'rows.parquet')
+  const parts: Buffer[] = []
+  const to = { write: (chunk: string | Uint8Array) => void parts.push(Buffer.from(chunk)) }
+  const count = await parquetFormat().write(rows, to, { ...FACTS, ...facts, columns })
+  writeFileSync(file, Buffer.concat(parts))
+  return { file, count, writes: parts.map(({ length }) => length) }
+}
