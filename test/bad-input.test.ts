@@ -14,40 +14,26 @@ import {
   redirect,
   refusal,
   slam,
-  type FaultServer,
   type Reply,
 } from './support/fault-server.ts'
-import { onlyRun, type SyncRun } from './support/json-output.ts'
+import { onlyRun } from './support/json-output.ts'
 import { dump, rowsOf, valueOf } from './support/mirror-file.ts'
 import { runCommand } from './support/run-command.ts'
 import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
 import { someOf } from './support/seeds.ts'
+import { PATIENT, syncTwice } from './support/synced-twice.ts'
 
 /** What a page of the list is in bytes, to be spoiled. */
 const PAGE = JSON.stringify(envelopeOf(3, { page: 1, size: 100 }))
+
 const TOO_LARGE = ' '.repeat(17 * 1024 * 1024)
+
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
 /** No message may end without telling what to do. */
 const ADVICE = /\b(Check|Ask|Lower|Raise|Look for|Try|Wait|Set)\b/
 
 const QUICK = { defaults: { maxWait: '0s', requestTimeout: '300ms' } }
-/** For answers that come, however busy the machine is. */
-const PATIENT = { defaults: { maxWait: '0s', requestTimeout: '1m' } }
-
-/** Syncs against a server that has answered three customers once and then does as the case has it. */
-async function syncTwice(
-  reply: Reply,
-  settings: Parameters<typeof aWorkplace>[1] = PATIENT,
-): Promise<{ code: number; run: SyncRun; said: string; mirror: string; server: FaultServer; before: object }> {
-  const server = await aFaultServer(list(3), reply)
-  const { config: patient, mirror } = aWorkplace([organizationAt(server)], PATIENT)
-  const { config } = aWorkplace([organizationAt(server)], { ...settings, mirror })
-  await runCommand(syncCommand, ['--config', patient])
-  const before = dump(mirror, ['customers', 'changes'])
-  const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
-  return { code, run: onlyRun(stdout), said: stdout + stderr, mirror, server, before }
-}
 
 describe('an answer that cannot be used ends the run, and the rows stay unchanged', () => {
   test.each(
@@ -130,15 +116,6 @@ describe('an answer that cannot be used ends the run, and the rows stay unchange
       expect(dump(mirror, ['customers', 'changes'])).toEqual(before)
     },
   )
-
-  test('429 for ever, for which the run waits no longer than maxWait', async () => {
-    const throttle = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' })
-    const { code, run, server } = await syncTwice(throttle, { defaults: { maxWait: '1500ms' } })
-
-    expect({ code, error: run.error?.code }).toEqual({ code: 5, error: 'rate-limited' })
-    // The second wait would have gone beyond the limit, so it was not begun.
-    expect({ throttled: run.throttled, requests: server.requests.length - 1 }).toEqual({ throttled: 2, requests: 2 })
-  })
 
   test('a page that fails does not lose the pages before it', async () => {
     const server = await aFaultServer(list(250), html(200))

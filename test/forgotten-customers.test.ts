@@ -137,7 +137,7 @@ test('a customer that was let in again is a new one', async () => {
 describe('a run that is stopped and continued', () => {
   const PLACES = [1, 10, 18, 19, 20, 28, 29, 37]
 
-  test.each(someOf(PLACES, { every: 6 }))(
+  test.each(someOf(PLACES, { every: 12 }))(
     'ends proven where customer %d is forgotten, and reads nothing again but the ends of the list',
     async (n) => {
       const list = customers(1, 60)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { someOf } from '../support/seeds.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -16,36 +17,38 @@ const MIRROR = { 'better-sqlite3': 15 }
 const SOURCE = { undici: 22, 'p-limit': 1, 'yocto-queue': 1 }
 
 /** The most files of each package that a command may load, and the files of ours that it has no use for. */
-test.each([
-  ['--help', COMMAND_LINE, /^(jobs|src\/(mirror|scan|run|list-memory)\/)/],
-  [
-    'complete -- sync ac',
-    { '@commander-js/extra-typings': 1, commander: 7, yaml: 72 },
-    /^(jobs|src\/(mirror|scan|run|list-memory)\/|src\/cli\/status)/,
-  ],
-  [
-    'status',
-    { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
-    /^(jobs|src\/(scan|run|service|mirror\/retention)\/|src\/mirror\/forget\/forget\.|src\/cli\/sync)/,
-  ],
-  // Two processes: the one that reads may migrate the mirror, and then writes the dictionary, which knows the fields of a customer.
-  [
-    'query',
-    { ...COMMAND_LINE, ...CONFIGURATION, zod: 2 * CONFIGURATION.zod, ...MIRROR },
-    /^(jobs|src\/(scan|run|service|list-memory)\/|src\/mirror\/(mirror|runs|pages)|src\/cli\/(sync|status|sql)\.)/,
-  ],
-  // Two processes: the one that exports leaves out the same parts.
-  [
-    'export --format csv',
-    { ...COMMAND_LINE, ...CONFIGURATION, zod: 2 * CONFIGURATION.zod, ...MIRROR, 'csv-stringify': 8 },
-    /^(jobs|src\/(scan|run|service|list-memory)\/|src\/cli\/(sync|status|sql)\.)/,
-  ],
-  [
-    'sync',
-    { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR, ...SOURCE },
-    /^(jobs|src\/(service|mirror\/retention)\/|src\/mirror\/forget\/(forget|erase)\.|src\/log|src\/cli\/status|src\/cli\/output\/(live|failure|held))/,
-  ],
-])('a start of %s loads what it needs and nothing else', async (command, most: Record<string, number>, unused) => {
+test.each(
+  someOf<[command: string, most: Record<string, number>, unused: RegExp]>([
+    ['--help', COMMAND_LINE, /^(jobs|src\/(mirror|scan|run|list-memory)\/)/],
+    [
+      'complete -- sync ac',
+      { '@commander-js/extra-typings': 1, commander: 7, yaml: 72 },
+      /^(jobs|src\/(mirror|scan|run|list-memory)\/|src\/cli\/status)/,
+    ],
+    [
+      'status',
+      { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
+      /^(jobs|src\/(scan|run|service|mirror\/retention)\/|src\/mirror\/forget\/forget\.|src\/cli\/sync)/,
+    ],
+    // Two processes: the one that reads may migrate the mirror, and then writes the dictionary, which knows the fields of a customer.
+    [
+      'query',
+      { ...COMMAND_LINE, ...CONFIGURATION, zod: 2 * CONFIGURATION.zod, ...MIRROR },
+      /^(jobs|src\/(scan|run|service|list-memory)\/|src\/mirror\/(mirror|runs|pages)|src\/cli\/(sync|status|sql)\.)/,
+    ],
+    // Two processes: the one that exports leaves out the same parts.
+    [
+      'export --format csv',
+      { ...COMMAND_LINE, ...CONFIGURATION, zod: 2 * CONFIGURATION.zod, ...MIRROR, 'csv-stringify': 8 },
+      /^(jobs|src\/(scan|run|service|list-memory)\/|src\/cli\/(sync|status|sql)\.)/,
+    ],
+    [
+      'sync',
+      { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR, ...SOURCE },
+      /^(jobs|src\/(service|mirror\/retention)\/|src\/mirror\/forget\/(forget|erase)\.|src\/log|src\/cli\/status|src\/cli\/output\/(live|failure|held))/,
+    ],
+  ]),
+)('a start of %s loads what it needs and nothing else', async (command, most, unused) => {
   const { packages, ours, ofNode } = await loadedBy(command)
 
   expect([...packages.keys()].toSorted()).toEqual(Object.keys(most).toSorted())

@@ -8,8 +8,11 @@ import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { LAUNCHER } from '../support/launcher.ts'
 import { rowsOf } from '../support/mirror-file.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { aSandbox, aWorkplace, organizationsOf, aFaultServer, organizationAt } from '../support/workplace.ts'
 import { linesOf } from '../support/logged-sync.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { list, refusal } from '../support/fault-server.ts'
+import { runCommand } from '../support/run-command.ts'
 
 test('a log that the disk has no room for goes on when there is room again', async () => {
   const gate = aGate({ key: () => sandbox.organizations[1]?.apiKey ?? '' })
@@ -32,6 +35,17 @@ test('a log that the disk has no room for goes on when there is room again', asy
   await ended
 
   expect(linesOf(readFileSync(log, 'utf8')).map(({ report }) => report?.organization)).toContain('globex')
+})
+
+test('a wait is in the log too', async () => {
+  const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' }), list(3))
+  const { config } = aWorkplace([organizationAt(server)])
+  const { stderr } = await runCommand(syncCommand, ['--log-level', 'info', '--config', config])
+
+  expect(linesOf(stderr)).toMatchObject([
+    { msg: 'run slowed down', organization: 'acme', event: { kind: 'waiting', reason: 'rate-limited' } },
+    { msg: 'run complete' },
+  ])
 })
 
 const MEBIBYTE = 1024 * 1024

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { list, refusal } from '../support/fault-server.ts'
+import { list } from '../support/fault-server.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { runCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 import { linesOf } from '../support/logged-sync.ts'
 
@@ -32,17 +30,6 @@ test('the documented jq line finds the runs of a night', async () => {
 
   expect(field).toBe('report')
   expect(found.map((report) => report?.received)).toEqual(expect.arrayContaining([3, 4]))
-})
-
-test('a wait is in the log too', async () => {
-  const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' }), list(3))
-  const { config } = aWorkplace([organizationAt(server)])
-  const { stderr } = await runCommand(syncCommand, ['--log-level', 'info', '--config', config])
-
-  expect(linesOf(stderr)).toMatchObject([
-    { msg: 'run slowed down', organization: 'acme', event: { kind: 'waiting', reason: 'rate-limited' } },
-    { msg: 'run complete' },
-  ])
 })
 
 test.each<[what: string, args: string[], settings: object, code: string]>([

@@ -1,11 +1,9 @@
-import Database from 'better-sqlite3'
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { ORGANIZATION_TABLES } from '../../src/mirror/organization-tables.ts'
-import { aCustomer, customers } from '../support/builders.ts'
-import { storedText } from '../support/mirror-reader.ts'
+import { customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { night } from './nights.ts'
 import {
   aMirrorWithEverything,
@@ -15,26 +13,7 @@ import {
   organizationsOf,
   expectAnotherRunsMeanwhile,
 } from './organizations.ts'
-
-/** Stands in every field of a customer, and in what the mirror noted of it. */
-const TRACE = 'trace-of-initrode'
-
-const holds = (file: string, text: string) => storedText(file).includes(text)
-
-/** A mirror with acme, and with initrode, whose customers were renamed, removed and rejected under this trace. */
-async function aMirrorWithTraces() {
-  const mirror = await aMirror()
-  const organization = 'initrode'
-  const list = (name: string) => [
-    ...customers(1, 40).map((_, n) => aCustomer(n + 1, { name: `${TRACE} ${name} ${n}`, note: `${TRACE} extra` })),
-    { id: 'no UUID', note: `${TRACE} rejected` },
-  ]
-  await night(mirror, 0, customers(100, 140))
-  for (const [n, name] of ['first', 'second', 'third'].entries()) await night(mirror, n, list(name), { organization })
-  await night(mirror, 4, list('fourth').slice(2), { organization })
-  await night(mirror, 5, list('fifth').slice(2), { organization })
-  return mirror
-}
+import { TRACE, holds, aMirrorWithTraces } from '../support/traces-of-organization.ts'
 
 test('nothing is left of it: no row in any table, and no byte in the file or beside it', async () => {
   const mirror = await aMirrorWithTraces()
@@ -121,31 +100,6 @@ test('it is refused while a run has the organization, and nothing is changed', a
   await expect((await organizationsOf(mirror.file)).forget('initrode', CLOCKS)).rejects.toMatchObject({ code: 'held' })
   expect(dump(mirror.file)).toEqual(before)
 })
-
-test.skipIf(sqliteAlone.bytesOfTheFile)(
-  'while a reader is in the way it is not finished, and the same call does the rest later',
-  async () => {
-    const { file } = await aMirrorWithTraces()
-    const organizations = await organizationsOf(file)
-    const reader = new Database(file, { readonly: true })
-    try {
-      reader.exec('BEGIN')
-      reader.prepare('SELECT COUNT(*) FROM customers').get()
-
-      expect(await organizations.forget('initrode', CLOCKS)).toBe(false)
-    } finally {
-      reader.close()
-    }
-    expect(countsOf(file, 'initrode')).toMatchObject({ customers: 0, changes: 0, runs: 0, unfinished_forgets: 1 })
-    expect(await organizations.isUnfinished('initrode')).toBe(true)
-
-    expect(await organizations.forget('initrode', CLOCKS)).toBe(true)
-
-    expect(await organizations.isUnfinished('initrode')).toBe(false)
-    expect(holds(file, TRACE)).toBe(false)
-    expect(holds(file, 'initrode')).toBe(false)
-  },
-)
 
 test.skipIf(sqliteAlone.driver).each([
   ['in the middle of the deletes', 'INSERT INTO unfinished_forgets', true],

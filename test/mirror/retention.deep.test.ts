@@ -1,10 +1,12 @@
 import { dirname } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, describe, onTestFinished } from 'vitest'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { DAY_MS } from './nights.ts'
 import { prune, nightsOfRenames } from '../support/pruned-nights.ts'
+import Database from 'better-sqlite3'
+import { statSync } from 'node:fs'
 
 test.skipIf(sqliteAlone.readersOfTheFile)(
   'an export of changes or of a time before the horizon is refused, from the mirror and from a copy of it',
@@ -30,3 +32,24 @@ test.skipIf(sqliteAlone.readersOfTheFile)(
     ])
   },
 )
+
+describe('in bounded steps', () => {
+  test.skipIf(sqliteAlone.wal)(
+    'a reader who keeps the WAL busy is waited for briefly, and the next run empties it',
+    async () => {
+      const mirror = await nightsOfRenames(8)
+      const reader = new Database(mirror.file, { readonly: true })
+      onTestFinished(() => void reader.close())
+      reader.exec('BEGIN')
+      reader.prepare('SELECT * FROM changes').all()
+      const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 8)
+
+      reader.exec('ROLLBACK')
+      const next = await prune(mirror, { changesMs: 4 * DAY_MS }, 8)
+
+      expect(pruned).toMatchObject({ changes: 3, isUnfinished: true, error: undefined })
+      expect(next).toMatchObject({ changes: 0, isUnfinished: false })
+      expect(statSync(`${mirror.file}-wal`).size).toBe(0)
+    },
+  )
+})

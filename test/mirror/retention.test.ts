@@ -1,10 +1,7 @@
-import Database from 'better-sqlite3'
-import { statSync } from 'node:fs'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { storedText } from '../support/mirror-reader.ts'
-import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night, quickRun } from './nights.ts'
 import { prune, nightsOfRenames, horizon } from '../support/pruned-nights.ts'
@@ -319,25 +316,6 @@ describe('in bounded steps', () => {
 
     expect(both.map(({ changes }) => changes).toSorted((a, b) => a - b)).toEqual([0, 5])
   })
-
-  test.skipIf(sqliteAlone.wal)(
-    'a reader who keeps the WAL busy is waited for briefly, and the next run empties it',
-    async () => {
-      const mirror = await nightsOfRenames(8)
-      const reader = new Database(mirror.file, { readonly: true })
-      onTestFinished(() => void reader.close())
-      reader.exec('BEGIN')
-      reader.prepare('SELECT * FROM changes').all()
-      const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 8)
-
-      reader.exec('ROLLBACK')
-      const next = await prune(mirror, { changesMs: 4 * DAY_MS }, 8)
-
-      expect(pruned).toMatchObject({ changes: 3, isUnfinished: true, error: undefined })
-      expect(next).toMatchObject({ changes: 0, isUnfinished: false })
-      expect(statSync(`${mirror.file}-wal`).size).toBe(0)
-    },
-  )
 })
 
 function asText(value: unknown): string {

@@ -3,12 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
-import { openMirror } from '../../src/mirror/mirror.ts'
 import { makePrivateCopy } from '../../src/reading/private-copy.ts'
-import { night } from '../mirror/nights.ts'
-import { customerId, customers, START_MS } from '../support/builders.ts'
-import { rowsOf } from '../support/mirror-file.ts'
-import { aPostgresMirror } from '../support/postgres/here.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('a folder for temporary files that is not there is named, and how to name another one', async () => {
@@ -33,18 +28,4 @@ test('copies of processes that were killed are removed, and those of running one
 
   await expect(making).rejects.toThrow(MirrorUnusable)
   expect(readdirSync(folder)).toEqual(['customer-mirror-copy-running'])
-})
-
-test('a private copy knows which customer was forgotten last in each organization, and no hash of one', async () => {
-  const mirror = await openMirror(aPostgresMirror())
-  onTestFinished(() => mirror.close())
-  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
-  const forgetting = { organization: 'acme', nowMs: START_MS, monotonicMs: undefined }
-  for (const n of [3, 4]) await mirror.forgetCustomer({ ...forgetting, id: customerId(n) })
-  const copy = await makePrivateCopy(mirror.file)
-  onTestFinished(() => copy.remove())
-
-  expect(rowsOf(copy.file, 'SELECT organization, number, hash FROM forgotten')).toEqual([
-    { organization: 'acme', number: 2, hash: '' },
-  ])
 })

@@ -1,3 +1,4 @@
+import { someOf } from '../support/seeds.ts'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
@@ -154,7 +155,7 @@ test('failures that other pages come between do not end the reading, however man
   expect(idsIn(saved).size).toBe(4500)
 })
 
-test.each([1, 2, 4])(
+test.each(someOf([1, 2, 4], { every: 2 }))(
   'a poison row anywhere costs only that row, and the scan reports its position (%d at once)',
   async (concurrency) => {
     const list = customers(1, 300)

@@ -15,8 +15,11 @@ const LONGEST = [
   'bench/scoreboard.deep',
   'cli/export-process.deep',
   'jobs/worker.deep',
+  'mirror/postgres/rows-read.deep',
   'scan-on-the-service',
   'documented-commands',
+  'mirror/sqlite/migrations',
+  'bad-input-here',
   'forgotten-customers.property',
   'reading/publish/publish-killed',
   'cli/sandbox-and-demo',
@@ -53,13 +56,19 @@ const LONGEST = [
 
 /** The files that mostly wait: for a process, or until a time has passed. */
 const WAITING = [
+  // In deep runs.
+  'jobs/shared-queue/redis-refuses.deep',
+  'jobs/shared-queue/takeover.deep',
+  'jobs/shared-queue/two-configurations.deep',
+  'jobs/publish/publisher.deep',
+  'jobs/queue/queue-unreachable.deep',
+  'cli/check-queue.deep',
+  'cli/completion.deep',
+  'reading/backup/restore.deep',
   'jobs/worker',
   'jobs/shared-queue/two-configurations',
   'jobs/shared-queue/redis-refuses',
-  'jobs/shared-queue/takeover',
   'reading/backup/restore',
-  'jobs/pauses/paused',
-  'jobs/queue/queue-unreachable',
   'jobs/shared-queue/redis-loss',
   'jobs/publish/publisher',
   'jobs/renamed-organization',
@@ -68,9 +77,10 @@ const WAITING = [
   'jobs/configuration/config-reload',
   'cli/completion',
   'bad-input',
+  'cli/forget',
+  'cli/organizations',
   'cli/cancel',
   'cli/sync',
-  'cli/sync-log',
 ].map(pathOf)
 
 /** Several of them at once would leave a core idle, so they are spread among the others. */

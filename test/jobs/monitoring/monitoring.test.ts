@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { readExposition } from '../../support/exposition.ts'
-import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
+import { isEmbedded } from '../../support/jobs-workplace.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { metricsIn, opsFile } from '../../support/named-metrics.ts'
 import { promtool } from '../../support/promtool.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { startWorker } from '../../support/worker-here.ts'
 import { message } from '../../support/worker-log.ts'
 import { startWorkerProcess } from '../../support/worker-process.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { aPlace, aWorker, aWorkerProcess } from '../../support/monitored-worker.ts'
 
 const TOKEN = 'made-up-token-of-the-board'
 
@@ -116,17 +115,6 @@ test('a port in use ends the worker, and nothing is left behind', async () => {
   expect(stderr).toContain(`port ${port}: the port is in use`)
 })
 
-test('spans are made when an OpenTelemetry SDK was loaded before', async () => {
-  const sdk = `data:text/javascript,globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.0', trace: {} }`
-  const without = await (await aWorker()).worker.said(message('worker started'))
-  const traced = await (
-    await aWorkerProcess({ node: ['--import', sdk] })
-  ).worker.said(({ msg }) => msg === 'worker started')
-
-  expect(without).toMatchObject({ traced: false })
-  expect(traced).toMatchObject({ traced: true })
-})
-
 if (isEmbedded) {
   test('a second worker on an embedded queue is turned away', async () => {
     const { place, worker } = await aWorker()
@@ -143,25 +131,6 @@ if (isEmbedded) {
 function namesIn(file: string): string[] {
   const names = metricsIn(opsFile(file)).map(({ name }) => name.replace(/_bucket$/, ''))
   return names.filter((name) => name !== 'customer_mirror_status_timestamp_seconds')
-}
-
-async function aPlace() {
-  const sandbox = await aSandbox({ customers: [250] })
-  const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
-  return aJobsWorkplace(organizationsOf(sandbox), { schedule })
-}
-
-const timings = { reconcileMs: 60_000 }
-
-async function aWorker() {
-  const place = await aPlace()
-  return { place, worker: startWorker(place, { timings }) }
-}
-
-/** A worker with an environment, or with options of Node, of its own. */
-async function aWorkerProcess(options: { env?: Record<string, string>; node?: string[] }) {
-  const place = await aPlace()
-  return { place, worker: startWorkerProcess(place, { ...options, timings }) }
 }
 
 async function aWatchedWorker(env?: Record<string, string>) {

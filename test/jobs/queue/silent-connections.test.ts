@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { inject, describe, expect, onTestFinished, test } from 'vitest'
 import { openPostgres } from '../../../jobs/queue/postgres/postgres.ts'
 import { openRedis } from '../../../jobs/queue/redis/redis.ts'
 import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
@@ -16,7 +16,7 @@ const SERVERS = [
   ['PostgreSQL', postgresPrograms, startPostgres, openPostgres],
 ] as const
 
-describe.each(SERVERS)('a queue in %s', (_name, program, start, open) => {
+describe.each(SERVERS.slice(0, inject('isDeep') ? 2 : 1))('a queue in %s', (_name, program, start, open) => {
   test.skipIf(program() === undefined)(
     'answers again after its connections were dropped without a word to either end',
     async () => {

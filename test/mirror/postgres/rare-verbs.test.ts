@@ -10,7 +10,7 @@ import { rareVerbs } from '../../../src/mirror/postgres/rare-verbs.ts'
 import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { randomTables } from '../../support/random-tables.ts'
-import { seeds } from '../../support/seeds.ts'
+import { someOf, seeds } from '../../support/seeds.ts'
 import { NOW_MS, CLOCKS, CUSTOMER, NO_TRACES } from '../../support/postgres/rare-verbs.ts'
 
 let server: PGlite
@@ -57,25 +57,28 @@ const RETENTION = {
   removedCustomersMs: 3 * DAY_MS,
 }
 
-test.each(DEEDS)('after a request to %s, PostgreSQL holds the same as SQLite', async (_, deed) => {
-  for (let seed = 1; seed <= seeds(20, { least: 1, every: 20 }); seed += 1) {
-    const { lasting, tables } = lastingTables(seed)
-    const { file, mirror, rows } = await inSqlite(tables)
-    const organizations = await openOrganizations(file)
-    const database = await inPostgres(server, tables)
+test.each(someOf(DEEDS, { every: 2 }))(
+  'after a request to %s, PostgreSQL holds the same as SQLite',
+  async (_, deed) => {
+    for (let seed = 1; seed <= seeds(20, { least: 1, every: 20 }); seed += 1) {
+      const { lasting, tables } = lastingTables(seed)
+      const { file, mirror, rows } = await inSqlite(tables)
+      const organizations = await openOrganizations(file)
+      const database = await inPostgres(server, tables)
 
-    const there = await outcome(deed, { mirror, organizations })
-    const here = await outcome(deed, { mirror: rareVerbs(database), organizations: organizationsIn(database) })
-    await organizations.close()
+      const there = await outcome(deed, { mirror, organizations })
+      const here = await outcome(deed, { mirror: rareVerbs(database), organizations: organizationsIn(database) })
+      await organizations.close()
 
-    expect({ seed, lasting, outcome: here }).toEqual({ seed, lasting, outcome: there })
-    for (const [table, columns] of Object.entries(TABLES)) {
-      const found = await database.read((session) => session.all(`SELECT ${columns} FROM ${table}`))
-      const expected = rows(`SELECT ${columns} FROM ${table}`)
-      expect({ seed, table, rows: sortedRows(found) }).toEqual({ seed, table, rows: sortedRows(expected) })
+      expect({ seed, lasting, outcome: here }).toEqual({ seed, lasting, outcome: there })
+      for (const [table, columns] of Object.entries(TABLES)) {
+        const found = await database.read((session) => session.all(`SELECT ${columns} FROM ${table}`))
+        const expected = rows(`SELECT ${columns} FROM ${table}`)
+        expect({ seed, table, rows: sortedRows(found) }).toEqual({ seed, table, rows: sortedRows(expected) })
+      }
     }
-  }
-})
+  },
+)
 
 /** Random rows of organizations that have a run each, since every customer came with one. */
 function lastingTables(seed: number) {

@@ -1,3 +1,6 @@
+import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
+import { readStatement } from '../../../src/mirror/postgres/reading/read-statement.ts'
+import { aPostgresMirror } from '../../support/postgres/here.ts'
 import { A_RUN, A_CUSTOMER } from '../../support/postgres/first-rows.ts'
 import { expect, onTestFinished, test, beforeAll, describe } from 'vitest'
 import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
@@ -94,4 +97,17 @@ test('the customers of an organization are counted once for its daily numbers, n
 
   expect(counting).toHaveLength(2)
   for (const line of counting) expect(line).toMatch(/loops=1\)/)
+})
+
+test('a statement that names a file that is not there is a mistake, and no damage', async () => {
+  const address = aPostgresMirror()
+  await (await openDatabase(address, 'write')).close()
+
+  for (const name of ['pg_read_file', 'pg_stat_file', 'pg_ls_dir'])
+    await expect(
+      Array.fromAsync(readStatement(address, { sql: `SELECT ${name}('nowhere')` }, { limitMs: 10_000 })),
+    ).rejects.toMatchObject({
+      name: 'UsageError',
+      message: expect.stringMatching(/^The statement failed: could not .* "nowhere"/),
+    })
 })

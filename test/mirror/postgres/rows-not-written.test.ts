@@ -1,3 +1,4 @@
+import { someOf } from '../../support/seeds.ts'
 import { expect, test } from 'vitest'
 import { forgetting } from '../../../src/mirror/postgres/forget/forget.ts'
 import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
@@ -9,7 +10,7 @@ import { aMirrorWithAdditions } from '../../support/postgres/mirror-with-additio
 
 const { database, organization, undo, write, night } = aMirrorWithAdditions()
 
-test.each([...KEPT_FROM_WRITING, ['the stamp of the rows', 'UPDATE ON last_update', customers(1, 4)]])(
+test.each(someOf([...KEPT_FROM_WRITING, ['the stamp of the rows', 'UPDATE ON last_update', customers(1, 4)]]))(
   'a trigger that keeps %s from being written ends the run, and is what to look for',
   async (_what, event, list) => {
     await night(customers(1, 2))
@@ -54,12 +55,14 @@ test('all is counted where nothing keeps rows from being written', async () => {
 
 const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
 
-test.each([
-  'UPDATE OF missing_since ON customers',
-  'UPDATE OF removed_at ON customers',
-  'INSERT ON absences',
-  'INSERT ON changes',
-])('a trigger BEFORE %s that keeps an absent customer listed ends the run', async (event) => {
+test.each(
+  someOf([
+    'UPDATE OF missing_since ON customers',
+    'UPDATE OF removed_at ON customers',
+    'INSERT ON absences',
+    'INSERT ON changes',
+  ]),
+)('a trigger BEFORE %s that keeps an absent customer listed ends the run', async (event) => {
   await night(customers(1, 30))
   await suppress(event)
 

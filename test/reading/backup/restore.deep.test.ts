@@ -156,6 +156,26 @@ test('while another restore is under way, the second one is refused, and the fir
   expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
 })
 
+describe('a restore', () => {
+  test('tells a reader of the feed who is ahead of the backup to start from a new copy', async () => {
+    const { mirror, backup } = await aBackup()
+    const read = Number(valueOf(mirror, 'SELECT max(seq) FROM changes'))
+    await restore(backup, mirror)
+    const since = (seq: number) =>
+      runCli(['export', '--format', 'csv', '--mirror', mirror, '--changes-since', String(seq)], {
+        cwd: dirname(mirror),
+      })
+    const start = Number(valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`))
+
+    expect(start).toBe(read + 1)
+    expect(await since(read)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/undone by a restore: start again from a copy/),
+    })
+    expect(await since(start)).toMatchObject({ code: 0 })
+  })
+})
+
 async function aBackupOf(count: number): Promise<string> {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, count))

@@ -13,7 +13,6 @@ import { night } from '../../mirror/nights.ts'
 import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
 import { fillDisk } from '../../support/room-to-sort.ts'
@@ -73,24 +72,6 @@ describe('a restore', () => {
     expect(Number(after['seq'])).toBeGreaterThan(Number(before['seq']))
     expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
     expect(String(after['stamp']) > String(before['stamp'])).toBe(true)
-  })
-
-  test('tells a reader of the feed who is ahead of the backup to start from a new copy', async () => {
-    const { mirror, backup } = await aBackup()
-    const read = Number(valueOf(mirror, 'SELECT max(seq) FROM changes'))
-    await restore(backup, mirror)
-    const since = (seq: number) =>
-      runCli(['export', '--format', 'csv', '--mirror', mirror, '--changes-since', String(seq)], {
-        cwd: dirname(mirror),
-      })
-    const start = Number(valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`))
-
-    expect(start).toBe(read + 1)
-    expect(await since(read)).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/undone by a restore: start again from a copy/),
-    })
-    expect(await since(start)).toMatchObject({ code: 0 })
   })
 
   test('keeps forgotten who was forgotten after the backup, and nothing of them in the restored file', async () => {

@@ -1,9 +1,13 @@
 import Database from 'better-sqlite3'
-import { chmodSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { chmodSync, mkdirSync, renameSync } from 'node:fs'
+import { expect, test, describe } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
 import { aPlan, aMirrorOfNights, publishAll } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
+import { dirname, join } from 'node:path'
+import { makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aFirstMirror } from '../../support/first-mirror.ts'
 
 test('a copy that lacks a table says so', async () => {
   const plan = aPlan(await aMirrorOfNights())
@@ -24,3 +28,27 @@ test('a copy that lacks a table says so', async () => {
     stderr: 'This file has no customers_history: it was made by an earlier version. Publish it again.\n',
   })
 })
+
+describe.skipIf(OTHER_USER === undefined)(
+  'a mirror of an earlier version in a folder that this user cannot write',
+  () => {
+    test.each([
+      ['export', '--format', 'csv'],
+      ['sql', 'SELECT * FROM customers_history'],
+    ])('makes %s say so, and name what to do', async (...args) => {
+      const folder = join(temporaryFolder(), 'data')
+      mkdirSync(folder)
+      chmodSync(dirname(folder), 0o755)
+      const file = join(folder, 'customers.db')
+      renameSync(aFirstMirror(), file)
+      makeReadOnly(folder)
+
+      const ended = await runAsOther([...args, '--mirror', file], folder)
+
+      expect(ended).toMatchObject({ code: 7, stdout: '' })
+      expect(ended.stderr).toMatch(
+        /customers\.db: the mirror is of an older version, and this user cannot write it here/,
+      )
+    })
+  },
+)

@@ -1,36 +1,11 @@
-import Database from 'better-sqlite3'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
 import { sqlCommand } from '../../../src/cli/sql.ts'
-import { APPLICATION_ID } from '../../../src/mirror/sqlite/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/sqlite/migrate.ts'
 import { customerId } from '../../support/builders.ts'
-import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'
-import { makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
+import { valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
-
-const MIGRATIONS = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
-
-const AT = '2026-01-04 02:00:00.000'
-
-/** A mirror as the first version left it, with one customer. */
-function aFirstMirror(): string {
-  const file = aMirrorFile()
-  const db = new Database(file)
-  const [first = ''] = readdirSync(MIGRATIONS).toSorted()
-  db.exec(readFileSync(new URL(first, MIGRATIONS), 'utf8'))
-  db.exec(`INSERT INTO runs (id, organization, "trigger", started_at, finished_at, data_as_of, status, proof)
-    VALUES (1, 'acme', 'sync', '${AT}', '${AT}', '${AT}', 'complete', 'proven');
-    INSERT INTO customers (organization, id, name, first_seen_at, changed_at, last_run_id)
-    VALUES ('acme', '${customerId(1)}', 'Ada', '${AT}', '${AT}', 1)`)
-  db.pragma(`application_id = ${APPLICATION_ID}`)
-  db.pragma('user_version = 1')
-  db.close()
-  return file
-}
+import { AT, aFirstMirror } from '../../support/first-mirror.ts'
 
 test('a mirror of an earlier version is brought up to date, and exported with every column', async () => {
   const file = aFirstMirror()
@@ -57,27 +32,3 @@ test('a mirror of an earlier version is left as it is by a statement that needs 
   )
   expect(valueOf(file, 'PRAGMA user_version')).toBe(LATEST_VERSION)
 })
-
-describe.skipIf(OTHER_USER === undefined)(
-  'a mirror of an earlier version in a folder that this user cannot write',
-  () => {
-    test.each([
-      ['export', '--format', 'csv'],
-      ['sql', 'SELECT * FROM customers_history'],
-    ])('makes %s say so, and name what to do', async (...args) => {
-      const folder = join(temporaryFolder(), 'data')
-      mkdirSync(folder)
-      chmodSync(dirname(folder), 0o755)
-      const file = join(folder, 'customers.db')
-      renameSync(aFirstMirror(), file)
-      makeReadOnly(folder)
-
-      const ended = await runAsOther([...args, '--mirror', file], folder)
-
-      expect(ended).toMatchObject({ code: 7, stdout: '' })
-      expect(ended.stderr).toMatch(
-        /customers\.db: the mirror is of an older version, and this user cannot write it here/,
-      )
-    })
-  },
-)

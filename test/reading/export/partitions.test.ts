@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
@@ -77,20 +77,6 @@ describe('an export that does not reach its end', () => {
 
     expect(partsIn(folder)).toEqual(PARTS)
     expect(PARTS.map((name) => readFileSync(join(folder, name)))).toEqual(before)
-  })
-
-  test('because it was killed: the next one removes its remains', async () => {
-    const { folder, run } = await anExportedMirror()
-    const names = [
-      'organization=acme/.part-0.parquet.0123456789abcdef.exporting',
-      'organization=new/.part-0.csv.0123456789abcdef.exporting',
-    ]
-    mkdirSync(join(folder, 'organization=new'))
-    for (const name of names) writeFileSync(join(folder, name), 'half')
-    expect((await run()).code).toBe(0)
-
-    expect(partsIn(folder)).toEqual(PARTS)
-    expect(existsSync(join(folder, 'organization=new'))).toBe(false)
   })
 })
 

@@ -15,6 +15,7 @@ import { aBucketServer, refuse } from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights } from '../../../support/publishing.ts'
+import { CLOCKS, organizationsOf } from '../../../mirror/organizations.ts'
 
 test('without personal data no object holds any, those from before included', async () => {
   const mirror = await aMirrorOfNights()
@@ -104,4 +105,53 @@ test('a large organization goes in parts, and parts that were sent before a fail
   expect(createHash('sha256').update(content).digest('hex')).toBe(acme?.['sha256'])
   expect(bucket.uploads.size).toBe(0)
   expect(manifestIn(bucket).generation).toBe(1)
+})
+
+test('what a manifest replaces stays for its readers, and then goes, however often something changes', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  const bucket = await aBucketServer()
+  const plan = aBucketPlan(mirror.file)
+  await publishInto(bucket, plan)
+  const [first] = namedIn(bucket)
+  await night(mirror, 1, customers(1, 6))
+  await publishInto(bucket, plan)
+  const [second] = namedIn(bucket)
+  const both = objectsIn(bucket)
+  await night(mirror, 2, customers(1, 7))
+  await publishInto(bucket, { ...plan, graceMs: 3_600_000 })
+  const [third] = namedIn(bucket)
+  const three = objectsIn(bucket)
+  const waiting = await publishInto(bucket, { ...plan, graceMs: 3_600_000 })
+  await night(mirror, 3, customers(1, 8))
+  await publishInto(bucket, plan)
+  const next = objectsIn(bucket)
+  const tidied = await publishInto(bucket, plan)
+
+  expect([both, three]).toEqual([
+    [first, second],
+    [first, second, third],
+  ])
+  expect(waiting.bucket).toMatchObject({ isNew: false, replaced: 2 })
+  expect(next).toEqual([third, namedIn(bucket)[0]])
+  expect(tidied.bucket).toMatchObject({ isNew: true, replaced: 0 })
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
+test('objects of organizations that were renamed, retired or forgotten go at once', async () => {
+  const mirror = await aMirror()
+  for (const [place, organization] of ['acme', 'globex', 'initech', 'hooli'].entries())
+    await night(mirror, 0, customers(place * 10 + 1, place * 10 + 4), { organization })
+  const bucket = await aBucketServer()
+  const plan = aBucketPlan(mirror.file, { graceMs: 3_600_000 })
+  await publishInto(bucket, plan)
+  const organizations = await organizationsOf(mirror.file)
+  await organizations.rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
+  await organizations.retire('globex', CLOCKS)
+  await organizations.forget('initech', CLOCKS)
+  const { bucket: after } = await publishInto(bucket, plan)
+
+  expect(after?.gone).toEqual(['acme', 'globex', 'initech'])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect(namedIn(bucket).join()).toMatch(/organization=acme-eu\/.*,.*organization=hooli\/[^,]*$/)
 })
