@@ -21,7 +21,16 @@ const OF_THE_STORE = [
 ]
 
 const OF_RUNS = [
-  ...['run/*', 'settled-nights', 'quick-run*', 'search-*', 'forgotten-customers*', 'privacy', 'privacy.property'],
+  ...[
+    'run/*',
+    'settled-nights',
+    'quick-run*',
+    'search-*',
+    'forgotten-customers*',
+    'privacy',
+    'privacy.deep',
+    'privacy.property',
+  ],
   ...['definitions-over-nights*', 'adversarial-records*', 'forged-names', 'cached-answers', 'misleading-pages'],
   ...['too-large-page', 'scan-on-the-service*', 'wall-clock*'],
 ]
