@@ -112,7 +112,8 @@ test('truncate: every third answer is cut off in its JSON, and asked again it is
 test('slow-drip: a sandbox that is closed does not drip on', async () => {
   const { get, sandbox, hand } = await played('slow-drip', { dripMs: 3_600_000 })
   const dripping = get(6)
-  const failure = expect(dripping).rejects.toThrow('terminated')
+  // On a busy machine it is closed before the head of the answer has arrived.
+  const failure = expect(dripping).rejects.toThrow(/^(terminated|fetch failed)$/)
   await expect.poll(() => hand.requests[0]?.status).toBe(200)
   await sandbox.close()
   await failure
