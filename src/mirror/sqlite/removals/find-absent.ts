@@ -49,17 +49,23 @@ function findAmongKnown(
   for (const rowId of list.columns.rowIds) if (rowId !== 0 && !seen.has(rowId)) unseen.add(rowId)
   for (const rowId of doubted) if (!seen.has(rowId)) unseen.add(rowId)
   if (unseen.size < more.count) return undefined
-  const find = statement<[number, string], AbsentColumns>(db, `${FIND_NOT_REMOVED} AND customers.organization = ?`)
-  const absent = Array.from(unseen).flatMap((rowId) => find.get(rowId, organization) ?? [])
-  const sum = absent.reduce((total, { row_id }) => total + row_id, 0)
-  return absent.length === more.count && sum === more.sum ? absent.map(absentOf) : undefined
+  const absent = findNotRemoved(db, organization, unseen)
+  const sum = absent.reduce((total, { rowId }) => total + rowId, 0)
+  return absent.length === more.count && sum === more.sum ? absent : undefined
 }
 
 function findAmongAll(db: Connection, run: Run): Absent[] | undefined {
-  const find = statement<[number], AbsentColumns>(db, FIND_NOT_REMOVED)
-  return findUnseen(db, run)
-    ?.flatMap((rowId) => find.get(rowId) ?? [])
-    .map(absentOf)
+  const unseen = findUnseen(db, run)
+  return unseen && findNotRemoved(db, run.organization, unseen)
+}
+
+/** All in one statement: each by itself takes five times as long. */
+function findNotRemoved(db: Connection, organization: string, rowIds: Iterable<number>): Absent[] {
+  const find = statement<[string, string], AbsentColumns>(
+    db,
+    `${FIND_NOT_REMOVED} AND customers.row_id IN (SELECT value FROM json_each(?))`,
+  )
+  return find.all(organization, JSON.stringify([...rowIds])).map(absentOf)
 }
 
 /** The rows that the run did not receive; undefined if received ones are not there. */
@@ -75,14 +81,14 @@ const FIND_NOT_REMOVED = `
   SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
     coalesce(absences.scans, 0) AS missing_scans
   FROM customers LEFT JOIN absences ON absences.row_id = customers.row_id AND missing_since IS NOT NULL
-  WHERE customers.row_id = ? AND removed_at IS NULL`
+  WHERE customers.organization = ? AND removed_at IS NULL`
 
-const FIND_LISTED_BEFORE = `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.organization = ?`
+const FIND_LISTED_BEFORE = `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ?`
 
 /** One customer that was listed until now and that the run did not receive; undefined for any other, and one missing already. */
 export function findListedBefore(db: Connection, run: Run, rowId: number): Absent | undefined {
-  const find = statement<[number, string], AbsentColumns>(db, FIND_LISTED_BEFORE)
-  const row = run.seen.has(rowId) ? undefined : find.get(rowId, run.organization)
+  const find = statement<[string, number], AbsentColumns>(db, FIND_LISTED_BEFORE)
+  const row = run.seen.has(rowId) ? undefined : find.get(run.organization, rowId)
   return row === undefined || run.rejectedIds.has(row.id) ? undefined : absentOf(row)
 }
 

@@ -42,10 +42,10 @@ function carryOut(db: Connection, run: Run, decision: Decision, proof: RemovingP
   const { listed, held, missing } = decision
   for (const row of listed) markListed(db, row, nowMs)
   if (held !== undefined) holdBack(db, run, held)
-  for (const { row, isCounted, isRemoved } of missing) {
-    markMissing(db, run, row, isCounted ? proof : undefined, nowMs)
-    if (isRemoved) remove(db, run, row, nowMs)
-  }
+  const rowsOf = (some: Decision['missing']) => some.map(({ row }) => row)
+  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => isCounted)), proof, nowMs)
+  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => !isCounted)), undefined, nowMs)
+  for (const row of rowsOf(missing.filter(({ isRemoved }) => isRemoved))) remove(db, run, row, nowMs)
   return absencesOf(decision)
 }
 
