@@ -18,6 +18,7 @@ import {
   SERVER_GONE,
   WINDOW_CLOSED,
   type ErrorFacts,
+  type Origin,
 } from './error-groups.ts'
 
 export type { ErrorFacts, Origin } from './error-groups.ts'
@@ -234,6 +235,11 @@ const BY_CODE: ReadonlyMap<string, ErrorFacts> = new Map(
 /** The facts of an error code, also one from a stored report. An unknown code has the facts of a defect. */
 export function factsOfCode(code: string): ErrorFacts {
   return BY_CODE.get(code) ?? UNEXPECTED
+}
+
+/** The codes of all errors that come from there. */
+export function codesFrom(origin: Origin): string[] {
+  return [...BY_CODE].flatMap(([code, { from }]) => (from === origin ? [code] : []))
 }
 
 /** Whether an error with this code is thrown on purpose. */

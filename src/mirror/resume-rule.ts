@@ -1,14 +1,14 @@
-import { factsOfCode } from '../errors/error-facts.ts'
+import { codesFrom, factsOfCode } from '../errors/error-facts.ts'
 import type { RunStatus } from '../report.ts'
 
 /** The last run of an organization that recorded windows. */
 export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus; error_code: string | null }
 
 /**
- * The error codes of runs that reached maxRun or the end of their window. `resumeWithin` counts from the start of the scan, or from the
- * end of its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
+ * The error codes of runs that reached a limit of the configuration, as a list in SQL. `resumeWithin` counts from the start of the scan, or
+ * from the end of its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
  */
-export const REACHED_LIMIT = `('max-run', 'window-closed')`
+export const REACHED_LIMIT = `('${codesFrom('limit').join("', '")}')`
 
 /** Whether a run is continued: it ended before its list did, and stands since a moment that is recent enough. */
 export function mayContinue(

@@ -1,4 +1,4 @@
-import { RateLimited, SourceUnavailable } from '../errors/errors.ts'
+import { factsOf } from '../errors/errors.ts'
 import type { AutoConcurrency } from './auto-concurrency.ts'
 
 /** Follows one request to its end, for how many run at once. */
@@ -34,8 +34,9 @@ export function watchRequest(
     },
     failed(error) {
       const times = { startedMs, endedMs: monotonicMs() }
-      if (error instanceof RateLimited) auto.refused(times)
-      else if (error instanceof SourceUnavailable) auto.struggled(times)
+      const { from, askAgain } = factsOf(error)
+      if (from === 'outage' && askAgain === 'wait') auto.refused(times)
+      else if (from === 'outage') auto.struggled(times)
       onJudged()
     },
   }

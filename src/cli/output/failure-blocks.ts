@@ -1,4 +1,5 @@
 import type { Organization } from '../../config/organization.ts'
+import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
 import type { Outcome } from '../../mirror-organization.ts'
 import type { Report } from '../../report.ts'
 import { explainFailure } from './explain-failure.ts'
@@ -30,7 +31,7 @@ export function failureBlocks(outcomes: readonly Outcome[], settings: BlockSetti
 function blockOf({ report, error }: Outcome, settings: BlockSettings): string[] {
   const { organization } = report
   const isStopped = report.status === 'interrupted'
-  const isAsked = report.error?.code === 'interrupted'
+  const isAsked = originOf(report) === 'stop'
   const { title, fix } = explainFailure(error)
   const body = [
     ...(isAsked ? [] : causeOf(report)),
@@ -60,10 +61,14 @@ function whatIsLeft(report: Report, { organizations, dryRun }: BlockSettings): s
   const saved = `${count(read, 'customer')} read so far ${read === 1 ? 'is' : 'are'} saved; the next sync`
   const settings = organizations.find(({ id }) => id === report.organization)
   if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`
-  // After maxRun, the time to resume counts from the run's end, not from the start of its scan.
-  const sinceMs = report.error?.code === 'max-run' ? report.finishedAtMs : report.dataAsOfMs
+  // After a limit, the time to resume counts from the run's end, not from the start of its scan.
+  const sinceMs = originOf(report) === 'limit' ? report.finishedAtMs : report.dataAsOfMs
   if (settings === undefined || sinceMs === undefined) return `${saved} continues from here.`
   return `${saved} continues from here, if it starts before ${moment(sinceMs + settings.resumeWithinMs)}.`
+}
+
+function originOf({ error }: Report): Origin {
+  return factsOfCode(error?.code ?? 'unexpected').from
 }
 
 /**
