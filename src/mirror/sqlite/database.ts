@@ -7,6 +7,7 @@ import { makeFolder } from '../../machine/make-folder.ts'
 import { writeDictionary } from './dictionary.ts'
 import { fileError, olderError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
+import { withoutForeignKeys } from './foreign-keys.ts'
 import { isEmpty, LATEST_VERSION, migrate, versionOf } from './migrate.ts'
 import { requireRegularFile } from './regular-file.ts'
 import { withRoomToSort } from './temporary-files.ts'
@@ -66,7 +67,7 @@ export function migrateOlder(file: string): void {
 /** A private temporary mirror without rows. */
 export function openTemporary(): Connection {
   const db = new Database('')
-  migrate(db)
+  migrateTemporary(db)
   return db
 }
 
@@ -83,11 +84,7 @@ export function openAsItIs(file: string): Connection {
 
 /** Brings a temporary mirror to the version of this program. */
 export function migrateTemporary(db: Connection): void {
-  db.pragma('foreign_keys = OFF')
-  db.pragma('legacy_alter_table = ON')
-  db.transaction(() => migrate(db)).immediate()
-  db.pragma('legacy_alter_table = OFF')
-  db.pragma('foreign_keys = ON')
+  withReplaceableTables(db, () => db.transaction(() => migrate(db)).immediate())
 }
 
 /** Runs `work` in one immediate transaction: all of its writes, or none. */
@@ -128,10 +125,6 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
     refuseForeign(db, file)
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.
     if (access === 'read' && isEmpty(db)) throw missing(file)
-    // A migration may replace a table that others refer to; this setting cannot be changed within a transaction.
-    db.pragma('foreign_keys = OFF')
-    // Nor do views stop it that someone added to the mirror, over a table or a view that is put back a moment later.
-    db.pragma('legacy_alter_table = ON')
     db.pragma(`cache_size = -${CACHE_KB}`)
     if (access === 'write') {
       makePrivate(file)
@@ -150,16 +143,23 @@ function openChecked(file: string, access: 'read' | 'write'): Connection {
         migrate(db)
         writeDictionary(db)
       }
-      withRoomToSort(db, () => db.transaction(complete).immediate())
+      withReplaceableTables(db, () => withRoomToSort(db, () => db.transaction(complete).immediate()))
     }
-    db.pragma('legacy_alter_table = OFF')
-    db.pragma('foreign_keys = ON')
     return db
   } catch (error) {
     db.close()
     // SQLite finds out by itself when it writes, and only says that it may not.
     throw identityOf(file) === before ? error : replacedMeanwhile(file)
   }
+}
+
+/** Lets a migration replace a table to which rows refer, or over which someone added a view. It makes its own transaction. */
+function withReplaceableTables(db: Connection, migration: () => void): void {
+  withoutForeignKeys(db, () => {
+    db.pragma('legacy_alter_table = ON')
+    migration()
+    db.pragma('legacy_alter_table = OFF')
+  })
 }
 
 function replacedMeanwhile(file: string): MirrorUnusable {

@@ -1,5 +1,6 @@
 import type { Contents } from '../../../organizations.ts'
 import { writeTransaction, type Connection } from '../database.ts'
+import { withoutForeignKeys } from '../foreign-keys.ts'
 import type { Clocks } from '../lease.ts'
 import { deletingSecurely, emptyWal, purge } from '../purge.ts'
 import { statement } from '../statement.ts'
@@ -23,17 +24,14 @@ export function contentsOf(db: Connection, organization: string): Contents {
  */
 export function forgetOrganization(db: Connection, file: string, organization: string, clocks: Clocks): boolean {
   // Each deleted run would be looked for in every table that refers to runs.
-  db.pragma('foreign_keys = OFF')
-  try {
+  return withoutForeignKeys(db, () => {
     deletingSecurely(db, () => writeTransaction(db, file, () => deleteAll(db, organization, clocks)))
     // With a reader in the way, the whole file would be written into the WAL, and stay there.
     if (!emptyWal(db) || !purge(db)) return false
     deletingSecurely(db, () => writeTransaction(db, file, () => deleteRows(db, ['unfinished_forgets'], organization)))
     emptyWal(db)
     return true
-  } finally {
-    db.pragma('foreign_keys = ON')
-  }
+  })
 }
 
 /** Whether the organization is forgotten, and bytes of it may be left. */

@@ -8,6 +8,7 @@ import { changesPruning } from './prune-changes.ts'
 import { customersPruning } from './prune-customers.ts'
 import { rejectsPruning } from './prune-rejects.ts'
 import { runsPruning } from './prune-runs.ts'
+import { withoutForeignKeys } from '../foreign-keys.ts'
 import { deletingSecurely, emptyWal } from '../purge.ts'
 import { statement } from '../statement.ts'
 
@@ -21,6 +22,8 @@ type Place = { isKept: boolean; writeInPlace: <Result>(work: () => Result) => Re
 export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place): Pick<Mirror, 'prune'> {
   let owesWal = false
   const inOneTransaction = (kind: Kind, deletion: Deletion): Step => {
+    // SQLite would look for each deleted run in every customer and change. The statement that deletes runs has done that once for all of
+    // them, in the same transaction.
     const enforce = kind === 'runs' ? withoutForeignKeys : (_: Connection, work: () => number) => work()
     return (most) => enforce(db, () => deletingSecurely(db, () => writeInPlace(() => deletion(most))))
   }
@@ -35,19 +38,6 @@ export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place):
       pruned.isUnfinished ||= owesWal
       return pruned
     },
-  }
-}
-
-/**
- * SQLite would look for each deleted run in every customer and change. The statement that deletes runs has done that once for all of
- * them, in the same transaction.
- */
-function withoutForeignKeys(db: Connection, work: () => number): number {
-  db.pragma('foreign_keys = OFF')
-  try {
-    return work()
-  } finally {
-    db.pragma('foreign_keys = ON')
   }
 }
 
