@@ -94,6 +94,7 @@ describe('which files may import which', () => {
     ['whether a process lives', /\bkill\([^)]*\b0\)/, /^src\/machine\/process-name\.ts$/],
     ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/time\/backoff\.ts$/],
     ['which number an option takes', /It must be a whole number/, /^src\/cli\/whole-number-argument\.ts$/],
+    ['that no foreign key is checked', /\bforeign_keys = ON\b/, /^src\/mirror\/sqlite\/foreign-keys\.ts$/],
     ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/reading\.ts$/],
   ])('there is one way to say %s', (_what, pattern, where) => {
     expect(matching(product, pattern, where)).toEqual([])

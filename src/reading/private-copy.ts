@@ -13,6 +13,7 @@ import { openDatabase } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { isGone, nameOfProcess } from '../machine/process-name.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
+import { writeWithoutWaiting } from './unfinished-database.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
 const READ_TABLES = [
@@ -56,7 +57,7 @@ async function fill(file: string, address: string): Promise<void> {
     openDatabase(file, 'write').close()
     const db = new Database(file, { fileMustExist: true })
     try {
-      for (const setting of ['journal_mode = MEMORY', 'synchronous = OFF', 'foreign_keys = OFF']) db.pragma(setting)
+      writeWithoutWaiting(db)
       db.exec('BEGIN')
       const to = sqliteSide(db, file)
       await server.read(async (session) => {

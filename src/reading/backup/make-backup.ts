@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { renameSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { BackupFailed, Interrupted, MirrorUnusable } from '../../errors/errors.ts'
@@ -8,7 +8,7 @@ import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
 import { lock } from '../folder-lock.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
-import { flushFolder } from '../flush.ts'
+import { putInPlace } from '../flush.ts'
 import { backupError, isDamage } from './backup-error.ts'
 import { markAsBackup } from './backup-mark.ts'
 import { prepareBackupFolder, requireBackupTarget } from './backup-target.ts'
@@ -76,8 +76,7 @@ async function writeBackup(
     unfinished.flush()
     const { size } = statSync(unfinished.path)
     if (keep !== undefined && keep > 1) keepOlderBackup(file)
-    renameSync(unfinished.path, file)
-    flushFolder(dirname(file))
+    putInPlace(unfinished.path, file)
     const removed = keep === undefined ? [] : pruneOlderBackups(file, keep)
     return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
   } finally {

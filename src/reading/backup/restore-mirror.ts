@@ -11,7 +11,7 @@ import { sqlTime } from '../../mirror/sql-time.ts'
 import { isTheMirror } from '../target-place.ts'
 import { olderName, timeIn } from '../dated-name.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
-import { flushFolder } from '../flush.ts'
+import { putInPlace } from '../flush.ts'
 import { isDamage } from './backup-error.ts'
 import { markIn } from './backup-mark.ts'
 import { replacedName } from './replaced-mirrors.ts'
@@ -170,8 +170,7 @@ function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: 
     for (const ending of ['-journal', '-wal'])
       if (existsSync(mirror + ending)) renameSync(mirror + ending, kept + ending)
     rmSync(`${mirror}-shm`, { force: true })
-    renameSync(unfinished.path, mirror)
-    flushFolder(dirname(mirror))
+    putInPlace(unfinished.path, mirror)
     return { kept: hadMirror ? kept : undefined, ...carried }
   } finally {
     locked?.release()

@@ -1,6 +1,5 @@
-import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { flushFolder } from '../flush.ts'
+import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, rmSync, statSync } from 'node:fs'
+import { putInPlace } from '../flush.ts'
 import { listPrivate } from '../private-name.ts'
 import { asExport } from './export-error.ts'
 
@@ -28,8 +27,7 @@ export function beginExport(path: string, file: string): UnfinishedExport {
     finish: () =>
       asExport(file, () => {
         fsyncSync(descriptor)
-        renameSync(path, file)
-        flushFolder(dirname(file))
+        putInPlace(path, file)
       }),
     remove() {
       closeSync(descriptor)

@@ -136,14 +136,12 @@ type Replacing = {
 function replaceFiles(folder: string, { files, facts, written, ending }: Replacing): void {
   const partitions = new Set(files.map(({ path }) => dirname(path)))
   writePartitionManifest(folder, facts, { files, replaced: written, ending })
-  flushFolder(folder)
   for (const { path } of files) renameSync(join(folder, unfinishedName(path, ending)), join(folder, path))
   for (const partition of partitions) flushFolder(join(folder, partition))
   const stays = new Set(files.map(({ path }) => path))
   for (const path of new Set(written.map((file) => file.path)))
     if (!stays.has(path) && isOurs(folder, path, written)) removePartition(folder, path)
   writePartitionManifest(folder, facts, { files, replaced: [], ending })
-  flushFolder(folder)
 }
 
 /** Its folder too, unless it holds something else. */

@@ -1,4 +1,4 @@
-import { lstatSync, renameSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
@@ -13,8 +13,9 @@ import { createReadingIndexes } from '../../mirror/sqlite/reading-indexes.ts'
 import { withRoomToSort } from '../../mirror/sqlite/temporary-files.ts'
 import { removeUnfinished, unfinishedFile } from '../backup/unfinished-file.ts'
 import { JOURNALS } from '../target-place.ts'
-import { flushFolder } from '../flush.ts'
+import { putInPlace } from '../flush.ts'
 import { lock } from '../folder-lock.ts'
+import { writeWithoutWaiting } from '../unfinished-database.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
 
 /**
@@ -38,8 +39,7 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
         requireLatest(copied, await server.read(latestRun))
         unfinished.flush()
         requireFree(file)
-        renameSync(unfinished.path, file)
-        flushFolder(dirname(file))
+        putInPlace(unfinished.path, file)
         return moved
       } finally {
         unfinished.remove()
@@ -81,10 +81,7 @@ type Filling = { session: Session; from: string; moving: Moving }
 async function fill(path: string, { session, from, moving }: Filling): Promise<Moved> {
   const db = openDatabase(path, 'write')
   try {
-    // Until it is finished this file is worth nothing, so nothing waits for the disk.
-    db.pragma('journal_mode = MEMORY')
-    db.pragma('synchronous = OFF')
-    db.pragma('foreign_keys = OFF')
+    writeWithoutWaiting(db)
     db.exec('BEGIN IMMEDIATE')
     const place = shownMirror(from)
     const moved = await carry(postgresSide(session, place), sqliteSide(db, path), { ...moving, forPostgres: false })

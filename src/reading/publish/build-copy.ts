@@ -6,6 +6,7 @@ import { copyTables } from './copy-tables.ts'
 import { COPY_APPLICATION_ID } from '../file-kind.ts'
 import { digestRows, fillManifest, organizationsInManifest } from './manifest.ts'
 import { listNeverRead } from '../listed-organizations.ts'
+import { writeWithoutWaiting } from '../unfinished-database.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
 
 export type CopySettings = {
@@ -30,11 +31,8 @@ const CACHE_KB = 16_000
 export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
   const db = new Database(path)
   try {
-    // Until it is finished this file is worth nothing, so nothing waits for the disk and nothing is kept to roll back.
-    db.pragma('main.journal_mode = MEMORY')
-    db.pragma('main.synchronous = OFF')
+    writeWithoutWaiting(db)
     db.pragma(`main.cache_size = -${CACHE_KB}`)
-    db.pragma('foreign_keys = OFF')
     db.pragma(`main.application_id = ${COPY_APPLICATION_ID}`)
     const facts = copyRows(db, path, settings)
     addIndexes(db)

@@ -1,8 +1,9 @@
-import { lstatSync, readFileSync, renameSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { tablesOfCopy } from './copy-tables.ts'
 import { MANIFEST } from './manifest-columns.ts'
 import { datasetteMetadata } from '../dictionary.ts'
+import { putInPlace } from '../flush.ts'
 import { privateName } from '../private-name.ts'
 import { makeFile, PUBLISHING } from './unfinished-copy.ts'
 import { codeOf } from '../../errors/code-of.ts'
@@ -31,7 +32,7 @@ export function describeCopies(
     return `${place}: is not of this program and was left as it is; the copies are not described for Datasette.`
   const unfinished = privateName(place, PUBLISHING)
   makeFile(unfinished, { file: place, gid, mode: forAll ? 0o444 : 0o440, content: text })
-  renameSync(unfinished, place)
+  putInPlace(unfinished, place)
   return undefined
 }
 

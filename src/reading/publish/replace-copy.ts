@@ -1,6 +1,5 @@
-import { renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { flushFolder } from '../flush.ts'
+import { rmSync } from 'node:fs'
+import { putInPlace } from '../flush.ts'
 import type { UnfinishedCopy } from './unfinished-copy.ts'
 
 /**
@@ -9,12 +8,10 @@ import type { UnfinishedCopy } from './unfinished-copy.ts'
  */
 export function replaceCopy(file: string, { path, digestPath }: UnfinishedCopy, kept: string | undefined): void {
   try {
-    renameSync(path, file)
+    putInPlace(path, file)
   } catch (error) {
     if (kept !== undefined) rmSync(kept, { force: true })
     throw error
   }
-  flushFolder(dirname(file))
-  renameSync(digestPath, `${file}.sha256`)
-  flushFolder(dirname(file))
+  putInPlace(digestPath, `${file}.sha256`)
 }
