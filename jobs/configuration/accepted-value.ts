@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isoTime } from '../../src/time/iso-time.ts'
 import { parseValue } from '../queue/shared-values.ts'
 import type { Accepted } from './acceptance.ts'
 
@@ -33,8 +34,8 @@ export function acceptedText({ hash, changedMs }: Accepted, before: AcceptedValu
   return JSON.stringify({
     ...(isSame && before.kept),
     hash,
-    changedAt: new Date(isSame ? Math.max(changedMs, before.changedMs) : changedMs).toISOString(),
-    acceptedAt: isSame ? before.kept.acceptedAt : new Date(nowMs).toISOString(),
+    changedAt: isoTime(isSame ? Math.max(changedMs, before.changedMs) : changedMs),
+    acceptedAt: isSame ? before.kept.acceptedAt : isoTime(nowMs),
     renewals: isSame ? (before.kept.renewals + 1) % Number.MAX_SAFE_INTEGER : 0,
   })
 }

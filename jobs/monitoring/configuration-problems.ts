@@ -1,3 +1,4 @@
+import { isoTime } from '../../src/time/iso-time.ts'
 import type { Standing } from '../configuration/accepted-configuration.ts'
 
 /** What is wrong with the configuration of a worker, in sentences for monitors and for the page. */
@@ -6,18 +7,14 @@ export function configurationProblems({ otherSinceMs, brokenSinceMs }: Standing)
     ...(brokenSinceMs === undefined
       ? []
       : [
-          `the configuration file cannot be used since ${iso(brokenSinceMs)}, see the log of the worker; the one before stays, and ` +
+          `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays, and ` +
             'no schedule is written or removed',
         ]),
     ...(otherSinceMs === undefined
       ? []
       : [
-          `this worker runs on a configuration other than the one accepted at ${iso(otherSinceMs)}, and writes no schedules: give ` +
+          `this worker runs on a configuration other than the one accepted at ${isoTime(otherSinceMs)}, and writes no schedules: give ` +
             'all workers the same file',
         ]),
   ]
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

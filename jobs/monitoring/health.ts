@@ -2,6 +2,7 @@ import { pauseEndedMs, pauseOf, type Pauses } from '../../src/pause.ts'
 import type { Mirror } from '../../src/store.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Readiness } from '../../src/http/health.ts'
+import { isoTime } from '../../src/time/iso-time.ts'
 import { within } from '../queue/deadline.ts'
 import { GRACE_MS, lateSinceMs } from '../schedule/due-outlook.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
@@ -102,9 +103,7 @@ function pausedNow({ organizations, nowMs }: Examined, pauses: Pauses): PausedNo
   return organizations.flatMap(({ id }) => {
     const paused = pauseOf(pauses, id, nowMs)
     if (paused === undefined) return []
-    const { sinceMs, untilMs } = paused
-    const until = untilMs === undefined ? null : new Date(untilMs).toISOString()
-    return [{ organization: id, since: new Date(sinceMs).toISOString(), until }]
+    return [{ organization: id, since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) }]
   })
 }
 
@@ -122,6 +121,6 @@ async function staleProblems({ organizations, mirror, nowMs }: Examined, pauses:
     const lastRun = lastRuns.find((run) => run.organization === id)
     const sinceMs = lateSinceMs({ id, schedule, seenAtMs }, lastRun, nowMs)
     if (sinceMs === undefined || isExcused(pauses, id, nowMs)) return []
-    return [`${id}: was due at ${new Date(sinceMs).toISOString()} and has not been mirrored since`]
+    return [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
   })
 }

@@ -1,5 +1,6 @@
 import type { Logger } from '../../src/log.ts'
 import type { Mirror } from '../../src/store.ts'
+import { isoTime } from '../../src/time/iso-time.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { isWorthACopy } from '../run/end-of-quick-run.ts'
 import type { Listener } from '../run/sync-job.ts'
@@ -26,7 +27,7 @@ export function createListener({ metrics, mirror, publisher, log }: Listening): 
     },
     onPutOff: (organization, { why, untilMs }) => {
       publisher.runEnded(organization)
-      log.info({ organization, why, until: untilMs && new Date(untilMs).toISOString() }, 'run put off')
+      log.info({ organization, why, until: untilMs && isoTime(untilMs) }, 'run put off')
     },
     onNotNeeded: (organization, why) => {
       publisher.runEnded(organization)

@@ -1,5 +1,6 @@
 import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { toJson, type Report } from '../../src/report.ts'
+import { isoTime } from '../../src/time/iso-time.ts'
 import type { Ended, Night } from './nights.ts'
 
 /** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
@@ -19,10 +20,10 @@ export function reportNight(night: Night, organizations: readonly InNight[], now
     each.reduce((total, { run }) => total + (run === undefined ? 0 : count(run)), 0)
   return {
     type: 'night.ended',
-    timestamp: new Date(nowMs).toISOString(),
+    timestamp: isoTime(nowMs),
     data: {
       version: 1,
-      dueAt: new Date(dueMs).toISOString(),
+      dueAt: isoTime(dueMs),
       ...{ cron, timezone },
       wentWell: wentWell(organizations),
       totals: {

@@ -3,6 +3,7 @@ import { readWebhookSecret } from '../../src/config/credentials.ts'
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import type { Mirror } from '../../src/store.ts'
+import { isoTime } from '../../src/time/iso-time.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { Backend } from '../queue/backend.ts'
 import type { Timings } from '../timings.ts'
@@ -97,7 +98,7 @@ async function deliver(
   const night = nightAt(rota, kept.dueMs, kept.seenMs)
   if (!(await isOver(night, settings))) return
   const organizations = await lookUpNight(night, settings)
-  const facts = { kind, dueAt: new Date(night.dueMs).toISOString(), attempts: kept.attempts }
+  const facts = { kind, dueAt: isoTime(night.dueMs), attempts: kept.attempts }
   const done = (delivery: Delivery) => ({ ...delivery, isDone: true })
   if (organizations.length === 0 || !(await isWanted(kind, wentWell(organizations), settings))) {
     await keep(before, done(kept))

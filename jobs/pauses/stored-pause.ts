@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Stated } from '../../src/pause.ts'
+import { isoTime } from '../../src/time/iso-time.ts'
 import { parseValue } from '../queue/shared-values.ts'
 
 const moment = z.iso.datetime().transform((text) => Date.parse(text))
@@ -15,7 +16,7 @@ export function parsePause(text: string): Stated | undefined {
 /** A pause as it is kept: `{"since": …, "until": …}`, and `resumed` once a person ended it. */
 export function pauseText({ sinceMs, untilMs, resumedMs }: Stated): string {
   const [since, until, resumed] = [sinceMs, untilMs, resumedMs].map((ms) =>
-    ms === undefined ? undefined : new Date(ms).toISOString(),
+    ms === undefined ? undefined : isoTime(ms),
   )
   return JSON.stringify({ since, until, resumed })
 }

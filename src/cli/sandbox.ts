@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
-import { durationMs } from '../config/duration-text.ts'
+import { durationMs } from '../time/duration-text.ts'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
 import type { RateLimitRule, Sandbox } from '../service/sandbox.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DURATION_FORM, durationMs } from './duration-text.ts'
+import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
 
 const EXAMPLES = 'must be a duration such as 500ms, 30s, 15m, 6h or 1d'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Retention } from '../run.ts'
-import { DURATION_FORM, durationMs } from './duration-text.ts'
+import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
 
 const FOREVER = 'forever'
 const VALUES = `a duration from 1d to 36500d, such as 365d, or ${FOREVER}`

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
+import { isoTime } from '../time/iso-time.ts'
 import { moment } from '../wording.ts'
 import { ago } from './sentences.ts'
 import { STYLE } from './style.ts'
@@ -47,7 +48,7 @@ export async function framed(
 /** A moment that a program can read too. */
 export function time(atMs: number, nowMs: number): Html {
   const words = atMs === nowMs ? moment(atMs) : `${moment(atMs)} (${ago(atMs, nowMs)})`
-  return html`<time datetime="${new Date(atMs).toISOString()}">${words}</time>`
+  return html`<time datetime="${isoTime(atMs)}">${words}</time>`
 }
 
 /** Where a server has the page of a run. */

@@ -1,4 +1,5 @@
 import { MaxRunReached } from '../errors/errors.ts'
+import { durationText } from '../time/duration-text.ts'
 
 export type LimitOptions = {
   organization: string
@@ -37,20 +38,7 @@ export function limitRun({ organization, maxRunMs, monotonicMs, signal }: LimitO
 
 function reached(organization: string, maxRunMs: number): MaxRunReached {
   return new MaxRunReached(
-    `${organization}: the run was ended after ${inWords(maxRunMs)}, as maxRun says. What was read so far is saved, and the ` +
+    `${organization}: the run was ended after ${durationText(maxRunMs)}, as maxRun says. What was read so far is saved, and the ` +
       'next run goes on from there. If it happens every night, raise maxRun, concurrency or requestsPerMinute.',
   )
 }
-
-/** A duration in the form of the configuration. */
-function inWords(ms: number): string {
-  const [unitMs, unit] = UNITS.find(([whole]) => ms % whole === 0) ?? [1, 'ms']
-  return `${ms / unitMs}${unit}`
-}
-
-const UNITS: readonly [number, string][] = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'm'],
-  [1000, 's'],
-]

@@ -1,4 +1,5 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
+import { moment } from '../wording.ts'
 import { type Answer, headerOf } from './answer.ts'
 import { isCorrectable, isNotable } from './clock.ts'
 import { quoted, shortened } from './quotation.ts'
@@ -84,9 +85,9 @@ function unauthorizedAdvice(context: RefusalContext): string {
 
 /** Nothing is signed for such a time: a signature for another year could be used in that year. */
 function tooFarOff({ nowMs, clockOffsetMs = 0 }: RefusalContext): string {
-  const [ours, theirs] = [nowMs, nowMs + clockOffsetMs].map((ms) => new Date(ms).toISOString().slice(0, 16))
+  const [ours, theirs] = [nowMs, nowMs + clockOffsetMs].map(moment)
   return (
-    `Its Date says ${theirs}Z where this machine has ${ours}Z. Signatures are corrected by at most 24 hours, so nothing was ` +
+    `Its Date says ${theirs} where this machine has ${ours}. Signatures are corrected by at most 24 hours, so nothing was ` +
     'signed for that time. Set the clock of this machine; if it is right, find what answers there with a wrong Date.'
   )
 }

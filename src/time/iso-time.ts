@@ -1,4 +1,6 @@
 /** Unix milliseconds as ISO 8601; null for none. */
+export function isoTime(unixMs: number): string
+export function isoTime(unixMs: number | undefined): string | null
 export function isoTime(unixMs: number | undefined): string | null {
   return unixMs === undefined ? null : new Date(unixMs).toISOString()
 }

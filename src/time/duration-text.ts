@@ -1,4 +1,4 @@
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 
 /** How durations are written, in the configuration and on the command line: a number with its unit. */
 export const DURATION_FORM = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/
@@ -8,4 +8,10 @@ export function durationMs(text: string): number | undefined {
   const [, amount, unit] = DURATION_FORM.exec(text) ?? []
   const unitMs = UNITS[unit ?? '']
   return unitMs === undefined ? undefined : Math.round(Number(amount) * unitMs)
+}
+
+/** Whole milliseconds as they are written, in the largest unit that needs no fraction: `90m`, `1d`. */
+export function durationText(ms: number): string {
+  const [unit, unitMs] = Object.entries(UNITS).find(([, whole]) => ms % whole === 0) ?? ['ms', 1]
+  return `${ms / unitMs}${unit}`
 }
