@@ -6,6 +6,7 @@ import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
+import { sqlText } from './output/sql-text.ts'
 import { jsonDocument } from './reading.ts'
 
 /** `customer-mirror organizations rename`: gives an organization another id. */
@@ -48,7 +49,7 @@ function refuseNames(from: string, to: string): void {
 
 /** A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one. */
 function updateFor(from: string, to: string): string {
-  return `UPDATE customers SET organization = '${to}' WHERE organization = '${from.replaceAll("'", "''")}';`
+  return `UPDATE customers SET organization = ${sqlText(to)} WHERE organization = ${sqlText(from)};`
 }
 
 function whatToConfigure(from: string, to: string, config: Config): string {

@@ -1,4 +1,5 @@
 import type { ForgottenCustomer, Erased } from '../../store.ts'
+import { sqlText } from './sql-text.ts'
 import { count, moment } from './wording.ts'
 
 /** What was done about one customer, and which copies for readers were made before. */
@@ -51,7 +52,7 @@ const BYTES: Record<ForgetReport['erased'], (mirror: string) => string[]> = {
 }
 
 function beyondLines({ organization, id, copies, replaced }: ForgetReport): string[] {
-  const of = `WHERE organization = '${organization}' AND id = '${id}';`
+  const of = `WHERE organization = ${sqlText(organization)} AND id = ${sqlText(id)};`
   return [
     'This customer may still be in places that Customer Mirror cannot reach:',
     '  - the service: as long as it lists the customer, it has the data',

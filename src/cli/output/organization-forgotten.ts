@@ -1,6 +1,7 @@
 import type { Contents } from '../../organizations.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { replacedLines } from './customer-forgotten.ts'
+import { sqlText } from './sql-text.ts'
 import { count } from './wording.ts'
 
 /** An organization that was forgotten, and the copies for readers that may hold it. */
@@ -35,7 +36,7 @@ export function forgottenOrganizationText({
     ...replacedLines(replaced),
     '  - backups of the mirror, the mirror that it was moved from, exports, and logs: delete them there, or let them expire',
     '  - databases that were filled from the mirror. No change announces this deletion. Run there, in each table:',
-    `      DELETE FROM customers WHERE organization = '${organization.replaceAll("'", "''")}';`,
+    `      DELETE FROM customers WHERE organization = ${sqlText(organization)};`,
   ]
   return `${lines.join('\n')}\n`
 }
