@@ -9,7 +9,7 @@ import { limitRun } from './run/max-run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
 import type { readQuickly } from './run/read-quickly.ts'
 import { searchForAbsent } from './run/search-absent.ts'
-import type { Certificate } from './scan/certificate.ts'
+import { ageToResume } from './run/start-scan.ts'
 
 export type { Progress } from './run/read-list.ts'
 
@@ -20,8 +20,6 @@ export type Mirroring = ListSettings & {
   quick?: QuickLimit | undefined
   /** How long the run may take; undefined means no limit. */
   maxRunMs?: number | undefined
-  /** How old an interrupted scan may be and still be continued. */
-  resumeWithinMs: number
   /** Which fields are not stored as sent; `unreadable` if its key cannot be read: then the source must not be read either. */
   privacy?: Start['privacy']
   /** When customers that are no longer listed count as removed. */
@@ -75,9 +73,11 @@ async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
 }
 
 async function readWhole(mirroring: Mirroring, run: Run, limits: ReadingLimits): Promise<Omit<Ending, 'source'>> {
-  const { certificate, list } = await readList(mirroring, run, limits)
+  const { certificate, ...read } = await readList(mirroring, run, limits)
   const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limits.stop, limits.abort]))
-  return { ...completed(certificate), list, removals: { rule: mirroring.removals, ...searched } }
+  const removals = { rule: mirroring.removals, ...searched }
+  const { proof, reasons } = certificate
+  return { status: 'complete', proof, reasons, certificate, ...read, removals }
 }
 
 /** Loaded only for a quick run. */
@@ -86,28 +86,21 @@ async function readPart(...reading: Parameters<typeof readQuickly>): Promise<Omi
   return quick.readQuickly(...reading)
 }
 
-function startRun({ mirror, organization, trigger, scan, quick, privacy, now, ...settings }: Mirroring): Promise<Run> {
-  // A plain scan records no windows, and must not continue from those of a chain scan.
-  const resumeWithinMs = scan === 'chain' ? settings.resumeWithinMs : undefined
+function startRun(mirroring: Mirroring): Promise<Run> {
+  const { mirror, organization, trigger, quick, privacy, now, monotonicMs } = mirroring
   return mirror.startRun({
     organization,
     trigger,
-    resumeWithinMs,
+    resumeWithinMs: ageToResume(mirroring),
     isQuick: quick !== undefined,
     privacy,
     nowMs: now(),
-    monotonicMs: settings.monotonicMs,
+    monotonicMs,
   })
 }
 
 function notStarted(mirroring: Mirroring, error: unknown): Outcome {
   return { report: unrecorded(mirroring, error), error }
-}
-
-function completed(certificate: Certificate): Omit<Ending, 'source'> {
-  const { proof, reasons } = certificate
-  const readToEnd = proof !== 'unproven' || reasons.every((reason) => reason === 'plain-scan')
-  return { status: 'complete', proof, reasons, readToEnd, certificate }
 }
 
 /** Ends a run that did not read its list to the end. */

@@ -3,7 +3,7 @@ import { ListMemory } from '../list-memory/list-memory.ts'
 import { ListRecorder } from '../list-memory/list-recorder.ts'
 import { judgeSurplus } from './judge-surplus.ts'
 import { nextList } from '../list-memory/next-list.ts'
-import type { Run } from '../run.ts'
+import type { Ending, Run } from '../run.ts'
 import type { Certificate } from '../scan/certificate.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { Window } from '../scan/window/window.ts'
@@ -58,25 +58,31 @@ export type ReadingLimits = {
 }
 
 /**
- * Reads the list of a run window by window and saves its pages. Returns the certificate, and the list for the next run, unless a
- * page limit ended it. Throws the error that kept it from the end of the list.
+ * Reads the list of a run window by window and saves its pages. Returns the certificate, whether it was read to its end, and the list for
+ * the next run, unless a page limit ended it. Throws the error that kept it from the end of the list.
  */
 export async function readList(
   settings: ListSettings,
   run: Run,
   limits: ReadingLimits,
-): Promise<{ certificate: Certificate; list: ListAsRead | undefined }> {
+): Promise<{ certificate: Certificate } & Pick<Ending, 'readToEnd' | 'list'>> {
   const memory = new ListMemory(run.list, run)
   const recorder = new ListRecorder(run.list.warnings)
   const scan = await startScan(settings, { mirror: settings.mirror, run, recorder })
   const fields = settings.scan === 'chain' ? fieldsToFind(run.list.order) : undefined
   const read = await readPages(settings, run, limits, { scan, recorder, fields, memory })
   const certificate = judgeSurplus(read, run)
-  if (certificate.reasons.includes('page-limit')) return { certificate, list: undefined }
+  if (certificate.reasons.includes('page-limit')) return { certificate, readToEnd: false }
   refuseGaps(recorder.windows, certificate, settings.organization)
   const customers = run.seen.size + run.rejectedIds.size
   const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
-  return { certificate, list: nextList(recorder, { customers, before, order: { ...scan.order, ...fields?.facts } }) }
+  const list = nextList(recorder, { customers, before, order: { ...scan.order, ...fields?.facts } })
+  return { certificate, readToEnd: isWhole(certificate), list }
+}
+
+/** A plain scan proves nothing, and reads the list to its end all the same. */
+function isWhole({ proof, reasons }: Certificate): boolean {
+  return proof !== 'unproven' || reasons.every((reason) => reason === 'plain-scan')
 }
 
 /**

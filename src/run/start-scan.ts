@@ -18,11 +18,18 @@ export type ScanSettings = {
   pageSize: number
   /** Stop after this many pages, for a trial. */
   pageLimit?: number | undefined
+  /** How old an interrupted scan may be and still be continued. */
+  resumeWithinMs: number
+}
+
+/** The greatest age of a scan that is continued. None for a plain scan: it records no windows, and those of a chain scan are not its own. */
+export function ageToResume({ scan, resumeWithinMs }: ScanSettings): number | undefined {
+  return scan === 'chain' ? resumeWithinMs : undefined
 }
 
 /** The scan of a run, as configured; it continues from the windows of an interrupted run, if there are any. */
 export async function startScan(
-  { scan, pageSize, pageLimit }: ScanSettings,
+  { scan, pageSize, pageLimit }: Omit<ScanSettings, 'resumeWithinMs'>,
   { mirror, run, recorder }: { mirror: Mirror; run: Run; recorder: ListRecorder },
 ): Promise<Scan> {
   const seen = seenRows()
