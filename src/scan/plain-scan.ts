@@ -20,6 +20,22 @@ export function plainScan(options: { pageSize?: number; caps?: Partial<ScanCaps>
   return new PlainScan(options)
 }
 
+/**
+ * A scan is in one of five states:
+ *
+ *            page 1: its size and total hold        an end, or a page without which the rest is of no use
+ *   sizing ─────────────────────────────▶ reading ─────────────────────────────▶ draining: pages under way arrive
+ *    ▲  │                                  ▲   │                                     │
+ *    └──┘ the size is refused: a smaller   └───┘ a page: counted, or a hole          │ nothing is under way
+ *                                                                                    │
+ *                      done ◀── looking back: page 1 once more, for its total ◀──────┤ the total promises rows that were not read
+ *                       ▲                                                            │
+ *                       └────────────────────────────────────────────────────────────┘ it promises none
+ *
+ *   sizing: #total is unknown      draining: #ended is true      looking back: #hasLookedBack is true, one page is under way
+ *
+ * In `sizing` one page is asked for at a time; in `reading` all up to the total at once, and beyond it one by one.
+ */
 class PlainScan implements Scan {
   #size: number
   #most: number
