@@ -28,45 +28,50 @@ export type LiveConfig = {
 /** A content of the file that was read without a mistake. Times in Unix milliseconds. */
 export type Reading = { hash: string; readAtMs: number; modifiedMs: number }
 
+/** What was read last without a mistake; replaced as a whole. */
+type Sound = Pick<LiveConfig, 'reading' | 'awaitingRestart'> & { config: Config }
+
 export async function openLiveConfig(
   source: { file?: string | undefined; cwd: string },
   now: () => number,
 ): Promise<LiveConfig> {
   const noteSeen = rememberSeen(now)
-  let current = noteSeen(await readChecked(source, now))
+  const config = noteSeen(await readChecked(source, now))
   // A change between the two is seen at the next look, since this one may not know it.
-  let looked = { ...(await look(current.file)), state: '' }
-  let reading = readingOf(current)
+  let looked = { ...(await look(config.file)), state: '' }
   let brokenSinceMs: number | undefined
-  let awaitingRestart: LiveConfig['awaitingRestart'] = []
+  let sound: Sound = { config, reading: readingOf(config), awaitingRestart: [] }
 
   function readingOf({ content }: Config): Reading {
     return { hash: configurationHash(content), readAtMs: now(), modifiedMs: looked.modifiedMs }
   }
 
   async function reload(): Promise<void> {
+    const before = sound
     // The open mirror and queue stay in use.
-    const { mirror, queue, file } = current
+    const { mirror, queue, file } = before.config
     looked = await look(file)
     try {
       const written = await readChecked({ ...source, file }, now)
-      awaitingRestart = OPEN_SETTINGS.filter((setting) => written[setting] !== current[setting])
-      current = noteSeen({ ...written, mirror, queue })
+      const read = readingOf(written)
+      sound = {
+        config: noteSeen({ ...written, mirror, queue }),
+        reading: read.hash === before.reading.hash ? before.reading : read,
+        awaitingRestart: OPEN_SETTINGS.filter((setting) => written[setting] !== before.config[setting]),
+      }
+      brokenSinceMs = undefined
     } catch (error) {
       brokenSinceMs ??= now()
       throw error
     }
-    brokenSinceMs = undefined
-    const read = readingOf(current)
-    if (read.hash !== reading.hash) reading = read
   }
 
   return {
     get current() {
-      return current
+      return sound.config
     },
     get reading() {
-      return reading
+      return sound.reading
     },
     get modifiedMs() {
       return looked.modifiedMs
@@ -75,11 +80,11 @@ export async function openLiveConfig(
       return brokenSinceMs
     },
     get awaitingRestart() {
-      return awaitingRestart
+      return sound.awaitingRestart
     },
-    organizationOf: (id) => current.organizations.find((organization) => organization.id === id),
+    organizationOf: (id) => sound.config.organizations.find((organization) => organization.id === id),
     reload: oneAtATime(reload),
-    fileState: async () => (await look(current.file)).state,
+    fileState: async () => (await look(sound.config.file)).state,
     hasRead: (state) => state === looked.state,
   }
 }
