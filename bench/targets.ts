@@ -138,12 +138,9 @@ function aboutMillion(targets: readonly Target[]): Target[] {
 }
 
 /** The targets that hold for so many customers, and those that need more to mean anything. */
-export function holdingFor(
-  customers: number,
-  targets: readonly Target[] = TARGETS,
-): { holding: Target[]; tooLarge: Target[] } {
+export function holdingFor(customers: number): { holding: Target[]; tooLarge: Target[] } {
   const holds = ({ leastCustomers = 0 }: Target) => customers >= leastCustomers
-  return { holding: targets.filter(holds), tooLarge: targets.filter((target) => !holds(target)) }
+  return { holding: TARGETS.filter(holds), tooLarge: TARGETS.filter((target) => !holds(target)) }
 }
 
 /** What became of each target that was measured, judged by the median. */

@@ -1,9 +1,9 @@
 import { ConfigError } from '../errors/errors.ts'
-import { processEnvironment, type Environment } from './environment.ts'
+import { processEnvironment } from './environment.ts'
 
 /** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */
-export function boardToken(environment: Environment = processEnvironment()): string | undefined {
-  const token = environment['CUSTOMER_MIRROR_BOARD_TOKEN']
+export function boardToken(): string | undefined {
+  const token = processEnvironment()['CUSTOMER_MIRROR_BOARD_TOKEN']
   if (token === undefined || token === '') return undefined
   if (token.length >= SHORTEST) return token
   throw new ConfigError([

@@ -41,10 +41,8 @@ export async function readPrivacy(
 }
 
 /** The secret that signs reports of nights. Throws ConfigError if it cannot be read, or is no such secret. */
-export async function readWebhookSecret(
-  reference: SecretReference,
-  environment: Environment = processEnvironment(),
-): Promise<string> {
+export async function readWebhookSecret(reference: SecretReference): Promise<string> {
+  const environment = processEnvironment()
   const found = await lookUp(reference, { what: 'the secret of notify', environment, check: webhookSecretProblem })
   if ('text' in found) return found.text
   throw new ConfigError([found.problem])

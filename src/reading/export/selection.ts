@@ -30,7 +30,7 @@ export function selectRows(
   db: Connection,
   selection: Selection,
   organizations: readonly string[],
-  { byIndex = false } = {},
+  { byIndex }: { byIndex: boolean },
 ): SelectedRows {
   const table = tableOf(selection)
   // A plus keeps rows in their order: they are read as they lie in the file, and no index is used to find them.

@@ -1,7 +1,7 @@
 import { RowSet } from '../../../list/row-set.ts'
 import type { Run } from '../../../run.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
-import { rowsAsBytes, rowsInBytes } from './row-numbers.ts'
+import { ROWS_AS_BYTES, rowsInBytes } from './row-numbers.ts'
 import type { Session } from '../session.ts'
 
 /** Rows that may have changed since the list was read, as `Run` has them. */
@@ -47,7 +47,7 @@ const FIND_DOUBTS = `
       AND row_id NOT IN (SELECT row_id FROM edited)
   )
   SELECT (
-      SELECT ${rowsAsBytes('row_id')} FROM (
+      SELECT ${ROWS_AS_BYTES} FROM (
         SELECT row_id FROM customers
         WHERE organization = $1 AND last_run_id > (SELECT run_id FROM list)
           AND EXISTS (${WROTE_SINCE} AND inserted + updated > 0)
@@ -57,7 +57,7 @@ const FIND_DOUBTS = `
       ) AS rows
     ) AS doubted,
     (
-      SELECT ${rowsAsBytes('row_id')} FROM written
+      SELECT ${ROWS_AS_BYTES} FROM written
       WHERE (
         SELECT true FROM changes
         WHERE changes.organization = $1 AND changes.id = written.id AND run_id = last_run_id AND change = 'changed' LIMIT 1)

@@ -2,7 +2,7 @@ import type { RunStatus } from '../../../report.ts'
 import { REACHED_LIMIT } from '../../resume-rule.ts'
 import { READ_TO_END } from '../../run-conditions.ts'
 import { LEASE_COLUMNS, LEASE_VERSION } from './lease.ts'
-import { rowsAsBytes } from './row-numbers.ts'
+import { ROWS_AS_BYTES } from './row-numbers.ts'
 
 /** What is stored of an organization before a run of it. */
 export type Found = {
@@ -52,7 +52,7 @@ export const LOOK = `
     (SELECT key FROM fingerprint_key) AS fingerprint_key,
     (SELECT key FROM forgotten_keys WHERE organization = $1) AS forgotten_key,
     (SELECT json_agg(json_build_array(hash, number)) FROM forgotten WHERE organization = $1) AS forgotten,
-    (SELECT ${rowsAsBytes('row_id')} FROM held_removals WHERE organization = $1) AS held_rows,
+    (SELECT ${ROWS_AS_BYTES} FROM held_removals WHERE organization = $1) AS held_rows,
     last.id AS last_id, last.data_as_of AS last_data_as_of, last.status AS last_status,
     last.error_code AS last_error_code,
     (SELECT max(finished_at) FROM chain WHERE error_code IN ${REACHED_LIMIT}) AS last_limit_at
